@@ -6948,7 +6948,7 @@ return errors === 0;
 validate20.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const policy = validate59;
-const schema148 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: the callers that may use a route and, for MCP, what they may call. Every condition must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, each with conditions in addition to those above. `*` in a name stands for any run of characters. An exact name has priority over a pattern, a longer pattern over a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run. An exact URI has priority over a pattern, a longer pattern over a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, no needless encoding, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be fetched, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, operations on one task …) need not be listed. No pattern covers `tasks/list`, or an unknown method that ends in `/list`, only the exact name; the gateway removes all tasks from the answer to `tasks/list`. Conditions here are in addition to all others for a request with this method, including housekeeping and tool calls.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call. An entry for which the caller only lacks a scope stays visible, so that a client can request the scope. `show` leaves lists as they are. Default: filter if the policy has `tools`, `resources` or `prompts`.","enum":["filter","show"]},"lock":{"description":"For MCP routes: compares the server's tools, prompts and instructions with `NAME.lock.yaml`, which `sallyport lock` writes. `deny` hides and refuses what has changed, is new, or stands twice. `report` only logs and counts it. Such a policy serves one route. See [locked tools](locked-tools.md).","enum":["deny","report"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false},"listed":{"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false},"arguments":{"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold if any of its conditions fails, so a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"because":{"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false}}};
+const schema148 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: the callers that may use a route and, for MCP, what they may call. Every condition must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, each with conditions in addition to those above. `*` in a name stands for any run of characters. An exact name has priority over a pattern, a longer pattern over a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run. An exact URI has priority over a pattern, a longer pattern over a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, no needless encoding, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be fetched, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, operations on one task …) need not be listed. No pattern covers `tasks/list`, or an unknown method that ends in `/list`, only the exact name; the gateway removes all tasks from the answer to `tasks/list`. Conditions here are in addition to all others for a request with this method, including housekeeping and tool calls.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call. An entry for which the caller only lacks a scope stays visible, so that a client can request the scope. `show` leaves lists as they are. Default: filter if the policy has `tools`, `resources` or `prompts`.","enum":["filter","show"]},"lock":{"description":"For MCP routes: compares the server's tools, prompts and instructions with `NAME.lock.yaml`, which `sallyport lock` writes. `deny` hides and refuses what has changed, is new, or stands twice. `report` only logs and counts it. Such a policy serves one route. See [locked tools](locked-tools.md).","enum":["deny","report"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"},"after":{"$ref":"#/$defs/after"},"never_after":{"$ref":"#/$defs/never_after"},"quota":{"$ref":"#/$defs/quota"}},"additionalProperties":false},"listed":{"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"after":{"$ref":"#/$defs/after"},"never_after":{"$ref":"#/$defs/never_after"},"quota":{"$ref":"#/$defs/quota"}},"additionalProperties":false},"after":{"description":"An earlier call that must have been answered without an error: of one of these tools, on the same route, by the same owner.","type":"object","properties":{"tool":{"$ref":"#/$defs/earlier_tool"},"within":{"description":"How long ago the earlier call may have begun, as 30s, 5m, 1h or 7d.","$ref":"#/$defs/window"},"same":{"$ref":"#/$defs/same"},"by":{"$ref":"#/$defs/by"}},"required":["tool","within"],"additionalProperties":false,"examples":[{"tool":"approve","within":"1h","same":["/claim_id"]}]},"never_after":{"description":"An earlier call that must not have been made: of one of these tools, on the same route, by the same owner. A call in progress counts, and so does one that got no answer.","type":"object","properties":{"tool":{"$ref":"#/$defs/earlier_tool"},"within":{"description":"How long ago the earlier call may have begun, as 30s, 5m, 1h or 7d.","$ref":"#/$defs/window"},"same":{"$ref":"#/$defs/same"},"by":{"$ref":"#/$defs/by"}},"required":["tool","within"],"additionalProperties":false,"examples":[{"tool":["read_secret","export_*"],"within":"1d"}]},"earlier_tool":{"description":"The tools of the earlier call, by name or pattern. `tools` must list each name.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"same":{"description":"Arguments that both calls must have alike, by JSON Pointer (RFC 6901): strings, numbers or booleans. An argument that is absent or null is never the same. Only for tools and prompts.","type":"array","items":{"title":"a JSON Pointer, which begins with /","type":"string","pattern":"^/"},"minItems":1,"uniqueItems":true},"quota":{"description":"How much each owner may use within a sliding time. A call that would exceed a quota is refused and uses up nothing. All calls that this entry decides share its quotas: under a pattern, the calls of all tools that it covers.","type":"array","minItems":1,"items":{"$ref":"#/$defs/limit"},"examples":[[{"count":20,"per":"1h"},{"sum":"/amount","at_most":5000,"per":"1d","by":"tenant"}]]},"limit":{"description":"A number of calls, `count`, or the sum of an argument, `sum` with `at_most`.","type":"object","properties":{"count":{"description":"The most calls.","type":"integer","minimum":1},"sum":{"description":"The argument to sum, by JSON Pointer (RFC 6901): a finite JSON number that is not negative. Any other value is refused, and so is one above `at_most`. Only for tools and prompts.","title":"a JSON Pointer, which begins with /","type":"string","pattern":"^/"},"at_most":{"description":"The most that the argument may sum up to, with at most 6 decimal places. Amounts are rounded up to the last of them.","type":"number","exclusiveMinimum":0},"integer":{"description":"With `sum`: the argument is an integer, or a string of decimal digits.","const":true},"per":{"description":"The sliding time, as 30s, 5m, 1h or 7d.","$ref":"#/$defs/window"},"by":{"$ref":"#/$defs/by"}},"required":["per"],"additionalProperties":false},"window":{"title":"a duration such as 30s, 5m, 1h or 7d","type":"string","pattern":"^(?:[1-9][0-9]{0,5}[smh]|[1-9][0-9]{0,2}d)$"},"by":{"description":"Whose calls are counted together: `subject` (the default), `client`, `everyone`, or the value of a claim, by name or by JSON Pointer. Subjects, clients and values of claims are those of one issuer. A caller without it is refused.","type":"string","minLength":1,"examples":["client","tenant"]},"arguments":{"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold if any of its conditions fails, so a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"because":{"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false}}};
 const schema149 = {"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]};
 const schema160 = {"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]};
 const schema162 = {"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]};
@@ -7527,7 +7527,7 @@ return errors === 0;
 }
 validate64.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema163 = {"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false};
+const schema163 = {"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"},"after":{"$ref":"#/$defs/after"},"never_after":{"$ref":"#/$defs/never_after"},"quota":{"$ref":"#/$defs/quota"}},"additionalProperties":false};
 const schema167 = {"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]};
 const pattern108 = new RegExp("^/", "u");
 
@@ -7600,6 +7600,744 @@ return errors === 0;
 }
 validate78.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+const schema168 = {"description":"An earlier call that must have been answered without an error: of one of these tools, on the same route, by the same owner.","type":"object","properties":{"tool":{"$ref":"#/$defs/earlier_tool"},"within":{"description":"How long ago the earlier call may have begun, as 30s, 5m, 1h or 7d.","$ref":"#/$defs/window"},"same":{"$ref":"#/$defs/same"},"by":{"$ref":"#/$defs/by"}},"required":["tool","within"],"additionalProperties":false,"examples":[{"tool":"approve","within":"1h","same":["/claim_id"]}]};
+const schema169 = {"description":"The tools of the earlier call, by name or pattern. `tools` must list each name.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1};
+const schema170 = {"title":"a duration such as 30s, 5m, 1h or 7d","type":"string","pattern":"^(?:[1-9][0-9]{0,5}[smh]|[1-9][0-9]{0,2}d)$"};
+const schema171 = {"description":"Arguments that both calls must have alike, by JSON Pointer (RFC 6901): strings, numbers or booleans. An argument that is absent or null is never the same. Only for tools and prompts.","type":"array","items":{"title":"a JSON Pointer, which begins with /","type":"string","pattern":"^/"},"minItems":1,"uniqueItems":true};
+const schema172 = {"description":"Whose calls are counted together: `subject` (the default), `client`, `everyone`, or the value of a claim, by name or by JSON Pointer. Subjects, clients and values of claims are those of one issuer. A caller without it is refused.","type":"string","minLength":1,"examples":["client","tenant"]};
+const pattern109 = new RegExp("^(?:[1-9][0-9]{0,5}[smh]|[1-9][0-9]{0,2}d)$", "u");
+
+function validate81(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate81.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.tool === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "tool"},message:"must have required property '"+"tool"+"'",schema:schema168.required,parentSchema:schema168,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.within === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "within"},message:"must have required property '"+"within"+"'",schema:schema168.required,parentSchema:schema168,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((key0 === "tool") || (key0 === "within")) || (key0 === "same")) || (key0 === "by"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema168,data};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.tool !== undefined){
+let data0 = data.tool;
+if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
+const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/earlier_tool/type",keyword:"type",params:{type: schema169.type},message:"must be string,array",schema:schema169.type,parentSchema:schema169,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(typeof data0 === "string"){
+if(func2(data0) < 1){
+const err4 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/earlier_tool/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema169,data:data0};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(Array.isArray(data0)){
+if(data0.length < 1){
+const err5 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/earlier_tool/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema169,data:data0};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+let data1 = data0[i0];
+if(typeof data1 === "string"){
+if(func2(data1) < 1){
+const err6 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/earlier_tool/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema169.items,data:data1};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/earlier_tool/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema169.items.type,parentSchema:schema169.items,data:data1};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+}
+if(data.within !== undefined){
+let data2 = data.within;
+if(typeof data2 === "string"){
+if(!pattern109.test(data2)){
+const err8 = {instancePath:instancePath+"/within",schemaPath:"#/$defs/window/pattern",keyword:"pattern",params:{pattern: "^(?:[1-9][0-9]{0,5}[smh]|[1-9][0-9]{0,2}d)$"},message:"must match pattern \""+"^(?:[1-9][0-9]{0,5}[smh]|[1-9][0-9]{0,2}d)$"+"\"",schema:"^(?:[1-9][0-9]{0,5}[smh]|[1-9][0-9]{0,2}d)$",parentSchema:schema170,data:data2};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/within",schemaPath:"#/$defs/window/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema170.type,parentSchema:schema170,data:data2};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.same !== undefined){
+let data3 = data.same;
+if(Array.isArray(data3)){
+if(data3.length < 1){
+const err10 = {instancePath:instancePath+"/same",schemaPath:"#/$defs/same/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema171,data:data3};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+const len1 = data3.length;
+for(let i1=0; i1<len1; i1++){
+let data4 = data3[i1];
+if(typeof data4 === "string"){
+if(!pattern108.test(data4)){
+const err11 = {instancePath:instancePath+"/same/" + i1,schemaPath:"#/$defs/same/items/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema171.items,data:data4};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+else {
+const err12 = {instancePath:instancePath+"/same/" + i1,schemaPath:"#/$defs/same/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema171.items.type,parentSchema:schema171.items,data:data4};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+let i2 = data3.length;
+let j0;
+if(i2 > 1){
+const indices0 = {};
+for(;i2--;){
+let item0 = data3[i2];
+if(typeof item0 !== "string"){
+continue;
+}
+if(typeof indices0[item0] == "number"){
+j0 = indices0[item0];
+const err13 = {instancePath:instancePath+"/same",schemaPath:"#/$defs/same/uniqueItems",keyword:"uniqueItems",params:{i: i2, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i2+" are identical)",schema:true,parentSchema:schema171,data:data3};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+break;
+}
+indices0[item0] = i2;
+}
+}
+}
+else {
+const err14 = {instancePath:instancePath+"/same",schemaPath:"#/$defs/same/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema171.type,parentSchema:schema171,data:data3};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(data.by !== undefined){
+let data5 = data.by;
+if(typeof data5 === "string"){
+if(func2(data5) < 1){
+const err15 = {instancePath:instancePath+"/by",schemaPath:"#/$defs/by/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172,data:data5};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+else {
+const err16 = {instancePath:instancePath+"/by",schemaPath:"#/$defs/by/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.type,parentSchema:schema172,data:data5};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+else {
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema168.type,parentSchema:schema168,data};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+validate81.errors = vErrors;
+return errors === 0;
+}
+validate81.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema173 = {"description":"An earlier call that must not have been made: of one of these tools, on the same route, by the same owner. A call in progress counts, and so does one that got no answer.","type":"object","properties":{"tool":{"$ref":"#/$defs/earlier_tool"},"within":{"description":"How long ago the earlier call may have begun, as 30s, 5m, 1h or 7d.","$ref":"#/$defs/window"},"same":{"$ref":"#/$defs/same"},"by":{"$ref":"#/$defs/by"}},"required":["tool","within"],"additionalProperties":false,"examples":[{"tool":["read_secret","export_*"],"within":"1d"}]};
+
+function validate83(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate83.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.tool === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "tool"},message:"must have required property '"+"tool"+"'",schema:schema173.required,parentSchema:schema173,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.within === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "within"},message:"must have required property '"+"within"+"'",schema:schema173.required,parentSchema:schema173,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((key0 === "tool") || (key0 === "within")) || (key0 === "same")) || (key0 === "by"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema173,data};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.tool !== undefined){
+let data0 = data.tool;
+if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
+const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/earlier_tool/type",keyword:"type",params:{type: schema169.type},message:"must be string,array",schema:schema169.type,parentSchema:schema169,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(typeof data0 === "string"){
+if(func2(data0) < 1){
+const err4 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/earlier_tool/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema169,data:data0};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(Array.isArray(data0)){
+if(data0.length < 1){
+const err5 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/earlier_tool/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema169,data:data0};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+let data1 = data0[i0];
+if(typeof data1 === "string"){
+if(func2(data1) < 1){
+const err6 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/earlier_tool/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema169.items,data:data1};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/earlier_tool/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema169.items.type,parentSchema:schema169.items,data:data1};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+}
+if(data.within !== undefined){
+let data2 = data.within;
+if(typeof data2 === "string"){
+if(!pattern109.test(data2)){
+const err8 = {instancePath:instancePath+"/within",schemaPath:"#/$defs/window/pattern",keyword:"pattern",params:{pattern: "^(?:[1-9][0-9]{0,5}[smh]|[1-9][0-9]{0,2}d)$"},message:"must match pattern \""+"^(?:[1-9][0-9]{0,5}[smh]|[1-9][0-9]{0,2}d)$"+"\"",schema:"^(?:[1-9][0-9]{0,5}[smh]|[1-9][0-9]{0,2}d)$",parentSchema:schema170,data:data2};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/within",schemaPath:"#/$defs/window/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema170.type,parentSchema:schema170,data:data2};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.same !== undefined){
+let data3 = data.same;
+if(Array.isArray(data3)){
+if(data3.length < 1){
+const err10 = {instancePath:instancePath+"/same",schemaPath:"#/$defs/same/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema171,data:data3};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+const len1 = data3.length;
+for(let i1=0; i1<len1; i1++){
+let data4 = data3[i1];
+if(typeof data4 === "string"){
+if(!pattern108.test(data4)){
+const err11 = {instancePath:instancePath+"/same/" + i1,schemaPath:"#/$defs/same/items/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema171.items,data:data4};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+else {
+const err12 = {instancePath:instancePath+"/same/" + i1,schemaPath:"#/$defs/same/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema171.items.type,parentSchema:schema171.items,data:data4};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+let i2 = data3.length;
+let j0;
+if(i2 > 1){
+const indices0 = {};
+for(;i2--;){
+let item0 = data3[i2];
+if(typeof item0 !== "string"){
+continue;
+}
+if(typeof indices0[item0] == "number"){
+j0 = indices0[item0];
+const err13 = {instancePath:instancePath+"/same",schemaPath:"#/$defs/same/uniqueItems",keyword:"uniqueItems",params:{i: i2, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i2+" are identical)",schema:true,parentSchema:schema171,data:data3};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+break;
+}
+indices0[item0] = i2;
+}
+}
+}
+else {
+const err14 = {instancePath:instancePath+"/same",schemaPath:"#/$defs/same/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema171.type,parentSchema:schema171,data:data3};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(data.by !== undefined){
+let data5 = data.by;
+if(typeof data5 === "string"){
+if(func2(data5) < 1){
+const err15 = {instancePath:instancePath+"/by",schemaPath:"#/$defs/by/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172,data:data5};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+else {
+const err16 = {instancePath:instancePath+"/by",schemaPath:"#/$defs/by/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.type,parentSchema:schema172,data:data5};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+else {
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema173.type,parentSchema:schema173,data};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+validate83.errors = vErrors;
+return errors === 0;
+}
+validate83.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema178 = {"description":"How much each owner may use within a sliding time. A call that would exceed a quota is refused and uses up nothing. All calls that this entry decides share its quotas: under a pattern, the calls of all tools that it covers.","type":"array","minItems":1,"items":{"$ref":"#/$defs/limit"},"examples":[[{"count":20,"per":"1h"},{"sum":"/amount","at_most":5000,"per":"1d","by":"tenant"}]]};
+const schema179 = {"description":"A number of calls, `count`, or the sum of an argument, `sum` with `at_most`.","type":"object","properties":{"count":{"description":"The most calls.","type":"integer","minimum":1},"sum":{"description":"The argument to sum, by JSON Pointer (RFC 6901): a finite JSON number that is not negative. Any other value is refused, and so is one above `at_most`. Only for tools and prompts.","title":"a JSON Pointer, which begins with /","type":"string","pattern":"^/"},"at_most":{"description":"The most that the argument may sum up to, with at most 6 decimal places. Amounts are rounded up to the last of them.","type":"number","exclusiveMinimum":0},"integer":{"description":"With `sum`: the argument is an integer, or a string of decimal digits.","const":true},"per":{"description":"The sliding time, as 30s, 5m, 1h or 7d.","$ref":"#/$defs/window"},"by":{"$ref":"#/$defs/by"}},"required":["per"],"additionalProperties":false};
+
+function validate86(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate86.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.per === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "per"},message:"must have required property '"+"per"+"'",schema:schema179.required,parentSchema:schema179,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((key0 === "count") || (key0 === "sum")) || (key0 === "at_most")) || (key0 === "integer")) || (key0 === "per")) || (key0 === "by"))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema179,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.count !== undefined){
+let data0 = data.count;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+const err2 = {instancePath:instancePath+"/count",schemaPath:"#/properties/count/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema179.properties.count.type,parentSchema:schema179.properties.count,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/count",schemaPath:"#/properties/count/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema179.properties.count,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+if(data.sum !== undefined){
+let data1 = data.sum;
+if(typeof data1 === "string"){
+if(!pattern108.test(data1)){
+const err4 = {instancePath:instancePath+"/sum",schemaPath:"#/properties/sum/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema179.properties.sum,data:data1};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/sum",schemaPath:"#/properties/sum/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema179.properties.sum.type,parentSchema:schema179.properties.sum,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data.at_most !== undefined){
+let data2 = data.at_most;
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 <= 0 || isNaN(data2)){
+const err6 = {instancePath:instancePath+"/at_most",schemaPath:"#/properties/at_most/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema179.properties.at_most,data:data2};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/at_most",schemaPath:"#/properties/at_most/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema179.properties.at_most.type,parentSchema:schema179.properties.at_most,data:data2};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data.integer !== undefined){
+let data3 = data.integer;
+if(true !== data3){
+const err8 = {instancePath:instancePath+"/integer",schemaPath:"#/properties/integer/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema179.properties.integer,data:data3};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.per !== undefined){
+let data4 = data.per;
+if(typeof data4 === "string"){
+if(!pattern109.test(data4)){
+const err9 = {instancePath:instancePath+"/per",schemaPath:"#/$defs/window/pattern",keyword:"pattern",params:{pattern: "^(?:[1-9][0-9]{0,5}[smh]|[1-9][0-9]{0,2}d)$"},message:"must match pattern \""+"^(?:[1-9][0-9]{0,5}[smh]|[1-9][0-9]{0,2}d)$"+"\"",schema:"^(?:[1-9][0-9]{0,5}[smh]|[1-9][0-9]{0,2}d)$",parentSchema:schema170,data:data4};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/per",schemaPath:"#/$defs/window/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema170.type,parentSchema:schema170,data:data4};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.by !== undefined){
+let data5 = data.by;
+if(typeof data5 === "string"){
+if(func2(data5) < 1){
+const err11 = {instancePath:instancePath+"/by",schemaPath:"#/$defs/by/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172,data:data5};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+else {
+const err12 = {instancePath:instancePath+"/by",schemaPath:"#/$defs/by/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.type,parentSchema:schema172,data:data5};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+else {
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema179.type,parentSchema:schema179,data};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+validate86.errors = vErrors;
+return errors === 0;
+}
+validate86.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate85(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate85.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(Array.isArray(data)){
+if(data.length < 1){
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema178,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+const len0 = data.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate86(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate86.errors : vErrors.concat(validate86.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema178.type,parentSchema:schema178,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate85.errors = vErrors;
+return errors === 0;
+}
+validate85.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
+
 
 function validate73(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -7613,7 +8351,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime")) || (key0 === "because")) || (key0 === "arguments"))){
+if(!(func1.call(schema163.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema163,data};
 if(vErrors === null){
 vErrors = [err0];
@@ -7777,6 +8515,24 @@ vErrors = vErrors === null ? validate78.errors : vErrors.concat(validate78.error
 errors = vErrors.length;
 }
 }
+if(data.after !== undefined){
+if(!(validate81(data.after, {instancePath:instancePath+"/after",parentData:data,parentDataProperty:"after",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate81.errors : vErrors.concat(validate81.errors);
+errors = vErrors.length;
+}
+}
+if(data.never_after !== undefined){
+if(!(validate83(data.never_after, {instancePath:instancePath+"/never_after",parentData:data,parentDataProperty:"never_after",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate83.errors : vErrors.concat(validate83.errors);
+errors = vErrors.length;
+}
+}
+if(data.quota !== undefined){
+if(!(validate85(data.quota, {instancePath:instancePath+"/quota",parentData:data,parentDataProperty:"quota",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate85.errors : vErrors.concat(validate85.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
 const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema163.type,parentSchema:schema163,data};
@@ -7793,12 +8549,12 @@ return errors === 0;
 }
 validate73.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema168 = {"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false};
+const schema182 = {"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"after":{"$ref":"#/$defs/after"},"never_after":{"$ref":"#/$defs/never_after"},"quota":{"$ref":"#/$defs/quota"}},"additionalProperties":false};
 
-function validate82(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate90(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate82.evaluated;
+const evaluated0 = validate90.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -7807,8 +8563,8 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime")) || (key0 === "because"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema168,data};
+if(!(func1.call(schema182.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema182,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7965,9 +8721,27 @@ vErrors.push(err10);
 errors++;
 }
 }
+if(data.after !== undefined){
+if(!(validate81(data.after, {instancePath:instancePath+"/after",parentData:data,parentDataProperty:"after",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate81.errors : vErrors.concat(validate81.errors);
+errors = vErrors.length;
+}
+}
+if(data.never_after !== undefined){
+if(!(validate83(data.never_after, {instancePath:instancePath+"/never_after",parentData:data,parentDataProperty:"never_after",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate83.errors : vErrors.concat(validate83.errors);
+errors = vErrors.length;
+}
+}
+if(data.quota !== undefined){
+if(!(validate85(data.quota, {instancePath:instancePath+"/quota",parentData:data,parentDataProperty:"quota",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate85.errors : vErrors.concat(validate85.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema168.type,parentSchema:schema168,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema182.type,parentSchema:schema182,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7976,10 +8750,10 @@ vErrors.push(err11);
 }
 errors++;
 }
-validate82.errors = vErrors;
+validate90.errors = vErrors;
 return errors === 0;
 }
-validate82.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate90.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate59(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -8242,8 +9016,8 @@ errors++;
 }
 }
 for(const key4 in data11){
-if(!(validate82(data11[key4], {instancePath:instancePath+"/resources/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data11,parentDataProperty:key4,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate82.errors : vErrors.concat(validate82.errors);
+if(!(validate90(data11[key4], {instancePath:instancePath+"/resources/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data11,parentDataProperty:key4,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate90.errors : vErrors.concat(validate90.errors);
 errors = vErrors.length;
 }
 }
@@ -8336,8 +9110,8 @@ errors++;
 }
 }
 for(const key8 in data15){
-if(!(validate82(data15[key8], {instancePath:instancePath+"/methods/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data15,parentDataProperty:key8,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate82.errors : vErrors.concat(validate82.errors);
+if(!(validate90(data15[key8], {instancePath:instancePath+"/methods/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data15,parentDataProperty:key8,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate90.errors : vErrors.concat(validate90.errors);
 errors = vErrors.length;
 }
 }
@@ -8395,17 +9169,17 @@ return errors === 0;
 }
 validate59.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-export const policyLock = validate90;
-const schema172 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport lock","description":"A file policies/NAME.lock.yaml: the definitions of an MCP server that were approved for policies/NAME.yaml. Written by `sallyport lock`.","type":"object","properties":{"instructions":{"$ref":"#/$defs/definition"},"tools":{"$ref":"#/$defs/definitions"},"prompts":{"$ref":"#/$defs/definitions"}},"additionalProperties":false,"$defs":{"definitions":{"description":"Definitions by their names.","type":"object","additionalProperties":{"$ref":"#/$defs/definition"}},"definition":{"description":"One definition, without `_meta`.","type":"object","properties":{"description":{"description":"The first line of its description, for people.","type":"string"},"sha256":{"title":"a SHA-256 in hex","description":"Its SHA-256, over its canonical text (RFC 8785).","type":"string","pattern":"^[0-9a-f]{64}$"},"members":{"description":"The beginning of the SHA-256 of each member, by which messages name the members that changed. It decides nothing.","type":"object","additionalProperties":{"title":"16 hex digits","type":"string","pattern":"^[0-9a-f]{16}$"}}},"required":["sha256"],"additionalProperties":false}}};
-const schema173 = {"description":"One definition, without `_meta`.","type":"object","properties":{"description":{"description":"The first line of its description, for people.","type":"string"},"sha256":{"title":"a SHA-256 in hex","description":"Its SHA-256, over its canonical text (RFC 8785).","type":"string","pattern":"^[0-9a-f]{64}$"},"members":{"description":"The beginning of the SHA-256 of each member, by which messages name the members that changed. It decides nothing.","type":"object","additionalProperties":{"title":"16 hex digits","type":"string","pattern":"^[0-9a-f]{16}$"}}},"required":["sha256"],"additionalProperties":false};
-const pattern113 = new RegExp("^[0-9a-f]{64}$", "u");
-const pattern114 = new RegExp("^[0-9a-f]{16}$", "u");
-const schema174 = {"description":"Definitions by their names.","type":"object","additionalProperties":{"$ref":"#/$defs/definition"}};
+export const policyLock = validate101;
+const schema186 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport lock","description":"A file policies/NAME.lock.yaml: the definitions of an MCP server that were approved for policies/NAME.yaml. Written by `sallyport lock`.","type":"object","properties":{"instructions":{"$ref":"#/$defs/definition"},"tools":{"$ref":"#/$defs/definitions"},"prompts":{"$ref":"#/$defs/definitions"}},"additionalProperties":false,"$defs":{"definitions":{"description":"Definitions by their names.","type":"object","additionalProperties":{"$ref":"#/$defs/definition"}},"definition":{"description":"One definition, without `_meta`.","type":"object","properties":{"description":{"description":"The first line of its description, for people.","type":"string"},"sha256":{"title":"a SHA-256 in hex","description":"Its SHA-256, over its canonical text (RFC 8785).","type":"string","pattern":"^[0-9a-f]{64}$"},"members":{"description":"The beginning of the SHA-256 of each member, by which messages name the members that changed. It decides nothing.","type":"object","additionalProperties":{"title":"16 hex digits","type":"string","pattern":"^[0-9a-f]{16}$"}}},"required":["sha256"],"additionalProperties":false}}};
+const schema187 = {"description":"One definition, without `_meta`.","type":"object","properties":{"description":{"description":"The first line of its description, for people.","type":"string"},"sha256":{"title":"a SHA-256 in hex","description":"Its SHA-256, over its canonical text (RFC 8785).","type":"string","pattern":"^[0-9a-f]{64}$"},"members":{"description":"The beginning of the SHA-256 of each member, by which messages name the members that changed. It decides nothing.","type":"object","additionalProperties":{"title":"16 hex digits","type":"string","pattern":"^[0-9a-f]{16}$"}}},"required":["sha256"],"additionalProperties":false};
+const pattern119 = new RegExp("^[0-9a-f]{64}$", "u");
+const pattern120 = new RegExp("^[0-9a-f]{16}$", "u");
+const schema188 = {"description":"Definitions by their names.","type":"object","additionalProperties":{"$ref":"#/$defs/definition"}};
 
-function validate91(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate91.evaluated;
+const evaluated0 = validate102.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -8417,7 +9191,7 @@ for(const key0 in data){
 let data0 = data[key0];
 if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
 if(data0.sha256 === undefined){
-const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/definition/required",keyword:"required",params:{missingProperty: "sha256"},message:"must have required property '"+"sha256"+"'",schema:schema173.required,parentSchema:schema173,data:data0};
+const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/definition/required",keyword:"required",params:{missingProperty: "sha256"},message:"must have required property '"+"sha256"+"'",schema:schema187.required,parentSchema:schema187,data:data0};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8428,7 +9202,7 @@ errors++;
 }
 for(const key1 in data0){
 if(!(((key1 === "description") || (key1 === "sha256")) || (key1 === "members"))){
-const err1 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/definition/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema173,data:data0};
+const err1 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/definition/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema187,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8441,7 +9215,7 @@ errors++;
 if(data0.description !== undefined){
 let data1 = data0.description;
 if(typeof data1 !== "string"){
-const err2 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/$defs/definition/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.description.type,parentSchema:schema173.properties.description,data:data1};
+const err2 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/$defs/definition/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema187.properties.description.type,parentSchema:schema187.properties.description,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8454,8 +9228,8 @@ errors++;
 if(data0.sha256 !== undefined){
 let data2 = data0.sha256;
 if(typeof data2 === "string"){
-if(!pattern113.test(data2)){
-const err3 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1")+"/sha256",schemaPath:"#/$defs/definition/properties/sha256/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{64}$"},message:"must match pattern \""+"^[0-9a-f]{64}$"+"\"",schema:"^[0-9a-f]{64}$",parentSchema:schema173.properties.sha256,data:data2};
+if(!pattern119.test(data2)){
+const err3 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1")+"/sha256",schemaPath:"#/$defs/definition/properties/sha256/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{64}$"},message:"must match pattern \""+"^[0-9a-f]{64}$"+"\"",schema:"^[0-9a-f]{64}$",parentSchema:schema187.properties.sha256,data:data2};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8466,7 +9240,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1")+"/sha256",schemaPath:"#/$defs/definition/properties/sha256/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.sha256.type,parentSchema:schema173.properties.sha256,data:data2};
+const err4 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1")+"/sha256",schemaPath:"#/$defs/definition/properties/sha256/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema187.properties.sha256.type,parentSchema:schema187.properties.sha256,data:data2};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8482,8 +9256,8 @@ if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 for(const key2 in data3){
 let data4 = data3[key2];
 if(typeof data4 === "string"){
-if(!pattern114.test(data4)){
-const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1")+"/members/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/definition/properties/members/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{16}$"},message:"must match pattern \""+"^[0-9a-f]{16}$"+"\"",schema:"^[0-9a-f]{16}$",parentSchema:schema173.properties.members.additionalProperties,data:data4};
+if(!pattern120.test(data4)){
+const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1")+"/members/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/definition/properties/members/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{16}$"},message:"must match pattern \""+"^[0-9a-f]{16}$"+"\"",schema:"^[0-9a-f]{16}$",parentSchema:schema187.properties.members.additionalProperties,data:data4};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8494,7 +9268,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1")+"/members/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/definition/properties/members/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.members.additionalProperties.type,parentSchema:schema173.properties.members.additionalProperties,data:data4};
+const err6 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1")+"/members/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/definition/properties/members/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema187.properties.members.additionalProperties.type,parentSchema:schema187.properties.members.additionalProperties,data:data4};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8506,7 +9280,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1")+"/members",schemaPath:"#/$defs/definition/properties/members/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema173.properties.members.type,parentSchema:schema173.properties.members,data:data3};
+const err7 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1")+"/members",schemaPath:"#/$defs/definition/properties/members/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema187.properties.members.type,parentSchema:schema187.properties.members,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8518,7 +9292,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/definition/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema173.type,parentSchema:schema173,data:data0};
+const err8 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/definition/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema187.type,parentSchema:schema187,data:data0};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8530,7 +9304,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema174.type,parentSchema:schema174,data};
+const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema188.type,parentSchema:schema188,data};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8539,16 +9313,16 @@ vErrors.push(err9);
 }
 errors++;
 }
-validate91.errors = vErrors;
+validate102.errors = vErrors;
 return errors === 0;
 }
-validate91.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate102.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate90(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate90.evaluated;
+const evaluated0 = validate101.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -8558,7 +9332,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "instructions") || (key0 === "tools")) || (key0 === "prompts"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema172,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema186,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8572,7 +9346,7 @@ if(data.instructions !== undefined){
 let data0 = data.instructions;
 if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
 if(data0.sha256 === undefined){
-const err1 = {instancePath:instancePath+"/instructions",schemaPath:"#/$defs/definition/required",keyword:"required",params:{missingProperty: "sha256"},message:"must have required property '"+"sha256"+"'",schema:schema173.required,parentSchema:schema173,data:data0};
+const err1 = {instancePath:instancePath+"/instructions",schemaPath:"#/$defs/definition/required",keyword:"required",params:{missingProperty: "sha256"},message:"must have required property '"+"sha256"+"'",schema:schema187.required,parentSchema:schema187,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8583,7 +9357,7 @@ errors++;
 }
 for(const key1 in data0){
 if(!(((key1 === "description") || (key1 === "sha256")) || (key1 === "members"))){
-const err2 = {instancePath:instancePath+"/instructions",schemaPath:"#/$defs/definition/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema173,data:data0};
+const err2 = {instancePath:instancePath+"/instructions",schemaPath:"#/$defs/definition/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema187,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8596,7 +9370,7 @@ errors++;
 if(data0.description !== undefined){
 let data1 = data0.description;
 if(typeof data1 !== "string"){
-const err3 = {instancePath:instancePath+"/instructions/description",schemaPath:"#/$defs/definition/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.description.type,parentSchema:schema173.properties.description,data:data1};
+const err3 = {instancePath:instancePath+"/instructions/description",schemaPath:"#/$defs/definition/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema187.properties.description.type,parentSchema:schema187.properties.description,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8609,8 +9383,8 @@ errors++;
 if(data0.sha256 !== undefined){
 let data2 = data0.sha256;
 if(typeof data2 === "string"){
-if(!pattern113.test(data2)){
-const err4 = {instancePath:instancePath+"/instructions/sha256",schemaPath:"#/$defs/definition/properties/sha256/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{64}$"},message:"must match pattern \""+"^[0-9a-f]{64}$"+"\"",schema:"^[0-9a-f]{64}$",parentSchema:schema173.properties.sha256,data:data2};
+if(!pattern119.test(data2)){
+const err4 = {instancePath:instancePath+"/instructions/sha256",schemaPath:"#/$defs/definition/properties/sha256/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{64}$"},message:"must match pattern \""+"^[0-9a-f]{64}$"+"\"",schema:"^[0-9a-f]{64}$",parentSchema:schema187.properties.sha256,data:data2};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8621,7 +9395,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/instructions/sha256",schemaPath:"#/$defs/definition/properties/sha256/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.sha256.type,parentSchema:schema173.properties.sha256,data:data2};
+const err5 = {instancePath:instancePath+"/instructions/sha256",schemaPath:"#/$defs/definition/properties/sha256/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema187.properties.sha256.type,parentSchema:schema187.properties.sha256,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8637,8 +9411,8 @@ if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 for(const key2 in data3){
 let data4 = data3[key2];
 if(typeof data4 === "string"){
-if(!pattern114.test(data4)){
-const err6 = {instancePath:instancePath+"/instructions/members/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/definition/properties/members/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{16}$"},message:"must match pattern \""+"^[0-9a-f]{16}$"+"\"",schema:"^[0-9a-f]{16}$",parentSchema:schema173.properties.members.additionalProperties,data:data4};
+if(!pattern120.test(data4)){
+const err6 = {instancePath:instancePath+"/instructions/members/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/definition/properties/members/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{16}$"},message:"must match pattern \""+"^[0-9a-f]{16}$"+"\"",schema:"^[0-9a-f]{16}$",parentSchema:schema187.properties.members.additionalProperties,data:data4};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8649,7 +9423,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/instructions/members/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/definition/properties/members/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.members.additionalProperties.type,parentSchema:schema173.properties.members.additionalProperties,data:data4};
+const err7 = {instancePath:instancePath+"/instructions/members/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/definition/properties/members/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema187.properties.members.additionalProperties.type,parentSchema:schema187.properties.members.additionalProperties,data:data4};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8661,7 +9435,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/instructions/members",schemaPath:"#/$defs/definition/properties/members/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema173.properties.members.type,parentSchema:schema173.properties.members,data:data3};
+const err8 = {instancePath:instancePath+"/instructions/members",schemaPath:"#/$defs/definition/properties/members/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema187.properties.members.type,parentSchema:schema187.properties.members,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8673,7 +9447,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/instructions",schemaPath:"#/$defs/definition/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema173.type,parentSchema:schema173,data:data0};
+const err9 = {instancePath:instancePath+"/instructions",schemaPath:"#/$defs/definition/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema187.type,parentSchema:schema187,data:data0};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8684,20 +9458,20 @@ errors++;
 }
 }
 if(data.tools !== undefined){
-if(!(validate91(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate91.errors : vErrors.concat(validate91.errors);
+if(!(validate102(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate102.errors : vErrors.concat(validate102.errors);
 errors = vErrors.length;
 }
 }
 if(data.prompts !== undefined){
-if(!(validate91(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate91.errors : vErrors.concat(validate91.errors);
+if(!(validate102(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate102.errors : vErrors.concat(validate102.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema172.type,parentSchema:schema172,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema186.type,parentSchema:schema186,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8706,19 +9480,19 @@ vErrors.push(err10);
 }
 errors++;
 }
-validate90.errors = vErrors;
+validate101.errors = vErrors;
 return errors === 0;
 }
-validate90.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate101.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-export const policyTest = validate94;
-const schema176 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy test","description":"A file policies/NAME.test.yaml: examples and properties of policies/NAME.yaml. Run by `sallyport test`.","type":"array","minItems":1,"items":{"if":{"type":"object","required":["for_all"]},"then":{"$ref":"#/$defs/property"},"else":{"$ref":"#/$defs/test"}},"$defs":{"test":{"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false},"property":{"description":"A property: what the policy decides for every caller and every call that it describes. `sallyport test` proves it or finds a counterexample.","type":"object","properties":{"name":{"description":"What the property says, in one sentence.","type":"string","minLength":1},"for_all":{"$ref":"#/$defs/for_all"},"when":{"$ref":"#/$defs/every"},"then":{"$ref":"#/$defs/always"}},"required":["name","for_all","when","then"],"additionalProperties":false},"for_all":{"description":"The callers that the property describes, as conditions of a policy. `{}`: every caller. `not` describes all callers that the conditions under it do not describe.","$ref":"policy.schema.json#/$defs/policy"},"every":{"title":"any, or a mapping with tool, resource, template, prompt or method","description":"The calls that the property describes. `any`: every call. `{}`: every request on an HTTP route. At most one of `tool`, `resource`, `template` and `prompt`.","anyOf":[{"const":"any"},{"type":"object","properties":{"tool":{"description":"tools/call of these tools: a name, a list of names, predicates as under `claims`, or `any`.","$ref":"#/$defs/names"},"resource":{"description":"resources/read of these URIs, or another `method` that acts on them.","$ref":"#/$defs/names"},"template":{"description":"completion/complete for a variable of these URI templates.","$ref":"#/$defs/names"},"prompt":{"description":"prompts/get of these prompts, or another `method` that acts on them.","$ref":"#/$defs/names"},"method":{"description":"Other JSON-RPC methods.","$ref":"#/$defs/names"},"arguments":{"description":"Conditions on the arguments of the tool or prompt, by JSON Pointer as under `arguments` of a policy.","$ref":"policy.schema.json#/$defs/arguments"}},"additionalProperties":false}]},"names":{"description":"Names of what is called: one, a list, predicates as under `claims`, or `any`.","$ref":"policy.schema.json#/$defs/value"},"always":{"title":"allow, deny, { deny: REASON } or { deny: [REASON, …] }","description":"What the policy decides for each of these calls. `deny`: any reason; `{ deny: [REASON, …] }`: one of these reasons, with `challenge` for the scopes in the challenge.","anyOf":[{"enum":["allow","deny"]},{"type":"object","properties":{"deny":{"title":"a reason of a policy, or a list of them","description":"A reason, or a list of accepted reasons.","anyOf":[{"$ref":"#/$defs/reason"},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/reason"}}]},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]},"given":{"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false},"when":{"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false},"then":{"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"$ref":"#/$defs/reason"},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]},"reason":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}}};
-const schema177 = {"description":"A property: what the policy decides for every caller and every call that it describes. `sallyport test` proves it or finds a counterexample.","type":"object","properties":{"name":{"description":"What the property says, in one sentence.","type":"string","minLength":1},"for_all":{"$ref":"#/$defs/for_all"},"when":{"$ref":"#/$defs/every"},"then":{"$ref":"#/$defs/always"}},"required":["name","for_all","when","then"],"additionalProperties":false};
+export const policyTest = validate105;
+const schema190 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy test","description":"A file policies/NAME.test.yaml: examples and properties of policies/NAME.yaml. Run by `sallyport test`.","type":"array","minItems":1,"items":{"if":{"type":"object","required":["for_all"]},"then":{"$ref":"#/$defs/property"},"else":{"$ref":"#/$defs/test"}},"$defs":{"test":{"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false},"property":{"description":"A property: what the policy decides for every caller and every call that it describes. `sallyport test` proves it or finds a counterexample.","type":"object","properties":{"name":{"description":"What the property says, in one sentence.","type":"string","minLength":1},"for_all":{"$ref":"#/$defs/for_all"},"when":{"$ref":"#/$defs/every"},"then":{"$ref":"#/$defs/always"}},"required":["name","for_all","when","then"],"additionalProperties":false},"for_all":{"description":"The callers that the property describes, as conditions of a policy. `{}`: every caller. `not` describes all callers that the conditions under it do not describe.","$ref":"policy.schema.json#/$defs/policy"},"every":{"title":"any, or a mapping with tool, resource, template, prompt or method","description":"The calls that the property describes. `any`: every call. `{}`: every request on an HTTP route. At most one of `tool`, `resource`, `template` and `prompt`.","anyOf":[{"const":"any"},{"type":"object","properties":{"tool":{"description":"tools/call of these tools: a name, a list of names, predicates as under `claims`, or `any`.","$ref":"#/$defs/names"},"resource":{"description":"resources/read of these URIs, or another `method` that acts on them.","$ref":"#/$defs/names"},"template":{"description":"completion/complete for a variable of these URI templates.","$ref":"#/$defs/names"},"prompt":{"description":"prompts/get of these prompts, or another `method` that acts on them.","$ref":"#/$defs/names"},"method":{"description":"Other JSON-RPC methods.","$ref":"#/$defs/names"},"arguments":{"description":"Conditions on the arguments of the tool or prompt, by JSON Pointer as under `arguments` of a policy.","$ref":"policy.schema.json#/$defs/arguments"}},"additionalProperties":false}]},"names":{"description":"Names of what is called: one, a list, predicates as under `claims`, or `any`.","$ref":"policy.schema.json#/$defs/value"},"always":{"title":"allow, deny, { deny: REASON } or { deny: [REASON, …] }","description":"What the policy decides for each of these calls. `deny`: any reason; `{ deny: [REASON, …] }`: one of these reasons, with `challenge` for the scopes in the challenge.","anyOf":[{"enum":["allow","deny"]},{"type":"object","properties":{"deny":{"title":"a reason of a policy, or a list of them","description":"A reason, or a list of accepted reasons.","anyOf":[{"$ref":"#/$defs/reason"},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/reason"}}]},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]},"given":{"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false},"when":{"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false},"then":{"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"$ref":"#/$defs/reason"},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]},"reason":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error","history.missing","history.forbidden","quota.exceeded"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}}};
+const schema191 = {"description":"A property: what the policy decides for every caller and every call that it describes. `sallyport test` proves it or finds a counterexample.","type":"object","properties":{"name":{"description":"What the property says, in one sentence.","type":"string","minLength":1},"for_all":{"$ref":"#/$defs/for_all"},"when":{"$ref":"#/$defs/every"},"then":{"$ref":"#/$defs/always"}},"required":["name","for_all","when","then"],"additionalProperties":false};
 
-function validate96(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate107(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate96.evaluated;
+const evaluated0 = validate107.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -8861,17 +9635,17 @@ vErrors.push(err8);
 }
 errors++;
 }
-validate96.errors = vErrors;
+validate107.errors = vErrors;
 return errors === 0;
 }
-validate96.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate107.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema181 = {"title":"any, or a mapping with tool, resource, template, prompt or method","description":"The calls that the property describes. `any`: every call. `{}`: every request on an HTTP route. At most one of `tool`, `resource`, `template` and `prompt`.","anyOf":[{"const":"any"},{"type":"object","properties":{"tool":{"description":"tools/call of these tools: a name, a list of names, predicates as under `claims`, or `any`.","$ref":"#/$defs/names"},"resource":{"description":"resources/read of these URIs, or another `method` that acts on them.","$ref":"#/$defs/names"},"template":{"description":"completion/complete for a variable of these URI templates.","$ref":"#/$defs/names"},"prompt":{"description":"prompts/get of these prompts, or another `method` that acts on them.","$ref":"#/$defs/names"},"method":{"description":"Other JSON-RPC methods.","$ref":"#/$defs/names"},"arguments":{"description":"Conditions on the arguments of the tool or prompt, by JSON Pointer as under `arguments` of a policy.","$ref":"policy.schema.json#/$defs/arguments"}},"additionalProperties":false}]};
+const schema195 = {"title":"any, or a mapping with tool, resource, template, prompt or method","description":"The calls that the property describes. `any`: every call. `{}`: every request on an HTTP route. At most one of `tool`, `resource`, `template` and `prompt`.","anyOf":[{"const":"any"},{"type":"object","properties":{"tool":{"description":"tools/call of these tools: a name, a list of names, predicates as under `claims`, or `any`.","$ref":"#/$defs/names"},"resource":{"description":"resources/read of these URIs, or another `method` that acts on them.","$ref":"#/$defs/names"},"template":{"description":"completion/complete for a variable of these URI templates.","$ref":"#/$defs/names"},"prompt":{"description":"prompts/get of these prompts, or another `method` that acts on them.","$ref":"#/$defs/names"},"method":{"description":"Other JSON-RPC methods.","$ref":"#/$defs/names"},"arguments":{"description":"Conditions on the arguments of the tool or prompt, by JSON Pointer as under `arguments` of a policy.","$ref":"policy.schema.json#/$defs/arguments"}},"additionalProperties":false}]};
 
-function validate103(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate114(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate103.evaluated;
+const evaluated0 = validate114.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -9112,16 +9886,16 @@ errors++;
 }
 }
 }
-validate103.errors = vErrors;
+validate114.errors = vErrors;
 return errors === 0;
 }
-validate103.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
+validate114.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate110(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate121(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate110.evaluated;
+const evaluated0 = validate121.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -9182,16 +9956,16 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate110.errors = vErrors;
+validate121.errors = vErrors;
 return errors === 0;
 }
-validate110.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate121.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate113(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate102.evaluated;
+const evaluated0 = validate113.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -9202,7 +9976,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if("any" !== data){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/const",keyword:"const",params:{allowedValue: "any"},message:"must be equal to constant",schema:"any",parentSchema:schema181.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/const",keyword:"const",params:{allowedValue: "any"},message:"must be equal to constant",schema:"any",parentSchema:schema195.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9217,7 +9991,7 @@ const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "tool") || (key0 === "resource")) || (key0 === "template")) || (key0 === "prompt")) || (key0 === "method")) || (key0 === "arguments"))){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema181.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema195.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9228,44 +10002,44 @@ errors++;
 }
 }
 if(data.tool !== undefined){
-if(!(validate103(data.tool, {instancePath:instancePath+"/tool",parentData:data,parentDataProperty:"tool",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate103.errors : vErrors.concat(validate103.errors);
+if(!(validate114(data.tool, {instancePath:instancePath+"/tool",parentData:data,parentDataProperty:"tool",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate114.errors : vErrors.concat(validate114.errors);
 errors = vErrors.length;
 }
 }
 if(data.resource !== undefined){
-if(!(validate103(data.resource, {instancePath:instancePath+"/resource",parentData:data,parentDataProperty:"resource",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate103.errors : vErrors.concat(validate103.errors);
+if(!(validate114(data.resource, {instancePath:instancePath+"/resource",parentData:data,parentDataProperty:"resource",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate114.errors : vErrors.concat(validate114.errors);
 errors = vErrors.length;
 }
 }
 if(data.template !== undefined){
-if(!(validate103(data.template, {instancePath:instancePath+"/template",parentData:data,parentDataProperty:"template",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate103.errors : vErrors.concat(validate103.errors);
+if(!(validate114(data.template, {instancePath:instancePath+"/template",parentData:data,parentDataProperty:"template",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate114.errors : vErrors.concat(validate114.errors);
 errors = vErrors.length;
 }
 }
 if(data.prompt !== undefined){
-if(!(validate103(data.prompt, {instancePath:instancePath+"/prompt",parentData:data,parentDataProperty:"prompt",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate103.errors : vErrors.concat(validate103.errors);
+if(!(validate114(data.prompt, {instancePath:instancePath+"/prompt",parentData:data,parentDataProperty:"prompt",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate114.errors : vErrors.concat(validate114.errors);
 errors = vErrors.length;
 }
 }
 if(data.method !== undefined){
-if(!(validate103(data.method, {instancePath:instancePath+"/method",parentData:data,parentDataProperty:"method",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate103.errors : vErrors.concat(validate103.errors);
+if(!(validate114(data.method, {instancePath:instancePath+"/method",parentData:data,parentDataProperty:"method",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate114.errors : vErrors.concat(validate114.errors);
 errors = vErrors.length;
 }
 }
 if(data.arguments !== undefined){
-if(!(validate110(data.arguments, {instancePath:instancePath+"/arguments",parentData:data,parentDataProperty:"arguments",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate110.errors : vErrors.concat(validate110.errors);
+if(!(validate121(data.arguments, {instancePath:instancePath+"/arguments",parentData:data,parentDataProperty:"arguments",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate121.errors : vErrors.concat(validate121.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema181.anyOf[1].type,parentSchema:schema181.anyOf[1],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema195.anyOf[1].type,parentSchema:schema195.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9280,7 +10054,7 @@ if(_valid0){
 var props0 = true;
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema181.anyOf,parentSchema:schema181,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema195.anyOf,parentSchema:schema195,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9300,20 +10074,20 @@ vErrors = null;
 }
 }
 }
-validate102.errors = vErrors;
+validate113.errors = vErrors;
 evaluated0.props = props0;
 return errors === 0;
 }
-validate102.evaluated = {"dynamicProps":true,"dynamicItems":false};
+validate113.evaluated = {"dynamicProps":true,"dynamicItems":false};
 
-const schema188 = {"title":"allow, deny, { deny: REASON } or { deny: [REASON, …] }","description":"What the policy decides for each of these calls. `deny`: any reason; `{ deny: [REASON, …] }`: one of these reasons, with `challenge` for the scopes in the challenge.","anyOf":[{"enum":["allow","deny"]},{"type":"object","properties":{"deny":{"title":"a reason of a policy, or a list of them","description":"A reason, or a list of accepted reasons.","anyOf":[{"$ref":"#/$defs/reason"},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/reason"}}]},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]};
-const schema189 = {"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]};
-const schema191 = {"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"};
+const schema202 = {"title":"allow, deny, { deny: REASON } or { deny: [REASON, …] }","description":"What the policy decides for each of these calls. `deny`: any reason; `{ deny: [REASON, …] }`: one of these reasons, with `challenge` for the scopes in the challenge.","anyOf":[{"enum":["allow","deny"]},{"type":"object","properties":{"deny":{"title":"a reason of a policy, or a list of them","description":"A reason, or a list of accepted reasons.","anyOf":[{"$ref":"#/$defs/reason"},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/reason"}}]},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]};
+const schema203 = {"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error","history.missing","history.forbidden","quota.exceeded"]};
+const schema205 = {"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"};
 
-function validate114(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate125(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate114.evaluated;
+const evaluated0 = validate125.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -9324,7 +10098,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!((data === "allow") || (data === "deny"))){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema188.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema188.anyOf[0].enum,parentSchema:schema188.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema202.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema202.anyOf[0].enum,parentSchema:schema202.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9338,7 +10112,7 @@ valid0 = valid0 || _valid0;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.deny === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema188.anyOf[1].required,parentSchema:schema188.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema202.anyOf[1].required,parentSchema:schema202.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9349,7 +10123,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "deny") || (key0 === "challenge"))){
-const err2 = {instancePath,schemaPath:"#/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema188.anyOf[1],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema202.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9364,8 +10138,8 @@ let data0 = data.deny;
 const _errs6 = errors;
 let valid2 = false;
 const _errs7 = errors;
-if(!(((((((((((data0 === "scope.insufficient") || (data0 === "claim.denied")) || (data0 === "argument.denied")) || (data0 === "lifetime.exceeded")) || (data0 === "alternatives.exhausted")) || (data0 === "exclusion.matched")) || (data0 === "tool.unlisted")) || (data0 === "resource.unlisted")) || (data0 === "prompt.unlisted")) || (data0 === "method.unlisted")) || (data0 === "policy.error"))){
-const err3 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/reason/enum",keyword:"enum",params:{allowedValues: schema189.enum},message:"must be equal to one of the allowed values",schema:schema189.enum,parentSchema:schema189,data:data0};
+if(!((((((((((((((data0 === "scope.insufficient") || (data0 === "claim.denied")) || (data0 === "argument.denied")) || (data0 === "lifetime.exceeded")) || (data0 === "alternatives.exhausted")) || (data0 === "exclusion.matched")) || (data0 === "tool.unlisted")) || (data0 === "resource.unlisted")) || (data0 === "prompt.unlisted")) || (data0 === "method.unlisted")) || (data0 === "policy.error")) || (data0 === "history.missing")) || (data0 === "history.forbidden")) || (data0 === "quota.exceeded"))){
+const err3 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/reason/enum",keyword:"enum",params:{allowedValues: schema203.enum},message:"must be equal to one of the allowed values",schema:schema203.enum,parentSchema:schema203,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9379,7 +10153,7 @@ valid2 = valid2 || _valid1;
 const _errs9 = errors;
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err4 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema188.anyOf[1].properties.deny.anyOf[1],data:data0};
+const err4 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema202.anyOf[1].properties.deny.anyOf[1],data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9391,8 +10165,8 @@ errors++;
 const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
-if(!(((((((((((data1 === "scope.insufficient") || (data1 === "claim.denied")) || (data1 === "argument.denied")) || (data1 === "lifetime.exceeded")) || (data1 === "alternatives.exhausted")) || (data1 === "exclusion.matched")) || (data1 === "tool.unlisted")) || (data1 === "resource.unlisted")) || (data1 === "prompt.unlisted")) || (data1 === "method.unlisted")) || (data1 === "policy.error"))){
-const err5 = {instancePath:instancePath+"/deny/" + i0,schemaPath:"#/$defs/reason/enum",keyword:"enum",params:{allowedValues: schema189.enum},message:"must be equal to one of the allowed values",schema:schema189.enum,parentSchema:schema189,data:data1};
+if(!((((((((((((((data1 === "scope.insufficient") || (data1 === "claim.denied")) || (data1 === "argument.denied")) || (data1 === "lifetime.exceeded")) || (data1 === "alternatives.exhausted")) || (data1 === "exclusion.matched")) || (data1 === "tool.unlisted")) || (data1 === "resource.unlisted")) || (data1 === "prompt.unlisted")) || (data1 === "method.unlisted")) || (data1 === "policy.error")) || (data1 === "history.missing")) || (data1 === "history.forbidden")) || (data1 === "quota.exceeded"))){
+const err5 = {instancePath:instancePath+"/deny/" + i0,schemaPath:"#/$defs/reason/enum",keyword:"enum",params:{allowedValues: schema203.enum},message:"must be equal to one of the allowed values",schema:schema203.enum,parentSchema:schema203,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9409,7 +10183,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data0[i1], data0[j0])){
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema188.anyOf[1].properties.deny.anyOf[1],data:data0};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema202.anyOf[1].properties.deny.anyOf[1],data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9424,7 +10198,7 @@ break outer0;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema188.anyOf[1].properties.deny.anyOf[1].type,parentSchema:schema188.anyOf[1].properties.deny.anyOf[1],data:data0};
+const err7 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema202.anyOf[1].properties.deny.anyOf[1].type,parentSchema:schema202.anyOf[1].properties.deny.anyOf[1],data:data0};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9436,7 +10210,7 @@ errors++;
 var _valid1 = _errs9 === errors;
 valid2 = valid2 || _valid1;
 if(!valid2){
-const err8 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema188.anyOf[1].properties.deny.anyOf,parentSchema:schema188.anyOf[1].properties.deny,data:data0};
+const err8 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema202.anyOf[1].properties.deny.anyOf,parentSchema:schema202.anyOf[1].properties.deny,data:data0};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9460,7 +10234,7 @@ vErrors = null;
 if(data.challenge !== undefined){
 let data2 = data.challenge;
 if(typeof data2 !== "string"){
-const err9 = {instancePath:instancePath+"/challenge",schemaPath:"#/$defs/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema191.type,parentSchema:schema191,data:data2};
+const err9 = {instancePath:instancePath+"/challenge",schemaPath:"#/$defs/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema205.type,parentSchema:schema205,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9472,7 +10246,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema188.anyOf[1].type,parentSchema:schema188.anyOf[1],data};
+const err10 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema202.anyOf[1].type,parentSchema:schema202.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9487,7 +10261,7 @@ if(_valid0){
 var props0 = true;
 }
 if(!valid0){
-const err11 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema188.anyOf,parentSchema:schema188,data};
+const err11 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema202.anyOf,parentSchema:schema202,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9507,17 +10281,17 @@ vErrors = null;
 }
 }
 }
-validate114.errors = vErrors;
+validate125.errors = vErrors;
 evaluated0.props = props0;
 return errors === 0;
 }
-validate114.evaluated = {"dynamicProps":true,"dynamicItems":false};
+validate125.evaluated = {"dynamicProps":true,"dynamicItems":false};
 
 
-function validate95(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate106(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate95.evaluated;
+const evaluated0 = validate106.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -9526,7 +10300,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema177.required,parentSchema:schema177,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema191.required,parentSchema:schema191,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9536,7 +10310,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.for_all === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "for_all"},message:"must have required property '"+"for_all"+"'",schema:schema177.required,parentSchema:schema177,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "for_all"},message:"must have required property '"+"for_all"+"'",schema:schema191.required,parentSchema:schema191,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9546,7 +10320,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.when === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema177.required,parentSchema:schema177,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema191.required,parentSchema:schema191,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9556,7 +10330,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data.then === undefined){
-const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema177.required,parentSchema:schema177,data};
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema191.required,parentSchema:schema191,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9567,7 +10341,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "for_all")) || (key0 === "when")) || (key0 === "then"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema177,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema191,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9581,7 +10355,7 @@ if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema177.properties.name,data:data0};
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema191.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9592,7 +10366,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema177.properties.name.type,parentSchema:schema177.properties.name,data:data0};
+const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema191.properties.name.type,parentSchema:schema191.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9603,26 +10377,26 @@ errors++;
 }
 }
 if(data.for_all !== undefined){
-if(!(validate96(data.for_all, {instancePath:instancePath+"/for_all",parentData:data,parentDataProperty:"for_all",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate96.errors : vErrors.concat(validate96.errors);
+if(!(validate107(data.for_all, {instancePath:instancePath+"/for_all",parentData:data,parentDataProperty:"for_all",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate107.errors : vErrors.concat(validate107.errors);
 errors = vErrors.length;
 }
 }
 if(data.when !== undefined){
-if(!(validate102(data.when, {instancePath:instancePath+"/when",parentData:data,parentDataProperty:"when",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate102.errors : vErrors.concat(validate102.errors);
+if(!(validate113(data.when, {instancePath:instancePath+"/when",parentData:data,parentDataProperty:"when",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate113.errors : vErrors.concat(validate113.errors);
 errors = vErrors.length;
 }
 }
 if(data.then !== undefined){
-if(!(validate114(data.then, {instancePath:instancePath+"/then",parentData:data,parentDataProperty:"then",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate114.errors : vErrors.concat(validate114.errors);
+if(!(validate125(data.then, {instancePath:instancePath+"/then",parentData:data,parentDataProperty:"then",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate125.errors : vErrors.concat(validate125.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema177.type,parentSchema:schema177,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema191.type,parentSchema:schema191,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9631,20 +10405,20 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate95.errors = vErrors;
+validate106.errors = vErrors;
 return errors === 0;
 }
-validate95.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate106.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema192 = {"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false};
-const schema193 = {"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false};
-const schema194 = {"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false};
-const schema195 = {"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"$ref":"#/$defs/reason"},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]};
+const schema206 = {"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false};
+const schema207 = {"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false};
+const schema208 = {"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false};
+const schema209 = {"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"$ref":"#/$defs/reason"},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]};
 
-function validate118(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate129(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate118.evaluated;
+const evaluated0 = validate129.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -9655,7 +10429,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!((data === "allow") || (data === "shadow"))){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema195.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema195.anyOf[0].enum,parentSchema:schema195.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema209.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema209.anyOf[0].enum,parentSchema:schema209.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9669,7 +10443,7 @@ valid0 = valid0 || _valid0;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.deny === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema195.anyOf[1].required,parentSchema:schema195.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema209.anyOf[1].required,parentSchema:schema209.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9680,7 +10454,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "deny") || (key0 === "challenge"))){
-const err2 = {instancePath,schemaPath:"#/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema195.anyOf[1],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema209.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9692,8 +10466,8 @@ errors++;
 }
 if(data.deny !== undefined){
 let data0 = data.deny;
-if(!(((((((((((data0 === "scope.insufficient") || (data0 === "claim.denied")) || (data0 === "argument.denied")) || (data0 === "lifetime.exceeded")) || (data0 === "alternatives.exhausted")) || (data0 === "exclusion.matched")) || (data0 === "tool.unlisted")) || (data0 === "resource.unlisted")) || (data0 === "prompt.unlisted")) || (data0 === "method.unlisted")) || (data0 === "policy.error"))){
-const err3 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/reason/enum",keyword:"enum",params:{allowedValues: schema189.enum},message:"must be equal to one of the allowed values",schema:schema189.enum,parentSchema:schema189,data:data0};
+if(!((((((((((((((data0 === "scope.insufficient") || (data0 === "claim.denied")) || (data0 === "argument.denied")) || (data0 === "lifetime.exceeded")) || (data0 === "alternatives.exhausted")) || (data0 === "exclusion.matched")) || (data0 === "tool.unlisted")) || (data0 === "resource.unlisted")) || (data0 === "prompt.unlisted")) || (data0 === "method.unlisted")) || (data0 === "policy.error")) || (data0 === "history.missing")) || (data0 === "history.forbidden")) || (data0 === "quota.exceeded"))){
+const err3 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/reason/enum",keyword:"enum",params:{allowedValues: schema203.enum},message:"must be equal to one of the allowed values",schema:schema203.enum,parentSchema:schema203,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9706,7 +10480,7 @@ errors++;
 if(data.challenge !== undefined){
 let data1 = data.challenge;
 if(typeof data1 !== "string"){
-const err4 = {instancePath:instancePath+"/challenge",schemaPath:"#/$defs/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema191.type,parentSchema:schema191,data:data1};
+const err4 = {instancePath:instancePath+"/challenge",schemaPath:"#/$defs/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema205.type,parentSchema:schema205,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9718,7 +10492,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema195.anyOf[1].type,parentSchema:schema195.anyOf[1],data};
+const err5 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema209.anyOf[1].type,parentSchema:schema209.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9733,7 +10507,7 @@ if(_valid0){
 var props0 = true;
 }
 if(!valid0){
-const err6 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema195.anyOf,parentSchema:schema195,data};
+const err6 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema209.anyOf,parentSchema:schema209,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9753,17 +10527,17 @@ vErrors = null;
 }
 }
 }
-validate118.errors = vErrors;
+validate129.errors = vErrors;
 evaluated0.props = props0;
 return errors === 0;
 }
-validate118.evaluated = {"dynamicProps":true,"dynamicItems":false};
+validate129.evaluated = {"dynamicProps":true,"dynamicItems":false};
 
 
-function validate117(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate128(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate117.evaluated;
+const evaluated0 = validate128.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -9772,7 +10546,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema192.required,parentSchema:schema192,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema206.required,parentSchema:schema206,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9782,7 +10556,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.given === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "given"},message:"must have required property '"+"given"+"'",schema:schema192.required,parentSchema:schema192,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "given"},message:"must have required property '"+"given"+"'",schema:schema206.required,parentSchema:schema206,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9792,7 +10566,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.when === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema192.required,parentSchema:schema192,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema206.required,parentSchema:schema206,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9802,7 +10576,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data.then === undefined){
-const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema192.required,parentSchema:schema192,data};
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema206.required,parentSchema:schema206,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9813,7 +10587,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "given")) || (key0 === "when")) || (key0 === "then"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema192,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema206,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9827,7 +10601,7 @@ if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema192.properties.name,data:data0};
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema206.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9838,7 +10612,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema192.properties.name.type,parentSchema:schema192.properties.name,data:data0};
+const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema206.properties.name.type,parentSchema:schema206.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9853,7 +10627,7 @@ let data1 = data.given;
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 if(!((((key1 === "scope") || (key1 === "claims")) || (key1 === "lifetime")) || (key1 === "issuer"))){
-const err7 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema193,data:data1};
+const err7 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema207,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9866,7 +10640,7 @@ errors++;
 if(data1.scope !== undefined){
 let data2 = data1.scope;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err8 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/type",keyword:"type",params:{type: schema193.properties.scope.type},message:"must be string,array",schema:schema193.properties.scope.type,parentSchema:schema193.properties.scope,data:data2};
+const err8 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/type",keyword:"type",params:{type: schema207.properties.scope.type},message:"must be string,array",schema:schema207.properties.scope.type,parentSchema:schema207.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9877,7 +10651,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(!pattern97.test(data2)){
-const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema193.properties.scope,data:data2};
+const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema207.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9893,7 +10667,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(!pattern98.test(data3)){
-const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema193.properties.scope.items,data:data3};
+const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema207.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9904,7 +10678,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema193.properties.scope.items.type,parentSchema:schema193.properties.scope.items,data:data3};
+const err11 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema207.properties.scope.items.type,parentSchema:schema207.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9919,7 +10693,7 @@ errors++;
 if(data1.claims !== undefined){
 let data4 = data1.claims;
 if(!(data4 && typeof data4 == "object" && !Array.isArray(data4))){
-const err12 = {instancePath:instancePath+"/given/claims",schemaPath:"#/$defs/given/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema193.properties.claims.type,parentSchema:schema193.properties.claims,data:data4};
+const err12 = {instancePath:instancePath+"/given/claims",schemaPath:"#/$defs/given/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema207.properties.claims.type,parentSchema:schema207.properties.claims,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9933,7 +10707,7 @@ if(data1.lifetime !== undefined){
 let data5 = data1.lifetime;
 if(typeof data5 === "string"){
 if(!pattern101.test(data5)){
-const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema193.properties.lifetime,data:data5};
+const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema207.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9944,7 +10718,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema193.properties.lifetime.type,parentSchema:schema193.properties.lifetime,data:data5};
+const err14 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema207.properties.lifetime.type,parentSchema:schema207.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -9958,7 +10732,7 @@ if(data1.issuer !== undefined){
 let data6 = data1.issuer;
 if(typeof data6 === "string"){
 if(func2(data6) < 1){
-const err15 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema193.properties.issuer,data:data6};
+const err15 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema207.properties.issuer,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -9969,7 +10743,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema193.properties.issuer.type,parentSchema:schema193.properties.issuer,data:data6};
+const err16 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema207.properties.issuer.type,parentSchema:schema207.properties.issuer,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9981,7 +10755,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema193.type,parentSchema:schema193,data:data1};
+const err17 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema207.type,parentSchema:schema207,data:data1};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9996,7 +10770,7 @@ let data7 = data.when;
 if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
 for(const key2 in data7){
 if(!((((((key2 === "tool") || (key2 === "resource")) || (key2 === "template")) || (key2 === "prompt")) || (key2 === "arguments")) || (key2 === "method"))){
-const err18 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema194,data:data7};
+const err18 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema208,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -10009,7 +10783,7 @@ errors++;
 if(data7.tool !== undefined){
 let data8 = data7.tool;
 if(typeof data8 !== "string"){
-const err19 = {instancePath:instancePath+"/when/tool",schemaPath:"#/$defs/when/properties/tool/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema194.properties.tool.type,parentSchema:schema194.properties.tool,data:data8};
+const err19 = {instancePath:instancePath+"/when/tool",schemaPath:"#/$defs/when/properties/tool/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema208.properties.tool.type,parentSchema:schema208.properties.tool,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -10022,7 +10796,7 @@ errors++;
 if(data7.resource !== undefined){
 let data9 = data7.resource;
 if(typeof data9 !== "string"){
-const err20 = {instancePath:instancePath+"/when/resource",schemaPath:"#/$defs/when/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema194.properties.resource.type,parentSchema:schema194.properties.resource,data:data9};
+const err20 = {instancePath:instancePath+"/when/resource",schemaPath:"#/$defs/when/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema208.properties.resource.type,parentSchema:schema208.properties.resource,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -10035,7 +10809,7 @@ errors++;
 if(data7.template !== undefined){
 let data10 = data7.template;
 if(typeof data10 !== "string"){
-const err21 = {instancePath:instancePath+"/when/template",schemaPath:"#/$defs/when/properties/template/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema194.properties.template.type,parentSchema:schema194.properties.template,data:data10};
+const err21 = {instancePath:instancePath+"/when/template",schemaPath:"#/$defs/when/properties/template/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema208.properties.template.type,parentSchema:schema208.properties.template,data:data10};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -10048,7 +10822,7 @@ errors++;
 if(data7.prompt !== undefined){
 let data11 = data7.prompt;
 if(typeof data11 !== "string"){
-const err22 = {instancePath:instancePath+"/when/prompt",schemaPath:"#/$defs/when/properties/prompt/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema194.properties.prompt.type,parentSchema:schema194.properties.prompt,data:data11};
+const err22 = {instancePath:instancePath+"/when/prompt",schemaPath:"#/$defs/when/properties/prompt/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema208.properties.prompt.type,parentSchema:schema208.properties.prompt,data:data11};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -10061,7 +10835,7 @@ errors++;
 if(data7.arguments !== undefined){
 let data12 = data7.arguments;
 if(!(data12 && typeof data12 == "object" && !Array.isArray(data12))){
-const err23 = {instancePath:instancePath+"/when/arguments",schemaPath:"#/$defs/when/properties/arguments/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema194.properties.arguments.type,parentSchema:schema194.properties.arguments,data:data12};
+const err23 = {instancePath:instancePath+"/when/arguments",schemaPath:"#/$defs/when/properties/arguments/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema208.properties.arguments.type,parentSchema:schema208.properties.arguments,data:data12};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -10075,7 +10849,7 @@ if(data7.method !== undefined){
 let data13 = data7.method;
 if(typeof data13 === "string"){
 if(func2(data13) < 1){
-const err24 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema194.properties.method,data:data13};
+const err24 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema208.properties.method,data:data13};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -10086,7 +10860,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema194.properties.method.type,parentSchema:schema194.properties.method,data:data13};
+const err25 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema208.properties.method.type,parentSchema:schema208.properties.method,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -10098,7 +10872,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema194.type,parentSchema:schema194,data:data7};
+const err26 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema208.type,parentSchema:schema208,data:data7};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -10109,14 +10883,14 @@ errors++;
 }
 }
 if(data.then !== undefined){
-if(!(validate118(data.then, {instancePath:instancePath+"/then",parentData:data,parentDataProperty:"then",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate118.errors : vErrors.concat(validate118.errors);
+if(!(validate129(data.then, {instancePath:instancePath+"/then",parentData:data,parentDataProperty:"then",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate129.errors : vErrors.concat(validate129.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err27 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema192.type,parentSchema:schema192,data};
+const err27 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema206.type,parentSchema:schema206,data};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -10125,16 +10899,16 @@ vErrors.push(err27);
 }
 errors++;
 }
-validate117.errors = vErrors;
+validate128.errors = vErrors;
 return errors === 0;
 }
-validate117.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate128.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate94(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate105(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate94.evaluated;
+const evaluated0 = validate105.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -10143,7 +10917,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema176,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema190,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10196,8 +10970,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs5 = errors;
-if(!(validate95(data0, {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate95.errors : vErrors.concat(validate95.errors);
+if(!(validate106(data0, {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate106.errors : vErrors.concat(validate106.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs5 === errors;
@@ -10209,8 +10983,8 @@ ifClause0 = "then";
 }
 else {
 const _errs6 = errors;
-if(!(validate117(data0, {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate117.errors : vErrors.concat(validate117.errors);
+if(!(validate128(data0, {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate128.errors : vErrors.concat(validate128.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs6 === errors;
@@ -10223,7 +10997,7 @@ props0 = true;
 ifClause0 = "else";
 }
 if(!valid2){
-const err3 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema176.items.if,parentSchema:schema176.items,data:data0};
+const err3 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema190.items.if,parentSchema:schema190.items,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10235,7 +11009,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema176.type,parentSchema:schema176,data};
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema190.type,parentSchema:schema190,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10244,8 +11018,8 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate94.errors = vErrors;
+validate105.errors = vErrors;
 return errors === 0;
 }
-validate94.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
+validate105.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 

@@ -10,7 +10,8 @@ const phrases: Readonly<Record<string, string>> = {
   'who(?:m|se)?(?: )?ever': 'the party: the caller, the client, any party that …',
   'nobody|no one': 'the party: no caller, no client, no upstream',
   'somebody|someone|anybody|anyone': 'the party: a caller, any client, an attacker',
-  'everybody|everyone': 'the party: every caller, all clients',
+  // A value of `by` in a policy stands in quotes, or is a key.
+  "everybody|everyone(?![`':])": 'the party: every caller, all clients',
   '(?:is|are|was|were|be|been|being) told': 'the actor and what it does: the gateway sends, the operator sets',
   'go(?:es)? by': 'uses, follows, is decided by',
   'hangs? on': 'depends on',

@@ -1,4 +1,5 @@
 import type { Reason } from './denial.ts';
+import type { CallHistory } from './history.ts';
 import type { TargetKind } from './mcp-methods.ts';
 import type { Claims, Principal } from './principal.ts';
 
@@ -15,6 +16,9 @@ export const policyReasons = [
   'prompt.unlisted',
   'method.unlisted',
   'policy.error',
+  'history.missing',
+  'history.forbidden',
+  'quota.exceeded',
 ] as const satisfies readonly Reason[];
 
 /** One of {@link policyReasons}. */
@@ -121,6 +125,16 @@ export interface Policy {
   neededScopes(principal: Principal, attempt: Attempt): readonly string[];
   /** Every condition that applies to a call, with its outcome, even after the decision is clear. Never throws. */
   explain(principal: Principal, attempt: Attempt): readonly Explanation[];
+  /**
+   * What an attempt that {@link Policy.decide} allows means for rules over time: what it must meet, and what it is
+   * recorded as. Undefined for a policy without such rules; its result is undefined for a call that none concerns.
+   *
+   * @param exact The arguments with numbers as they were written, where JavaScript would round them; default: those of
+   *   the attempt.
+   */
+  readonly history:
+    | ((principal: Principal, attempt: Attempt, exact?: () => unknown) => CallHistory | undefined)
+    | undefined;
   /** What it lists: the key, and the name or pattern as written. */
   readonly listed: readonly { readonly key: 'tools' | 'resources' | 'prompts' | 'methods'; readonly name: string }[];
   /** The path of every rule that a decision can name or depend on, in the order of the conditions. */

@@ -12,6 +12,7 @@ import { explain } from './explain.ts';
 import type { PolicyDocument } from './document.ts';
 import { type MemberReader, unreachable } from '../json/pointer.ts';
 import type { Entry } from './entry.ts';
+import { checkPast, compileCallHistory, pastRules } from './history.ts';
 import { compileListing } from './listing.ts';
 import { PolicyError, type PolicyFault } from './policy-error.ts';
 
@@ -29,11 +30,13 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   const condition = compileCondition(document, [], faults);
   const listing = compileListing(document, faults);
   checkLock(document, faults);
+  if (listing !== undefined) checkPast(listing, faults);
   if (faults.length > 0) throw new PolicyError(name, faults);
 
   const { because, mode = 'enforce', lists = defaultLists(document), lock = 'off' } = document;
-  const rules: Rules = { document, condition, listing, because, mode, lists, lock };
   const entries = listing?.entries ?? [];
+  const past = pastRules(entries);
+  const rules: Rules = { document, condition, listing, past, because, mode, lists, lock };
   const readers = [...claimReaders(rules, entries)];
   const shadow = mode === 'shadow';
   const every = rulesOf(rules, entries);
@@ -51,6 +54,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
       : (principal, attempt) => decide(rules, principal, attempt),
     neededScopes: (principal, attempt) => scopesForAttempt(rules, principal, attempt),
     explain: (principal, attempt) => explain(rules, principal, attempt),
+    history: listing && past && compileCallHistory(listing, past),
     listed: entries.map(({ key, name }) => ({ key, name })),
     rules: every,
     claimsRead: (claims) => claimsRead(readers, claims),
@@ -101,6 +105,7 @@ function rulesOf({ condition }: Rules, entries: readonly Entry[]): readonly stri
       entry.rule,
       ...rulesIn(entry.condition),
       ...entry.arguments.map(({ rule }) => rule),
+      ...entry.history.map(({ rule }) => rule),
     ]),
     ...listed,
   ];
@@ -109,7 +114,11 @@ function rulesOf({ condition }: Rules, entries: readonly Entry[]): readonly stri
 /** The readers of all claims that the rules use, by claim as written. */
 function claimReaders({ condition }: Rules, entries: readonly Entry[]): ReadonlyMap<string, MemberReader> {
   const conditions = [condition, ...entries.map((entry) => entry.condition)].flatMap(leavesOf);
-  return new Map(conditions.flatMap((leaf) => (leaf.kind === 'claim' ? [[leaf.name, leaf.read] as const] : [])));
+  const owners = entries.flatMap(({ history }) => history.map(({ owner }) => owner));
+  return new Map([
+    ...conditions.flatMap((leaf) => (leaf.kind === 'claim' ? [[leaf.name, leaf.read] as const] : [])),
+    ...owners.flatMap(({ by, claim }) => (claim === undefined ? [] : [[by, claim] as const])),
+  ]);
 }
 
 /** The rules of a condition. An `all` is represented by its parts. */

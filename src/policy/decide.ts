@@ -6,6 +6,8 @@ import { neededScopes, policyDenial } from './denial.ts';
 import { describeValue } from './describe-value.ts';
 import type { PolicyDocument } from './document.ts';
 import { argumentDenial, takesArguments } from './entry.ts';
+import { uncountable } from './history.ts';
+import type { PastRule } from './history-rules.ts';
 import { type Listing, entriesFor, methodEntry, unlistedDenial } from './listing.ts';
 import { type Verdict, graver, judge } from './verdict.ts';
 
@@ -16,6 +18,8 @@ export interface Rules {
   readonly condition: AllCondition;
   /** Undefined if the policy does not list what may be called: then anything may be. */
   readonly listing: Listing | undefined;
+  /** The rules over time that look back at calls of tools; undefined if the policy has no rules over time. */
+  readonly past: readonly PastRule[] | undefined;
   /** The operator's words for a caller that the policy itself refuses, or whose call it does not list. */
   readonly because: string | undefined;
   readonly mode: 'enforce' | 'shadow';
@@ -65,7 +69,7 @@ export function inShadow(decision: Decision): Decision {
   return decision.allow ? decision : { allow: true, rule: decision.rule, shadow: decision.denial };
 }
 
-function decideOrThrow({ condition, listing, because }: Rules, principal: Principal, attempt: Attempt): Decision {
+function decideOrThrow({ condition, listing, past, because }: Rules, principal: Principal, attempt: Attempt): Decision {
   const own = judge(condition, principal);
   // A refused caller must not learn what is listed.
   if (own === 'refused' || attempt.kind === 'http' || listing === undefined) {
@@ -87,6 +91,8 @@ function decideOrThrow({ condition, listing, because }: Rules, principal: Princi
       if (denial !== undefined) return denied(denial, entry.because);
     }
   }
+  const uncounted = past && uncountable(past, entries, principal, attempt);
+  if (uncounted !== undefined) return denied(uncounted.denial, uncounted.because);
   if (verdict === 'met') return entries[0]?.allowed ?? allowed;
   const conditions = [condition, ...entries.map((entry) => entry.condition)];
   return denied(policyDenial(conditions, verdict, principal), undefined);

@@ -45,8 +45,40 @@ interface Words {
   readonly because?: string;
 }
 
+/** What must have happened before, `after`, or must not have happened, `never_after`: calls of tools. */
+export interface PastDocument {
+  /** Tool names or patterns. */
+  readonly tool: string | readonly string[];
+  readonly within: string;
+  /** JSON Pointers into the arguments of both calls. */
+  readonly same?: readonly string[];
+  /** `subject` (default), `client`, `everyone` or a claim. */
+  readonly by?: string;
+}
+
+/** How much one owner may use of an entry within a time: calls, or the sum of an argument. */
+export interface QuotaDocument {
+  readonly count?: number;
+  /** JSON Pointer to a number in the arguments. */
+  readonly sum?: string;
+  /** With `sum`. */
+  readonly at_most?: number;
+  /** With `sum`: the number is an integer, or a string of decimal digits. */
+  readonly integer?: true;
+  readonly per: string;
+  /** As {@link PastDocument.by}. */
+  readonly by?: string;
+}
+
+/** Rules over time. */
+export interface HistoryDocument {
+  readonly after?: PastDocument;
+  readonly never_after?: PastDocument;
+  readonly quota?: readonly QuotaDocument[];
+}
+
 /** The entry of a resource or a method. */
-export interface ListedDocument extends ConditionDocument, Words {}
+export interface ListedDocument extends ConditionDocument, HistoryDocument, Words {}
 
 /** The entry of a tool or a prompt. */
 export interface EntryDocument extends ListedDocument {

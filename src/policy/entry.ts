@@ -4,6 +4,7 @@ import { type PointerReader, strictPointerReader } from '../json/pointer.ts';
 import { type AllCondition, compileCondition } from './condition.ts';
 import { kindOf, malformedPointer } from './describe-value.ts';
 import type { EntryDocument, PolicyDocument, ValueDocument } from './document.ts';
+import { type HistoryRule, compileHistory } from './history-rules.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
 import type { Reading } from './reading.ts';
@@ -21,6 +22,8 @@ export interface Entry {
   /** Its conditions, in addition to the policy's own. */
   readonly condition: AllCondition;
   readonly arguments: readonly ArgumentCondition[];
+  /** Its rules over time. */
+  readonly history: readonly HistoryRule[];
   /** The answer to a call that it allows, made once. */
   readonly allowed: Decision;
   /** The operator's words for a caller that it refuses: its own, or else the policy's. */
@@ -35,14 +38,16 @@ export function compileEntries(key: ListingKey, policy: PolicyDocument, faults: 
   return Object.entries<EntryDocument>(policy[key] ?? {}).map(([name, document]) => {
     const path = [key, name];
     const rule = rulePath(path);
+    const because = document.because ?? policy.because;
     return {
       key,
       name,
       rule,
       condition: compileCondition(document, path, faults),
       arguments: compileArguments(document.arguments ?? {}, path, faults),
+      history: compileHistory(document, { key, name, path, because, faults }),
       allowed: Object.freeze({ allow: true, rule }),
-      because: document.because ?? policy.because,
+      because,
     };
   });
 }

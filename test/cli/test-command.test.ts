@@ -253,6 +253,9 @@ test('a test can want each reason of a policy', () => {
     'prompt.unlisted': true,
     'method.unlisted': true,
     'policy.error': true,
+    'history.missing': true,
+    'history.forbidden': true,
+    'quota.exceeded': true,
   };
   expect(policyTestSchema.$defs.reason.enum).toEqual(Object.keys(reasons));
 });

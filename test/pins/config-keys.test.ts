@@ -191,8 +191,19 @@ test('the keys of a policy', () => {
 });
 
 test.for([
-  ['an entry of tools and of prompts', 'call', 'scope claims any all not max_lifetime because arguments'],
-  ['an entry of resources and of methods', 'listed', 'scope claims any all not max_lifetime because'],
+  [
+    'an entry of tools and of prompts',
+    'call',
+    'scope claims any all not max_lifetime because arguments after never_after quota',
+  ],
+  [
+    'an entry of resources and of methods',
+    'listed',
+    'scope claims any all not max_lifetime because after never_after quota',
+  ],
+  ['`after`', 'after', 'tool! within! same by'],
+  ['`never_after`', 'never_after', 'tool! within! same by'],
+  ['a quota', 'limit', 'count sum at_most integer per! by'],
   [
     'the predicates of a claim',
     'value',

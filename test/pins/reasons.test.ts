@@ -52,6 +52,10 @@ resource.unlisted                 403  -                   -       Access denied
 prompt.unlisted                   403  -                   -       Access denied
 method.unlisted                   403  -                   -       Access denied
 policy.error                      403  -                   -       Access denied
+history.missing                   403  -                   -       Access denied
+history.forbidden                 403  -                   -       Access denied
+quota.exceeded                    429  -                   -       Too many requests
+history.full                      503  -                   -       Temporarily unavailable
 body.too_large                    413  -                   -32600  Request body too large
 body.no_room                      503  -                   -       Temporarily unavailable
 body.type                         415  -                   -32600  Unsupported media type
@@ -101,6 +105,9 @@ test('the reasons for which a policy refuses a call whatever token the caller ge
     'prompt.unlisted',
     'method.unlisted',
     'policy.error',
+    'history.missing',
+    'history.forbidden',
+    'quota.exceeded',
   ]);
 });
 

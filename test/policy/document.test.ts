@@ -6,8 +6,10 @@ import {
   type EntryDocument,
   type ListedDocument,
   matchedPatterns,
+  type PastDocument,
   type PolicyDocument,
   type PredicateDocument,
+  type QuotaDocument,
   type ValueDocument,
 } from '../../src/policy/document.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
@@ -102,6 +104,9 @@ test('the types have the keys of the schema, which `tsc` checks', () => {
     readonly listed: Same<keyof ListedDocument, keyof Definitions['listed']['properties']>;
     readonly call: Same<keyof EntryDocument, keyof Definitions['call']['properties']>;
     readonly value: Same<keyof PredicateDocument, keyof Definitions['value']['properties']>;
-  } = { policy: true, nested: true, listed: true, call: true, value: true };
-  expect(Object.keys(same)).toHaveLength(5);
+    readonly after: Same<keyof PastDocument, keyof Definitions['after']['properties']>;
+    readonly neverAfter: Same<keyof PastDocument, keyof Definitions['never_after']['properties']>;
+    readonly quota: Same<keyof QuotaDocument, keyof Definitions['limit']['properties']>;
+  } = { policy: true, nested: true, listed: true, call: true, value: true, after: true, neverAfter: true, quota: true };
+  expect(Object.keys(same)).toHaveLength(8);
 });

@@ -1,0 +1,182 @@
+import { durationMs } from '../lib/quantity.ts';
+import { lengthPrefixed } from '../lib/length-prefixed.ts';
+import { plainName } from '../lib/look-alike.ts';
+import { type PointerReader, strictPointerReader } from '../json/pointer.ts';
+import { type Units, unitsFor } from './amount.ts';
+import { malformedPointer } from './describe-value.ts';
+import type { HistoryDocument, PastDocument, QuotaDocument } from './document.ts';
+import { type HistoryOwner, compileOwner } from './history-owner.ts';
+import { namePattern } from './pattern.ts';
+import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
+
+/** A compiled rule over time. */
+export type HistoryRule = PastRule | QuotaRule;
+
+/** What all rules over time have. */
+interface AnyRule {
+  /** Path in the policy file. */
+  readonly rule: string;
+  readonly owner: HistoryOwner;
+  readonly windowMs: number;
+  /** Names what is counted. It stays the same over reloads, and when only a limit changes, so that history does too. */
+  readonly identity: string;
+  /** What must hold, in words. */
+  readonly wanted: string;
+  /** The operator's words for a caller that it refuses. */
+  readonly because: string | undefined;
+}
+
+/** Calls of other tools that must, or must not, have come before. */
+export interface PastRule extends AnyRule {
+  readonly kind: 'after' | 'never_after';
+  /** As written: names and patterns. */
+  readonly tools: readonly string[];
+  readonly same: readonly ComparedArgument[];
+  /** Whether it looks at the calls of a tool. */
+  readonly covers: (tool: string) => boolean;
+}
+
+/** How much calls may use. */
+export interface QuotaRule extends AnyRule {
+  readonly kind: 'quota';
+  /** What is summed; undefined: calls are counted. */
+  readonly sum: SummedArgument | undefined;
+  readonly units: Units;
+}
+
+/** An argument that both calls must have alike. */
+export interface ComparedArgument {
+  readonly pointer: string;
+  readonly read: PointerReader;
+}
+
+/** An argument whose values are summed up. */
+interface SummedArgument extends ComparedArgument {
+  readonly isInteger: boolean;
+  /** The most that a single call may have, as written. */
+  readonly most: number;
+}
+
+/** The entry that has the rules. */
+interface Surroundings {
+  readonly key: string;
+  readonly name: string;
+  readonly path: DocumentPath;
+  readonly because: string | undefined;
+  /** Collects what cannot be compiled. */
+  readonly faults: PolicyFault[];
+}
+
+/** Compiles the rules over time of an entry, in the order in which they are judged. */
+export function compileHistory(document: HistoryDocument, entry: Surroundings): readonly HistoryRule[] {
+  const { after, never_after: neverAfter, quota = [] } = document;
+  const rules: HistoryRule[] = [];
+  if (neverAfter !== undefined) rules.push(compilePast('never_after', neverAfter, entry));
+  if (after !== undefined) rules.push(compilePast('after', after, entry));
+  const first = new Map<string, number>();
+  for (const [index, each] of quota.entries()) {
+    const rule = compileQuota(each, [...entry.path, 'quota', index], entry);
+    const twin = first.get(rule.identity);
+    if (twin === undefined) first.set(rule.identity, index);
+    else entry.faults.push({ path: [...entry.path, 'quota', index], message: `counts the same as quota[${twin}]` });
+    rules.push(rule);
+  }
+  return rules;
+}
+
+function compilePast(kind: PastRule['kind'], document: PastDocument, entry: Surroundings): PastRule {
+  const path = [...entry.path, kind];
+  const tools = typeof document.tool === 'string' ? [document.tool] : document.tool;
+  const { within, by = 'subject' } = document;
+  const same = (document.same ?? []).map((pointer, i) => compared(pointer, [...path, 'same', i], entry));
+  const windowMs = windowOf(within);
+  const pointers = same.map(({ pointer }) => pointer);
+  const names = tools.toSorted();
+  const which = `${tools.join(', ')} within ${within}${byInWords(by)}${sameInWords(pointers)}`;
+  return {
+    kind,
+    rule: rulePath(path),
+    owner: compileOwner(by, [...path, 'by'], entry.faults),
+    windowMs,
+    identity: lengthPrefixed([kind, by, String(windowMs), String(names.length), ...names, ...pointers]),
+    wanted: kind === 'after' ? `an answered call of ${which}` : `no call of ${which}`,
+    because: entry.because,
+    tools,
+    same,
+    covers: coverageOf(tools, kind),
+  };
+}
+
+/**
+ * Whether names or patterns cover a tool. What forbids a later call also covers names that a lenient server reads as
+ * one of them: `Read_Secret` must not hide a `read_secret`. What permits one covers only its own spelling.
+ */
+function coverageOf(tools: readonly string[], kind: PastRule['kind']): PastRule['covers'] {
+  const exactly = matcherOf(tools);
+  if (kind === 'after') return exactly;
+  const leniently = matcherOf(tools.map(plainName));
+  return (tool) => exactly(tool) || leniently(plainName(tool));
+}
+
+function matcherOf(names: readonly string[]): (name: string) => boolean {
+  const exact = new Set(names);
+  const patterns = names.filter((name) => name.includes('*')).map(namePattern);
+  return (name) => exact.has(name) || patterns.some(({ matches }) => matches(name));
+}
+
+function compileQuota(document: QuotaDocument, path: DocumentPath, entry: Surroundings): QuotaRule {
+  const { count, sum, at_most: most, integer = false, per, by = 'subject' } = document;
+  const { faults, key, name } = entry;
+  if ((count === undefined) === (sum === undefined)) {
+    faults.push({ path, message: 'needs either count, or sum with at_most' });
+  } else if ((sum === undefined) !== (most === undefined)) {
+    faults.push({ path, message: sum === undefined ? 'at_most needs sum' : 'sum needs at_most' });
+  } else if (integer && sum === undefined) {
+    faults.push({ path: [...path, 'integer'], message: 'needs sum' });
+  }
+  const limit = count ?? most ?? 0;
+  const isInteger = integer || sum === undefined;
+  const units = unitsFor(limit, isInteger);
+  if (units === undefined) {
+    const accepted = isInteger ? 'an integer below 2^52' : 'a number below 2^52 with at most 6 decimal places';
+    const message = `${limit} cannot be summed exactly; write ${accepted}`;
+    faults.push({ path: [...path, count === undefined ? 'at_most' : 'count'], message });
+  }
+  const windowMs = windowOf(per);
+  const what = sum === undefined ? `at most ${limit} calls` : `a sum of ${sum} of at most ${limit}`;
+  const decimals = units?.decimals ?? 0;
+  return {
+    kind: 'quota',
+    rule: rulePath(path),
+    owner: compileOwner(by, [...path, 'by'], faults),
+    windowMs,
+    identity: lengthPrefixed(['quota', key, name, by, String(windowMs), sum ?? '', String(decimals)]),
+    wanted: `${what} per ${per}${byInWords(by)}`,
+    because: entry.because,
+    sum: sum === undefined ? undefined : { ...compared(sum, [...path, 'sum'], entry), isInteger: integer, most: limit },
+    units: units ?? { limit: 0, decimals: 0, of: () => 0 },
+  };
+}
+
+/** Compiles a pointer into the arguments, which only calls of tools and prompts have. */
+function compared(pointer: string, path: DocumentPath, { key, faults }: Surroundings): ComparedArgument {
+  const read = strictPointerReader(pointer);
+  if (read === undefined) faults.push({ path, message: malformedPointer(pointer) });
+  if (key !== 'tools' && key !== 'prompts') {
+    faults.push({ path, message: `${key} have no arguments; only tools and prompts do` });
+  }
+  return { pointer, read: read ?? (() => undefined) };
+}
+
+/** A window that the schema's pattern accepted. */
+function windowOf(text: string): number {
+  return durationMs(text) ?? Number.NaN;
+}
+
+function byInWords(by: string): string {
+  return by === 'subject' ? '' : ` by ${by}`;
+}
+
+function sameInWords(pointers: readonly string[]): string {
+  return pointers.length === 0 ? '' : ` with the same ${pointers.join(', ')}`;
+}

@@ -1,0 +1,470 @@
+import { describe, expect, test } from 'vitest';
+import type { CallHistory } from '../../src/model/history.ts';
+import { type Attempt, unknownArguments } from '../../src/model/policy.ts';
+import type { Principal } from '../../src/model/principal.ts';
+import { compilePolicy } from '../../src/policy/compile.ts';
+import type { EntryDocument, PolicyDocument } from '../../src/policy/document.ts';
+import { PolicyError } from '../../src/policy/policy-error.ts';
+import { call, caller, decide, message, told } from './caller.ts';
+
+const claims = {
+  tools: {
+    approve: {},
+    disburse: {
+      after: { tool: 'approve', within: '1h', same: ['/claim_id'] },
+      quota: [
+        { count: 20, per: '1h' },
+        { sum: '/amount', at_most: 5000, per: '1d', by: 'tenant' },
+      ],
+    },
+    read_secret: {},
+    'export_*': {},
+    'send_*': { never_after: { tool: ['read_secret', 'export_*'], within: '1d' }, quota: [{ count: 2, per: '1m' }] },
+  },
+} as const satisfies PolicyDocument;
+
+const alice = caller({ claims: { tenant: 'acme' } });
+
+function historyOf(
+  document: PolicyDocument,
+  attempt: Attempt,
+  principal: Principal = alice,
+  exact?: () => unknown,
+): CallHistory | undefined {
+  return compilePolicy('test', document).history?.(principal, attempt, exact);
+}
+
+function faults(tools: Readonly<Record<string, EntryDocument>>, others: PolicyDocument = {}): readonly string[] {
+  try {
+    compilePolicy('test', { ...others, tools });
+    return [];
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error;
+    return error.faults.map(({ path, message: words }) => `${path.join('.')}: ${words}`);
+  }
+}
+
+/** The tracks that a call is recorded in. */
+function recordedIn(document: PolicyDocument, attempt: Attempt, principal?: Principal): readonly string[] {
+  return historyOf(document, attempt, principal)?.records.map(({ track }) => track) ?? [];
+}
+
+/** The tracks that a call looks at. */
+function looksAt(document: PolicyDocument, attempt: Attempt, principal?: Principal): readonly (string | undefined)[] {
+  return historyOf(document, attempt, principal)?.checks.map(({ track }) => track) ?? [];
+}
+
+test('a policy without rules over time has no history, and a call that none concerns has none', () => {
+  expect(compilePolicy('test', {}).history).toBeUndefined();
+  expect(compilePolicy('test', { tools: { approve: {} } }).history).toBeUndefined();
+  const other = { tools: { ...claims.tools, other: {} } };
+  expect(historyOf(other, call('other'))).toBeUndefined();
+  expect(historyOf(other, message('tools/list'))).toBeUndefined();
+  expect(historyOf(other, { kind: 'http' })).toBeUndefined();
+});
+
+test('a call has the checks of its entry, in the order never_after, after, quota', () => {
+  const { checks = [], unknown } = historyOf(claims, call('disburse', { claim_id: 7, amount: 10.5 })) ?? {};
+  expect(checks).toEqual([
+    {
+      kind: 'after',
+      rule: 'tools.disburse.after',
+      windowMs: 3_600_000,
+      amount: 0,
+      limit: 0,
+      wanted: 'an answered call of approve within 1h with the same /claim_id',
+      because: undefined,
+      track: expect.any(String) as string,
+    },
+    {
+      kind: 'quota',
+      rule: 'tools.disburse.quota[0]',
+      windowMs: 3_600_000,
+      amount: 1,
+      limit: 20,
+      wanted: 'at most 20 calls per 1h',
+      because: undefined,
+      track: expect.any(String) as string,
+    },
+    {
+      kind: 'quota',
+      rule: 'tools.disburse.quota[1]',
+      windowMs: 86_400_000,
+      amount: 10_500_000,
+      limit: 5_000_000_000,
+      wanted: 'a sum of /amount of at most 5000 per 1d by tenant',
+      because: undefined,
+      track: expect.any(String) as string,
+    },
+  ]);
+  expect(unknown).toEqual([]);
+  const sends = historyOf(claims, call('send_email'))?.checks;
+  expect(sends?.map(({ kind, rule, wanted }) => [kind, rule, wanted])).toEqual([
+    ['never_after', 'tools.send_*.never_after', 'no call of read_secret, export_* within 1d'],
+    ['quota', 'tools.send_*.quota[0]', 'at most 2 calls per 1m'],
+  ]);
+});
+
+test('a call is recorded for its own quotas and for the rules that look back at it', () => {
+  const disbursed = historyOf(claims, call('disburse', { claim_id: 7, amount: 10 }));
+  expect(disbursed?.records).toEqual(
+    disbursed?.checks
+      .filter(({ kind }) => kind === 'quota')
+      .map(({ track, amount, windowMs }) => ({ track, amount, keepMs: windowMs })),
+  );
+  const [after] = looksAt(claims, call('disburse', { claim_id: 7, amount: 1 }));
+  expect(historyOf(claims, call('approve', { claim_id: 7 }))).toEqual({
+    checks: [],
+    records: [{ track: after, amount: 0, keepMs: 3_600_000 }],
+    unknown: [],
+  });
+  const [neverAfter] = looksAt(claims, call('send_email'));
+  expect(recordedIn(claims, call('read_secret'))).toEqual([neverAfter]);
+  expect(recordedIn(claims, call('export_all'))).toEqual([neverAfter]);
+});
+
+test('rules that look at the same calls share a track, in which a call is recorded once', () => {
+  const after = { tool: ['a', 'b'], within: '1h' };
+  const document = { tools: { a: {}, b: {}, c: { after }, d: { after: { ...after, tool: ['b', 'a'] } } } };
+  expect(recordedIn(document, call('a'))).toEqual(looksAt(document, call('c')));
+  expect(looksAt(document, call('d'))).toEqual(looksAt(document, call('c')));
+});
+
+test.each<[string, EntryDocument, EntryDocument]>([
+  ['kind', { after: { tool: 'a', within: '1h' } }, { never_after: { tool: 'a', within: '1h' } }],
+  ['tools', { after: { tool: 'a', within: '1h' } }, { after: { tool: 'b', within: '1h' } }],
+  ['time', { after: { tool: 'a', within: '1h' } }, { after: { tool: 'a', within: '2h' } }],
+  ['owner', { after: { tool: 'a', within: '1h' } }, { after: { tool: 'a', within: '1h', by: 'client' } }],
+  ['time of a quota', { quota: [{ count: 1, per: '1h' }] }, { quota: [{ count: 1, per: '2h' }] }],
+  ['owner of a quota', { quota: [{ count: 1, per: '1h' }] }, { quota: [{ count: 1, per: '1h', by: 'client' }] }],
+  ['argument', { quota: [{ sum: '/a', at_most: 1, per: '1h' }] }, { quota: [{ sum: '/b', at_most: 1, per: '1h' }] }],
+  [
+    'unit',
+    { quota: [{ sum: '/a', at_most: 5, per: '1h' }] },
+    { quota: [{ sum: '/a', at_most: 5, per: '1h', integer: true }] },
+  ],
+])('rules that differ in the %s have tracks of their own', (_, one, other) => {
+  const attempt = call('c', { a: 1, b: 1 });
+  const track = (entry: EntryDocument): unknown => looksAt({ tools: { a: {}, b: {}, c: entry } }, attempt)[0];
+  expect(track(one)).toBeTypeOf('string');
+  expect(track(one)).not.toBe(track(other));
+});
+
+test('a quota keeps its track when its limit changes, its spelling of the default or its place in the list', () => {
+  const track = (...quota: NonNullable<EntryDocument['quota']>): unknown =>
+    looksAt({ tools: { c: { quota } } }, call('c')).at(-1);
+  expect(track({ count: 1, per: '1h' })).toBe(track({ count: 5, per: '60m', by: 'subject' }));
+  expect(track({ count: 1, per: '1h' })).toBe(track({ count: 9, per: '1d' }, { count: 1, per: '1h' }));
+});
+
+test('the calls of all tools under one pattern share its quota, and those of another entry do not', () => {
+  const quota = [{ count: 2, per: '1m' }];
+  const document = { tools: { 'send_*': { quota }, 'get_*': { quota } } };
+  expect(recordedIn(document, call('send_a'))).toEqual(recordedIn(document, call('send_b')));
+  expect(recordedIn(document, call('send_a'))).not.toEqual(recordedIn(document, call('get_a')));
+});
+
+test('a quota of a method counts every call of it, beside the quota of its tool', () => {
+  const document: PolicyDocument = {
+    tools: { '*': {}, pay: { quota: [{ count: 2, per: '1m' }] } },
+    methods: { 'tools/call': { quota: [{ count: 9, per: '1m' }] }, ping: { quota: [{ count: 1, per: '1s' }] } },
+  };
+  expect(historyOf(document, call('pay'))?.checks.map(({ rule }) => rule)).toEqual([
+    'tools.pay.quota[0]',
+    'methods.tools/call.quota[0]',
+  ]);
+  expect(historyOf(document, call('other'))?.checks).toHaveLength(1);
+  expect(historyOf(document, message('ping'))?.records).toHaveLength(1);
+});
+
+test('a subscription to two resources of one entry counts once, and a completion does not use what it completes', () => {
+  const document: PolicyDocument = {
+    resources: { 'a://*': { quota: [{ count: 1, per: '1m' }] } },
+    prompts: { p: { quota: [{ count: 1, per: '1m' }] } },
+    methods: { 'completion/complete': { quota: [{ count: 7, per: '1m' }] } },
+  };
+  const listens = message('subscriptions/listen', 'resource a://1', 'resource a://2');
+  expect(historyOf(document, listens)?.checks).toHaveLength(1);
+  expect(historyOf(document, message('prompts/get', 'prompt p'))?.checks).toHaveLength(1);
+  expect(historyOf(document, message('completion/complete', 'prompt p'))?.checks.map(({ limit }) => limit)).toEqual([
+    7,
+  ]);
+});
+
+test('only calls of tools are looked back at', () => {
+  const document: PolicyDocument = {
+    tools: { x: {}, c: { never_after: { tool: 'x', within: '1h' } } },
+    prompts: { x: {} },
+  };
+  expect(historyOf(document, message('prompts/get', 'prompt x'))).toBeUndefined();
+});
+
+test('what forbids a later call covers names that servers may read as its own; what permits one does not', () => {
+  const document: PolicyDocument = {
+    tools: {
+      '*': {},
+      c: { never_after: { tool: ['Read_secret', 'ex*'], within: '1h' } },
+      d: { after: { tool: 'Read_secret', within: '1h' } },
+    },
+  };
+  const names = ['Read_secret', 'read_SECRET', 'EXport', 'read_secre', 'ﬁ'];
+  expect(names.map((name) => recordedIn(document, call(name)).length)).toEqual([2, 1, 1, 0, 0]);
+  const upper: PolicyDocument = { tools: { '*': {}, C: { never_after: { tool: 'A\u200B', within: '1h' } } } };
+  expect(recordedIn(upper, call('A\u200B'))).toHaveLength(1);
+  expect(recordedIn(upper, call('a'))).toHaveLength(1);
+});
+
+describe('same', () => {
+  const document: PolicyDocument = {
+    tools: { approve: {}, pay: { after: { tool: 'approve', within: '1h', same: ['/id', '/to/name'] } } },
+  };
+  const track = (id: unknown, name: unknown = 'bob', text?: string): string | undefined => {
+    const args = { id, to: { name } };
+    const exact = (): unknown => ({
+      id: (JSON as never as { rawJSON(of: string): object }).rawJSON(text ?? ''),
+      to: { name },
+    });
+    const made = historyOf(document, call('pay', args), alice, text === undefined ? undefined : exact)?.checks[0];
+    expect(made?.kind).toBe('after');
+    return made?.track;
+  };
+
+  test('is the same for the same values, and for no others', () => {
+    expect(track(7)).toBe(track(7));
+    const values: unknown[] = [7, '7', 8, true, 'true', '', 0.5, 'a'];
+    expect(new Set(values.map((each) => track(each))).size).toBe(values.length);
+    expect(track('a', 'b')).not.toBe(track('ab', ''));
+    expect(track('a', 'b')).not.toBe(track('b', 'a'));
+  });
+
+  test('compares integers beyond 2^53 as they are written, in both calls', () => {
+    const one = 9_007_199_254_740_992;
+    const two = Number('9007199254740993');
+    expect(one).toBe(two);
+    expect(track(one, 'bob', '9007199254740992')).not.toBe(track(two, 'bob', '9007199254740993'));
+    expect(track(-one, 'bob', '-9007199254740992')).not.toBe(track(-two, 'bob', '-9007199254740993'));
+    expect(track(two, 'bob', '9007199254740993')).toBe(track(two, 'bob', '9007199254740993'));
+    expect(track(Infinity, 'bob', '1e400')).not.toBe(track(Infinity, 'bob', '1e401'));
+    expect(track(9_007_199_254_740_991, 'bob', '1')).toBe(track(9_007_199_254_740_991, 'bob', '2'));
+  });
+
+  test('holds for no call that lacks the argument, nor for one where it is null', () => {
+    expect(track(undefined)).toBeUndefined();
+    expect(track(null)).toBeUndefined();
+    expect(recordedIn(document, call('approve', { id: 7 }))).toEqual([]);
+    expect(recordedIn(document, call('approve'))).toEqual([]);
+    expect(historyOf(document, call('approve'))).toEqual({ checks: [], records: [], unknown: [] });
+  });
+});
+
+describe('the policy refuses what a rule over time cannot count', () => {
+  test.each<[EntryDocument, unknown, string]>([
+    [{ quota: [{ sum: '/a', at_most: 5, per: '1h' }] }, {}, 'argument /a: wanted a number from 0 to 5, found nothing'],
+    [
+      { quota: [{ sum: '/a', at_most: 5, per: '1h' }] },
+      { a: '4' },
+      'argument /a: wanted a number from 0 to 5, found another string',
+    ],
+    [
+      { quota: [{ sum: '/a', at_most: 5, per: '1h' }] },
+      { a: 5.000_001 },
+      'argument /a: wanted a number from 0 to 5, found more',
+    ],
+    [
+      { quota: [{ sum: '/a', at_most: 5, per: '1h', integer: true }] },
+      { a: '6' },
+      'argument /a: wanted an integer from 0 to 5, found more',
+    ],
+    [
+      { after: { tool: 'p', within: '1h', same: ['/a'] } },
+      { a: { b: 1 } },
+      'argument /a: wanted a string, a number or a boolean, found an object',
+    ],
+    [
+      { never_after: { tool: 'p', within: '1h', same: ['/a/b'] } },
+      { a: '{"b":1}' },
+      'argument /a/b: wanted a string, a number or a boolean, found a value on the way to it that is not an object',
+    ],
+  ])('%j with %j: %s', (entry, args, detail) => {
+    const tools = { p: {}, c: entry };
+    const decision = decide({ tools }, {}, call('c', args));
+    expect(decision).toMatchObject({ allow: false, denial: { reason: 'argument.denied', detail, scope: [] } });
+    expect(decision.rule).toMatch(/^tools\.c\.(?:after|never_after|quota\[0\])$/);
+  });
+
+  test('an argument that another case hides, as elsewhere in policies', () => {
+    const tools = { c: { quota: [{ sum: '/amount', at_most: 5, per: '1h' }] } };
+    expect(told(decide({ tools }, {}, call('c', { Amount: 1 })))).toBe('deny policy.error policy');
+  });
+
+  test.each<[string, Partial<Principal>, string]>([
+    ['subject', { subject: undefined }, 'wanted a subject, by which calls are counted, found none'],
+    ['client', { clientId: undefined }, 'wanted a client, by which calls are counted, found none'],
+    [
+      'tenant',
+      { claims: { tenant: ['acme'] } },
+      'wanted claim tenant as a string, an integer or a boolean, by which calls are counted, found an array of 1',
+    ],
+  ])('a caller without a %s', (by, lacking, detail) => {
+    const policy = compilePolicy('test', { because: 'words', tools: { c: { quota: [{ count: 1, per: '1h', by }] } } });
+    expect(policy.decide({ ...alice, ...lacking }, call('c'))).toEqual({
+      allow: false,
+      rule: 'tools.c.quota[0]',
+      denial: { reason: 'claim.denied', rule: 'tools.c.quota[0]', detail, scope: [], because: 'words' },
+    });
+  });
+
+  test('a call that a rule looks back at, because it would be missing in the history', () => {
+    const tools: PolicyDocument['tools'] = {
+      read: {},
+      c: { because: 'own', never_after: { tool: 'read', within: '1h', same: ['/id'] } },
+    };
+    expect(decide({ tools }, {}, call('read', { id: [7] }))).toMatchObject({
+      rule: 'tools.c.never_after',
+      denial: { reason: 'argument.denied', because: 'own' },
+    });
+  });
+
+  test('before scopes, so that no challenge asks for a token that would be refused', () => {
+    const tools = { c: { scope: 'pay', quota: [{ sum: '/a', at_most: 5, per: '1h' }] } };
+    expect(told(decide({ tools }, {}, call('c', { a: 6 })))).toBe('deny argument.denied tools.c.quota[0]');
+    expect(told(decide({ tools }, {}, call('c', { a: 5 })))).toBe('deny scope.insufficient tools.c.scope [pay]');
+    expect(told(decide({ tools }, { scope: 'pay' }, call('c', { a: 5 })))).toBe('allow tools.c');
+  });
+});
+
+test('in shadow mode a call that a rule cannot count is left out', () => {
+  const document: PolicyDocument = {
+    mode: 'shadow',
+    tools: {
+      p: {},
+      c: {
+        after: { tool: 'p', within: '1h', same: ['/id'] },
+        quota: [
+          { count: 1, per: '1h', by: 'tenant' },
+          { sum: '/amount', at_most: 1, per: '1h' },
+        ],
+      },
+    },
+  };
+  expect(historyOf(document, call('c', { id: {}, Amount: 1 }), caller())).toEqual({
+    checks: [],
+    records: [],
+    unknown: [],
+  });
+  expect(historyOf(document, call('p', { ID: 7 }))?.records).toEqual([]);
+  expect(historyOf(document, call('unlisted'))).toBeUndefined();
+});
+
+test('rules that depend on arguments that were not recorded are named as unknown', () => {
+  const history = historyOf(claims, call('disburse', unknownArguments));
+  expect(history?.unknown).toEqual(['tools.disburse.after', 'tools.disburse.quota[1]']);
+  expect(history?.checks.map(({ rule }) => rule)).toEqual(['tools.disburse.quota[0]']);
+  expect(historyOf(claims, call('approve', unknownArguments))).toEqual({
+    checks: [],
+    records: [],
+    unknown: ['tools.disburse.after'],
+  });
+  expect(historyOf(claims, call('read_secret', unknownArguments))?.records).toHaveLength(1);
+  expect(compilePolicy('test', claims).decide(alice, call('disburse', unknownArguments)).allow).toBe(true);
+});
+
+test('a policy names its rules over time, and the claims by which it counts', () => {
+  const policy = compilePolicy('test', claims);
+  expect(policy.rules).toEqual(
+    expect.arrayContaining([
+      'tools.disburse.after',
+      'tools.disburse.quota[0]',
+      'tools.disburse.quota[1]',
+      'tools.send_*.never_after',
+    ]),
+  );
+  expect(policy.claimsRead({ tenant: 'acme', other: 1 })).toEqual({ tenant: 'acme' });
+});
+
+test('a check has the words of its entry, or else of the policy', () => {
+  const quota = [{ count: 1, per: '1h' }];
+  const document = { because: 'policy', tools: { a: { quota }, b: { quota, because: 'own' } } };
+  expect(['a', 'b'].map((tool) => historyOf(document, call(tool))?.checks[0]?.because)).toEqual(['policy', 'own']);
+});
+
+describe('faults', () => {
+  test.each<[EntryDocument, string]>([
+    [{ quota: [{ per: '1h' }] }, 'tools.c.quota.0: needs either count, or sum with at_most'],
+    [
+      { quota: [{ count: 1, sum: '/a', at_most: 1, per: '1h' }] },
+      'tools.c.quota.0: needs either count, or sum with at_most',
+    ],
+    [{ quota: [{ sum: '/a', per: '1h' }] }, 'tools.c.quota.0: sum needs at_most'],
+    [{ quota: [{ count: 1, at_most: 1, per: '1h' }] }, 'tools.c.quota.0: at_most needs sum'],
+    [{ quota: [{ count: 1, integer: true, per: '1h' }] }, 'tools.c.quota.0.integer: needs sum'],
+    [
+      { quota: [{ sum: '/a', at_most: 1.5, integer: true, per: '1h' }] },
+      'tools.c.quota.0.at_most: 1.5 cannot be summed exactly; write an integer below 2^52',
+    ],
+    [
+      { quota: [{ sum: '/a', at_most: 0.000_000_1, per: '1h' }] },
+      'tools.c.quota.0.at_most: 1e-7 cannot be summed exactly; write a number below 2^52 with at most 6 decimal places',
+    ],
+    [
+      { quota: [{ count: 2 ** 52, per: '1h' }] },
+      'tools.c.quota.0.count: 4503599627370496 cannot be summed exactly; write an integer below 2^52',
+    ],
+    [
+      { quota: [{ sum: '/a~', at_most: 1, per: '1h' }] },
+      'tools.c.quota.0.sum: "/a~" is not a JSON Pointer (RFC 6901): within a name, write "~" as "~0" and "/" as "~1"',
+    ],
+    [
+      { after: { tool: 'c', within: '1h', same: ['/ok', '/a~'] } },
+      'tools.c.after.same.1: "/a~" is not a JSON Pointer (RFC 6901): within a name, write "~" as "~0" and "/" as "~1"',
+    ],
+    [
+      { after: { tool: 'c', within: '1h', by: '/a~' } },
+      'tools.c.after.by: "/a~" is not a JSON Pointer (RFC 6901): within a name, write "~" as "~0" and "/" as "~1"',
+    ],
+    [
+      { quota: [{ count: 1, per: '1h', by: '/a~' }] },
+      'tools.c.quota.0.by: "/a~" is not a JSON Pointer (RFC 6901): within a name, write "~" as "~0" and "/" as "~1"',
+    ],
+    [
+      {
+        quota: [
+          { count: 1, per: '1h' },
+          { count: 2, per: '2h' },
+          { count: 3, per: '60m' },
+        ],
+      },
+      'tools.c.quota.2: counts the same as quota[0]',
+    ],
+    [
+      { after: { tool: ['c', 'aprove'], within: '1h' } },
+      'tools.c.after.tool: looks back at "aprove", which tools does not list; list it there',
+    ],
+    [
+      { never_after: { tool: 'aprove', within: '1h' } },
+      'tools.c.never_after.tool: looks back at "aprove", which tools does not list; list it there',
+    ],
+  ])('%j: %s', (entry, fault) => {
+    expect(faults({ c: entry })).toEqual([fault]);
+  });
+
+  test('a pattern may match no listed tool, and a listed pattern covers a name', () => {
+    expect(faults({ 'get_*': {}, c: { after: { tool: ['x_*', 'get_a'], within: '1h' } } })).toEqual([]);
+  });
+
+  test('entries without arguments can compare and sum none', () => {
+    const entry = { never_after: { tool: 'c', within: '1h', same: ['/a'] } };
+    const quota = [{ sum: '/a', at_most: 1, per: '1h' }];
+    expect(
+      faults({ c: {} }, { resources: { 'a:b': entry }, methods: { x: { quota } }, prompts: { p: entry } }),
+    ).toEqual([
+      'resources.a:b.never_after.same.0: resources have no arguments; only tools and prompts do',
+      'methods.x.quota.0.sum: methods have no arguments; only tools and prompts do',
+    ]);
+  });
+
+  test('without tools there is nothing to look back at, not even by a pattern', () => {
+    const document: PolicyDocument = { prompts: { p: { after: { tool: '*', within: '1h' } } } };
+    expect(() => compilePolicy('test', document)).toThrow('looks back at "*", which tools does not list');
+  });
+});
