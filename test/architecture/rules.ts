@@ -15,6 +15,7 @@ export const layers: readonly (readonly string[])[] = [
     'authenticate',
     'limit',
     'authorize',
+    'history',
     'exchange',
     'forward',
     'respond',

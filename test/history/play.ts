@@ -1,0 +1,30 @@
+import type { Ledger, Reservation, Verdict } from '../../src/model/ledger.ts';
+import type { Step } from './random-calls.ts';
+
+/** Plays steps on a ledger. Returns all verdicts, and what was reserved for each. */
+export async function play(
+  ledger: Ledger,
+  steps: readonly Step[],
+  wait: (ms: number) => void | Promise<void>,
+): Promise<readonly Verdict[]> {
+  const verdicts: Verdict[] = [];
+  const reserved: Reservation[] = [];
+  for (const step of steps) {
+    // oxlint-disable no-await-in-loop -- each step follows the one before
+    if (step.kind === 'wait') await wait(step.seconds * 1000);
+    else if (step.kind === 'settle') {
+      const call = reserved.at(-1 - step.call);
+      if (call !== undefined) await ledger.settle(call.id, step.outcome);
+    } else {
+      const before = step.continues === undefined ? undefined : reserved.at(-1 - step.continues);
+      // The next round of a call usually leaves what the call left.
+      const { entries, owner } = step.repeats && before !== undefined ? before : step;
+      const { checks, isShadow } = step;
+      const reservation = { id: `call-${reserved.length}`, owner, checks, entries, isShadow, continues: before?.id };
+      reserved.push(reservation);
+      verdicts.push(await ledger.reserve(reservation));
+    }
+    // oxlint-enable no-await-in-loop
+  }
+  return verdicts;
+}
