@@ -53,13 +53,12 @@ export function challengeIs(wanted: readonly string[], mentions: readonly Mentio
   // For each length, whether the challenge so far is that much of what is wanted.
   let matched: readonly Formula[] = [true, ...wanted.map(() => false)];
   for (const { scope, when } of mentions) {
-    const at = wanted.indexOf(scope);
+    // The length of a challenge that ends with this scope; 0: it is not wanted at all.
+    const end = wanted.indexOf(scope) + 1;
     matched = matched.map((before, length) => {
+      if (end === 0 || end > length) return and([before, not(when)]);
       // A scope that the challenge has already changes nothing.
-      if (at !== -1 && at < length - 1) return before;
-      const reached = at === length - 1 ? and([matched[at] ?? false, when]) : false;
-      const repeated = at === length - 1 ? before : and([before, not(when)]);
-      return or([reached, repeated]);
+      return end < length ? before : or([before, and([matched[length - 1] ?? false, when])]);
     });
   }
   return matched.at(-1) ?? true;
