@@ -34,6 +34,12 @@ export const parts: Readonly<Record<string, Part>> = {
     tests: ['test/authenticate/*.test.ts', 'test/authorization-server/client-authentication.test.ts'],
     floor: 100,
   },
+  prove: {
+    // Not yet the files that keep results between mutants (numbers, texts of patterns), nor names and automata.
+    mutate: ['src/prove/{decisions,formula,lifetimes,needed-scopes,refusals,search,verdicts}.ts'],
+    tests: ['test/prove/!(brute-force|texts).test.ts'],
+    floor: 80,
+  },
 };
 
 /** The test files of a part, without those that start a server. Such a test waits, and would run for each mutant. */

@@ -21,12 +21,15 @@ export function compiled(document: Omit<PropertyDocument, 'name'>): Property {
   return property;
 }
 
+/** Many times what any proof of these tests takes, and few enough that a search without end soon fails. */
+const MAX_STEPS = 100_000;
+
 export function proofOf(
   document: PolicyDocument,
   property: Omit<PropertyDocument, 'name'>,
   scopes?: Readonly<Record<string, readonly string[]>>,
 ): Proof {
-  return prove(compiled(property), policyOf(document), deciding(scopes));
+  return prove(compiled(property), policyOf(document), deciding(scopes), MAX_STEPS);
 }
 
 export function policyOf(document: PolicyDocument): Policy {
