@@ -33,6 +33,17 @@ export interface HandlerParts {
   readonly onBug: (error: unknown) => void;
 }
 
+/**
+ * The policy of pages that oidc-provider shows itself. It adds the hash of a script of its own to `script-src`, whose
+ * `'report-sample'` allows nothing. There is no `form-action`: a form goes to the client, as a redirect does.
+ */
+const foreignPagePolicy = [
+  "default-src 'none'",
+  "script-src 'report-sample'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
 /** Builds everything that answers by one configuration. */
 export function createHandler(config: Config, frontDoor: FrontDoor, parts: HandlerParts): Handler {
   const { store, clock, observer, onBug } = parts;
@@ -90,7 +101,7 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     }
     // Also where oidc-provider shows a page of its own: after a sign-out without a session, for example.
     response.setHeader('x-frame-options', 'DENY');
-    response.setHeader('content-security-policy', "frame-ancestors 'none'");
+    response.setHeader('content-security-policy', foreignPagePolicy);
     // As a mounted application of Koa: oidc-provider builds its URLs from the difference.
     request.url = path;
     return answer(Object.assign(request, { originalUrl: prefix + path }), response);

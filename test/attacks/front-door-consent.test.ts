@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, hash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createBrowser } from '../../demo/browser.ts';
 import { createCookieJar } from '../../demo/cookie-jar.ts';
@@ -163,6 +163,20 @@ test('the consent page loads nothing and runs no script', async () => {
   const { page, html } = await consentPage(await registerClient(world.issuer));
   expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/);
   expect(html).not.toContain('<script');
+});
+
+test('a page of oidc-provider loads nothing, and runs only the script that its policy names', async () => {
+  const page = await fetch(`${world.issuer}/sign-out`);
+  const html = await page.text();
+  const [, script = ''] = /<script>([^]*?)<\/script>/.exec(html) ?? [];
+  expect(script).toContain('submit()');
+  const directives = (page.headers.get('content-security-policy') ?? '').split(/; ?/);
+  expect(directives).toEqual([
+    "default-src 'none'",
+    `script-src 'report-sample' 'sha256-${hash('sha256', script, 'base64')}'`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ]);
 });
 
 describe('markup', () => {
