@@ -134,11 +134,13 @@ export function createProvider(parts: ProviderParts): Provider {
   provider.ReplayDetection.unique = async (owner: string, jti: string, exp: number) =>
     store.firstSeen(`jti ${owner} ${jti}`, exp * 1000, owner);
   const registrations = adapter('Client');
-  provider.on('grant.success', (ctx) => void renewRegistration(ctx).catch(() => {}));
+  const renew = (ctx: KoaContextWithOIDC): void => void renewRegistration(ctx).catch(() => {});
+  provider.on('authorization.success', renew);
+  provider.on('grant.success', renew);
   assertions.register(provider);
   return provider;
 
-  /** A registration lives on with each use. A client of the operator, or with a document, has none. */
+  /** A registration lives on with each code and each token. A client of the operator, or with a document, has none. */
   async function renewRegistration({ oidc: { client } }: KoaContextWithOIDC): Promise<void> {
     const registered = client && (await registrations.find(client.clientId));
     if (client && registered) await registrations.upsert(client.clientId, registered, registrationMs / 1000);

@@ -51,6 +51,8 @@ export interface FrontDoorWorldOptions {
   readonly routeLines?: string;
   /** The MCP server; default: that of the demo. */
   readonly upstream?: string;
+  /** The clock of the front door's own records; oidc-provider has the system's. */
+  readonly clock?: () => number;
   /** Whether the gateway learns of revocations by the shared store alone. */
   readonly isApart?: boolean;
 }
@@ -143,6 +145,7 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
       observed.push(`bug ${error instanceof Error ? error.stack : String(error)}`);
     },
     ...(options.ca !== undefined && { ca: options.ca }),
+    ...(options.clock !== undefined && { clock: options.clock }),
   });
   const gateway = await start(config, { output });
   return {

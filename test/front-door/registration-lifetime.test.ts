@@ -1,0 +1,39 @@
+/** A registration lives for its lifetime after its last use. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
+
+const MINUTE_MS = 60_000;
+let ahead = 0;
+let world: FrontDoorWorld;
+beforeAll(async () => {
+  world = await startFrontDoorWorld({
+    frontDoor: 'clients: { registration: { redirect_uris: ["http://127.0.0.1:*/**"], lifetime: 1h } }',
+    clock: () => Date.now() + ahead,
+  });
+  world.provider.person = { sub: '248289761001' };
+});
+afterAll(() => world.close());
+beforeEach(() => {
+  ahead = 0;
+});
+
+async function isKnown(client: OAuthClient): Promise<boolean> {
+  const { status } = await fetch(client.authorizationUrl(), { redirect: 'manual' });
+  return status === 303;
+}
+
+test.each<readonly [use: string, use: (client: OAuthClient) => Promise<unknown>, isKnownLater: boolean]>([
+  ['a code that is not redeemed', (client) => client.authorize(), true],
+  ['a token', (client) => client.token(), true],
+  ['a refusal by the person', (client) => client.authorize({ approve: false }), false],
+  ['nothing', async () => {}, false],
+])('is renewed by its use: %s', async (_use, use, isKnownLater) => {
+  const client = await registerClient(world.issuer);
+  ahead = 50 * MINUTE_MS;
+  await use(client);
+  ahead = 59 * MINUTE_MS;
+  expect(await isKnown(client)).toBe(true);
+  ahead = 100 * MINUTE_MS;
+  expect(await isKnown(client)).toBe(isKnownLater);
+});
