@@ -167,6 +167,14 @@ describe('the package', () => {
     expect(Object.keys(rules.owners).toSorted()).toEqual(Object.keys(dependencies).toSorted());
   });
 
+  test('pins a package exactly whose inner files src/ imports: they are outside its semantic version', () => {
+    const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> };
+    const inner = src.flatMap(importsOf).filter(({ isOurs, specifier }) => !isOurs && specifier.includes('/lib/'));
+    const packages = [...new Set(inner.map(({ target }) => target))];
+    expect(packages.toSorted()).toEqual(['oidc-provider', 'undici']);
+    for (const name of packages) expect(dependencies[name]).toMatch(/^\d+\.\d+\.\d+$/);
+  });
+
   test('is locked without the host of a registry, so that each installation uses its own', () => {
     expect(lock).toContain('"lockfileVersion"');
     expect(lock).not.toContain('"resolved"');
