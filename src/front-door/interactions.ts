@@ -41,7 +41,7 @@ export function createInteractions(parts: InteractionParts): Interactions {
         return sendPage(response, 200, consentPage(viewOf(pending)));
       return sendOn(response, pending, pending.own ?? only, false);
     }
-    requireSameOrigin(request);
+    requireSameOrigin(request, new URL(provider.issuer).origin);
     const form = await readForm(request);
     const decision = form.get('decision');
     observer.consent(decision === 'approve' ? 'approved' : 'denied', {
@@ -212,9 +212,9 @@ export async function saveGrant(
  * Refuses a form of another site. The cookie is not sent with one (SameSite), and its address holds a secret; browsers
  * say so a third time.
  */
-function requireSameOrigin({ headers }: IncomingMessage): void {
-  const site = headers['sec-fetch-site'];
-  if (site !== undefined && site !== 'same-origin') throw new errors.InvalidRequest(texts.failed.crossSite);
+function requireSameOrigin({ headers }: IncomingMessage, own: string): void {
+  const { origin = own, 'sec-fetch-site': site = 'same-origin' } = headers;
+  if (origin !== own || site !== 'same-origin') throw new errors.InvalidRequest(texts.failed.crossSite);
 }
 
 /** An error in one line, for the log. */

@@ -28,7 +28,7 @@ import type { Config } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import type { Route } from '../model/route.ts';
 import type { Stages } from '../pipeline.ts';
-import type { CrossOrigin } from '../respond/cross-origin.ts';
+import { createCrossOrigin, type CrossOrigin } from '../respond/cross-origin.ts';
 import { createRefuse } from '../respond/refuse.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../route/admit.ts';
 import { createForwardAuthStages } from './forward-auth.ts';
@@ -50,12 +50,15 @@ interface BrowserRules {
   readonly crossOrigin: CrossOrigin;
 }
 
+/** CORS of the front door: a page of any origin can be a client, and cookies are never sent with its requests. */
+const anyOrigin = createCrossOrigin(() => true);
+
 /** Creates the wiring of the routes of `config`. */
 export function createRouteStages(
   config: Config,
   configScope: ConfigScope,
   processScope: ProcessScope,
-  { allowed, crossOrigin }: BrowserRules,
+  { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): (route: Route) => ServedRoute {
   const { clients, limiters, sessions, nonces, identityKeys } = configScope;
   const { log, metrics, clock, pools, replays, streams, newest } = processScope;
@@ -69,6 +72,7 @@ export function createRouteStages(
   const claimed = identityNames(config.routes);
 
   return (route) => {
+    const crossOrigin = route.isFrontDoor ? anyOrigin : ofAllowed;
     const toolHeaders = processScope.toolHeaders(route.upstream.origin + route.upstream.path);
     const signIdentity = signIdentityOf(route);
     const nonce = route.dpop?.nonce === true ? nonces.current : undefined;
@@ -102,7 +106,7 @@ export function createRouteStages(
     };
     const stages: Stages = {
       route,
-      allow: allowed.require,
+      allow: route.isFrontDoor ? allowed.requireHost : allowed.require,
       preflight: (call) => crossOrigin.preflight(call, methods),
       admit: createAdmit(route),
       admitUpgrade: createAdmitUpgrade(route),

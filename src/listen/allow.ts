@@ -14,6 +14,8 @@ export interface Allowed {
    *   with the gateway. `request.origin` for a page of another origin, `null` included.
    */
   readonly require: (call: Call) => void;
+  /** As {@link Allowed.require}, for a route that pages of every origin may call. */
+  readonly requireHost: (call: Call) => void;
   /** Whether pages of `origin` may call the gateway and read its answers. */
   readonly origin: (origin: string) => boolean;
 }
@@ -23,12 +25,19 @@ export function createAllowed({ allowedHosts, allowedOrigins }: Config): Allowed
   const isAllowed = (origin: string): boolean => allowedOrigins.has(origin) || loopbackOrigin.test(origin);
   // The last allowed `Host`: nearly every request has the same one.
   let known: string | undefined;
+
+  function requireHost({ fields: { host } }: Call): void {
+    if (host === undefined || (host !== known && !allowedHosts.has(hostName(host)))) {
+      throw new Denial('request.host', `Host ${JSON.stringify(host?.slice(0, 128))} is not among allowed_hosts`);
+    }
+    known = host;
+  }
+
   return {
-    require({ fields: { host, origin } }) {
-      if (host === undefined || (host !== known && !allowedHosts.has(hostName(host)))) {
-        throw new Denial('request.host', `Host ${JSON.stringify(host?.slice(0, 128))} is not among allowed_hosts`);
-      }
-      known = host;
+    requireHost,
+    require(call) {
+      requireHost(call);
+      const { origin } = call.fields;
       if (origin !== undefined && !isAllowed(origin)) {
         throw new Denial(
           'request.origin',

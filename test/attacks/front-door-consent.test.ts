@@ -124,6 +124,15 @@ describe('the consent form', () => {
     expect(decisions().slice(before)).toEqual([]);
   });
 
+  test.each(['https://evil.example', 'null', 'http://127.0.0.1:1'])('is refused with the origin %s', async (origin) => {
+    const { tab, url } = await consentPage(await registerClient(world.issuer));
+    const before = decisions().length;
+    expect((await tab(url, { method: 'POST', body: form, headers: { origin } })).status).toBe(400);
+    expect(decisions().slice(before)).toEqual([]);
+    const own = { origin: new URL(world.issuer).origin };
+    expect((await tab(url, { method: 'POST', body: form, headers: own })).status).toBe(200);
+  });
+
   test('is not answered by a GET, nor by JSON', async () => {
     const { tab, url } = await consentPage(await registerClient(world.issuer));
     const before = decisions().length;

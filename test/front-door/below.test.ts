@@ -4,7 +4,7 @@ import { createAgent } from '../clients/agent.ts';
 import { legacyClients, sdkV2Auto } from '../clients/official-clients.ts';
 import { keepSecret } from '../support/secrecy.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
-import { registerClient } from '../worlds/oauth-client.ts';
+import { register, registerClient } from '../worlds/oauth-client.ts';
 
 let world: FrontDoorWorld;
 beforeAll(async () => {
@@ -43,6 +43,26 @@ test('R-278: a client authenticates with a header, and learns why it is refused'
   const body = (await answer.json()) as Record<string, unknown>;
   keepSecret(String(body['access_token']));
   expect(await world.listTools(body['access_token'])).toBe(200);
+});
+
+test('R-278: a page of any origin can be a client, as at an origin of its own, and call no other route', async () => {
+  const origin = 'https://agent.example';
+  const preflight = (url: string): Promise<Response> =>
+    fetch(url, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'dpop' },
+    });
+  for (const endpoint of ['register', 'token', 'revoke']) {
+    const { status, headers } = await preflight(`${world.issuer}/${endpoint}`);
+    const [allowed, credentials] = ['origin', 'credentials'].map((name) => headers.get(`access-control-allow-${name}`));
+    expect([endpoint, status, allowed, credentials]).toEqual([endpoint, 204, origin, null]);
+    expect(headers.get('access-control-allow-headers')).toMatch(/dpop/i);
+  }
+  const { status, body } = await register(world.issuer, { client_name: 'A page' }, { origin });
+  expect([status, body['client_name']]).toEqual([201, 'A page']);
+  const refused = await fetch(`${world.issuer}/token`, { method: 'POST', headers: { origin } });
+  expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([400, origin]);
+  expect((await preflight(world.mcpUrl.href)).status).toBe(403);
 });
 
 test('the gateway answers the well-known paths at the origin, and the front door those below it', async () => {
