@@ -10,6 +10,7 @@ import {
 } from '../mcp/body-filter.ts';
 import { createEventIdFilter } from '../mcp/event-ids.ts';
 import { mayGiveHandle } from '../mcp/handles.ts';
+import type { AnswerLock } from '../mcp/guarded-message.ts';
 import { filteredMessage, mayListTasks, withoutTasks } from '../mcp/lists.ts';
 import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { Grant } from '../model/grant.ts';
@@ -35,6 +36,8 @@ interface FilterParts {
   readonly bindEventIds: BindEventIds;
   /** Of the route's upstream. */
   readonly toolHeaders: ToolHeaders;
+  /** Undefined if the policy has no `lock`. */
+  readonly lock: AnswerLock | undefined;
 }
 
 /** The changes that the answer to a call may need. */
@@ -54,23 +57,25 @@ export interface AnswerFilter {
 export function answerFilter(
   route: Route,
   grant: Grant,
-  { bindHandles, bindEventIds, toolHeaders }: FilterParts,
+  { bindHandles, bindEventIds, toolHeaders, lock }: FilterParts,
 ): AnswerFilter | undefined {
   if (route.protocol === 'http') return undefined;
   const { attempt } = grant.action;
   const listsTools = attempt.kind === 'mcp' && mcpMethod(attempt.method).list?.kind === 'tool';
   const filtersLists = mayHoldList(route, grant);
   const lists = filtersLists ? listRewriting(grant, route, listsTools ? toolHeaders : undefined) : undefined;
-  const rewriting = rewritingOf(lists, grant, bindHandles);
+  const locked = lock && lockRewriting(lock);
+  const rewriting = rewritingOf([lock?.mode === 'deny' ? locked : undefined, lists], grant, bindHandles);
   const becomesPrivate = mayBePublic(route, grant);
   const rewrites = rewriting !== undefined || becomesPrivate;
   return {
     rewrites,
-    acceptEncoding: rewrites || listsTools || mayBeResumed(grant) ? 'identity' : undefined,
+    acceptEncoding: rewrites || listsTools || lock !== undefined || mayBeResumed(grant) ? 'identity' : undefined,
     choose(answer, status) {
       if (becomesPrivate && answer.isEncoded) return createUnreadableFilter();
       const filters = [
-        listsTools && !filtersLists && learningFrom(answer, toolHeaders),
+        listsTools && !filtersLists && reading(answer, toolHeadersRewriting(toolHeaders)),
+        lock?.mode === 'report' && locked && reading(answer, locked),
         rewriting && filterOf(answer, status, rewriting),
         becomesPrivate && createPrivateFilter(),
       ];
@@ -90,16 +95,29 @@ function mayBePublic({ policy }: Route, { action: { attempt, era } }: Grant): bo
   return mcpMethod(attempt.method).isCacheable;
 }
 
-/** Passes a list on unchanged, and learns the headers that its tools declare; undefined if it cannot be read. */
-function learningFrom(answer: ResponseHeaders, toolHeaders: ToolHeaders): BodyFilter | undefined {
-  const reader = filterOf(answer, 200, {
+/** Learns the headers that the tools of a list declare. */
+function toolHeadersRewriting(toolHeaders: ToolHeaders): Rewriting {
+  return {
     concerns: (list) => toolHeaders.concerns(list),
     rewrite(text) {
       toolHeaders.learn(parsedJson(text));
       return undefined;
     },
     mustRead: false,
-  });
+  };
+}
+
+/**
+ * Compares every message with the lock, whatever was asked: a client takes a list from any answer on any stream. Under
+ * `deny`, what cannot be read does not pass.
+ */
+function lockRewriting({ mode, guarded }: AnswerLock): Rewriting {
+  return { concerns: () => true, rewrite: guarded, mustRead: mode === 'deny' };
+}
+
+/** Passes an answer on unchanged while it is read; undefined if it cannot be read. */
+function reading(answer: ResponseHeaders, rewriting: Rewriting): BodyFilter | undefined {
+  const reader = filterOf(answer, 200, rewriting);
   return (
     reader && {
       push(chunk) {
@@ -127,10 +145,14 @@ function inTurn(first: BodyFilter | undefined, second: BodyFilter): BodyFilter {
   return { push: (chunk) => then(first.push(chunk)), end: () => [...then(first.end()), ...second.end()] };
 }
 
-function rewritingOf(lists: Rewriting | undefined, grant: Grant, bindHandles: BindHandles): Rewriting | undefined {
+function rewritingOf(
+  first: readonly (Rewriting | undefined)[],
+  grant: Grant,
+  bindHandles: BindHandles,
+): Rewriting | undefined {
   const tasks = taskListRewriting(grant);
   const handles = grant.action.mayYieldHandle ? handleRewriting(grant, bindHandles) : undefined;
-  const rewritings = [lists, tasks, handles].filter((each) => each !== undefined);
+  const rewritings = [...first, tasks, handles].filter((each) => each !== undefined);
   return rewritings.length === 0 ? undefined : rewritings.reduce(both);
 }
 

@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import { declaresBody } from '../http/header-fields.ts';
 import { drain, YieldingStream } from '../http/yielding-stream.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { AnswerLock } from '../mcp/guarded-message.ts';
 import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { Call } from '../model/call.ts';
 import type { GrantedCall } from '../model/grant.ts';
@@ -36,6 +37,8 @@ export interface ForwardParts {
   readonly bindEventIds: BindEventIds;
   /** Of the route's upstream. */
   readonly toolHeaders: ToolHeaders;
+  /** Undefined if the policy has no `lock`. */
+  readonly lock: AnswerLock | undefined;
   readonly onUnauthorized: RelayParts['onUnauthorized'];
   readonly streams: OpenStreams;
   readonly observer: ForwardObserver;

@@ -9,7 +9,7 @@ import { createTokenReader } from '../authenticate/credentials.ts';
 import { createPossession } from '../authenticate/possession.ts';
 import { createProofChecks } from '../authenticate/proof-check.ts';
 import { createActionReader } from '../authorize/action.ts';
-import { createAuthorize } from '../authorize/authorize.ts';
+import { type Authorize, createAuthorize } from '../authorize/authorize.ts';
 import { createBindEventIds, createBindHandles, createSessionId } from '../authorize/owner.ts';
 import { createForward } from '../forward/forward.ts';
 import { createSignIdentity, identityNames, type SignIdentity } from '../forward/identity-headers.ts';
@@ -22,6 +22,7 @@ import type { Allowed } from '../listen/allow.ts';
 import { readBody, bodyQuotaBytes } from '../listen/body.ts';
 import { createFailures } from '../limit/failures.ts';
 import { createLimit } from '../limit/limit.ts';
+import type { RouteLock } from '../lock/route-lock.ts';
 import { createHandleBinding } from '../mcp/handles-binding.ts';
 import type { Call } from '../model/call.ts';
 import type { Config } from '../model/config.ts';
@@ -78,7 +79,8 @@ export function createRouteStages(
     const nonce = route.dpop?.nonce === true ? nonces.current : undefined;
     const authentication = route.public ? undefined : authentications(route, createPossession(route.dpop, proofChecks));
     const methods = methodsOf(route);
-    const authorize = createAuthorize(route);
+    const lock = processScope.locks.of(route);
+    const authorize = createLockedAuthorize(createAuthorize(route), lock);
     const exchange = processScope.credentialSources(route, {
       clients,
       revalidate: async (token) => authentication?.revalidate(token),
@@ -91,6 +93,7 @@ export function createRouteStages(
       observer: metrics,
       clock,
       toolHeaders,
+      lock,
       signIdentity,
       bindHandles: createBindHandles(route, handles),
       bindEventIds: createBindEventIds(route, sessions),
@@ -168,6 +171,16 @@ export function createRouteStages(
       'limits.failures refuses an address that sends X-Forwarded-For; add your own proxy to trusted_proxies';
     log.event('warn', advice, { address });
   }
+}
+
+/** The decision of a route, and then of its lock: a caller that the policy refuses learns nothing of definitions. */
+function createLockedAuthorize(authorize: Authorize, lock: RouteLock | undefined): Authorize {
+  if (lock === undefined) return authorize;
+  return (principal, action) => {
+    const grant = authorize(principal, action);
+    lock.requireApproved(action);
+    return grant;
+  };
 }
 
 /** The URL that a call on `route` is forwarded to. */

@@ -6,6 +6,7 @@ import type { Pools } from '../forward/pools.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { RotatingKeys } from '../lib/rotating-keys.ts';
 import type { CertificateOf } from '../listen/client-certificate.ts';
+import type { LockedRoutes } from '../lock/locked-routes.ts';
 import type { OwnerBound } from '../mcp/owner-bound.ts';
 import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../model/authorization-server.ts';
@@ -32,6 +33,7 @@ export interface ProcessScope {
   readonly streams: OpenStreams;
   /** What the tools of an upstream declare, by its URL. */
   readonly toolHeaders: (upstreamUrl: string) => ToolHeaders;
+  readonly locks: Pick<LockedRoutes, 'of'>;
   /**
    * The gateway of the newest configuration. A stream asks it about its token: the configuration that opened the stream
    * may hold secrets that are no longer valid.

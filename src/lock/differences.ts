@@ -1,10 +1,16 @@
-import { type ChangedDefinition, type Definition, definitionKey, type Definitions } from '../model/lock.ts';
+import {
+  type ChangedDefinition,
+  type Definition,
+  definitionKey,
+  type Definitions,
+  type Sighting,
+} from '../model/lock.ts';
 
 /** All differences between approved definitions and those that a server shows, sorted by kind and name. */
 export function differences(approved: Definitions, shown: readonly Definition[]): readonly ChangedDefinition[] {
   const twice = keysTwiceIn(shown);
   const byKey = new Map(shown.map((each) => [definitionKey(each), each]));
-  const found = [...byKey].map(([key, each]) => differenceOf(each, twice.has(key), approved));
+  const found = [...byKey].map(([key, each]) => differenceOf({ definition: each, isTwice: twice.has(key) }, approved));
   const gone = [...approved].flatMap(([key, { kind, name }]): ChangedDefinition[] =>
     byKey.has(key) ? [] : [{ kind, name, difference: 'gone', members: [] }],
   );
@@ -14,9 +20,9 @@ export function differences(approved: Definitions, shown: readonly Definition[])
 }
 
 /** How a definition differs from the approved one; undefined if it does not. */
-function differenceOf(shown: Definition, isTwice: boolean, approved: Definitions): ChangedDefinition | undefined {
-  const { kind, name, sha256, members } = shown;
-  const known = approved.get(definitionKey(shown));
+export function differenceOf({ definition, isTwice }: Sighting, approved: Definitions): ChangedDefinition | undefined {
+  const { kind, name, sha256, members } = definition;
+  const known = approved.get(definitionKey(definition));
   if (known === undefined) return { kind, name, difference: 'new', members: [] };
   if (known.sha256 !== sha256)
     return { kind, name, difference: 'changed', members: changedMembers(known.members, members) };
@@ -45,8 +51,14 @@ function changedMembers(
 }
 
 /** A difference in words, for messages: `tool "pay": description changed`. */
-export function inWords({ kind, name, difference, members }: ChangedDefinition): string {
+export function inWords(changed: ChangedDefinition): string {
+  const { kind, name, members } = changed;
   const what = kind === 'instructions' ? kind : `${kind} ${JSON.stringify(name)}`;
+  return `${what}${members.length === 0 ? '' : ':'} ${verbOf(changed)}`;
+}
+
+/** What is the matter with a definition, in words: `description changed`. */
+export function verbOf({ difference, members }: ChangedDefinition): string {
   const verb = { changed: 'changed', new: 'is new', twice: 'stands twice', gone: 'is gone' }[difference];
-  return members.length === 0 ? `${what} ${verb}` : `${what}: ${members.join(', ')} ${verb}`;
+  return members.length === 0 ? verb : `${members.join(', ')} ${verb}`;
 }

@@ -23,9 +23,9 @@ const asReceived = {
  */
 export async function listDefinitions(
   url: string,
-  limits: AskLimits = askLimits,
+  limits: Partial<AskLimits> = {},
 ): Promise<readonly DescribedDefinition[]> {
-  return askServer(url, limits, async ({ client, signal }) => {
+  return askServer(url, { ...askLimits, ...limits }, async ({ client, signal }) => {
     const found: DescribedDefinition[] = [];
     const instructions = client.getInstructions();
     if (instructions !== undefined)

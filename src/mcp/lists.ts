@@ -4,7 +4,8 @@ import type { McpTarget } from '../model/policy.ts';
 import { parseToRewrite } from '../json/lossless.ts';
 import { hasCaseVariant, isObject, ownMember } from '../json/own-member.ts';
 
-type Members = Readonly<Record<string, unknown>>;
+/** The members of an object of a message. */
+export type Members = Readonly<Record<string, unknown>>;
 
 /** The lists that a policy filters. The gateway looks for each in every result: a stream may resume any answer. */
 const filteredLists = knownLists.filter((list): list is McpList<TargetKind> => list.kind !== 'task');
@@ -83,7 +84,8 @@ function rewritten(
   return written === text ? undefined : written;
 }
 
-function resultOf(message: unknown): Members | undefined {
+/** The result that a response has, if it is an object. */
+export function resultOf(message: unknown): Members | undefined {
   const result = isObject(message) ? decidingMember(message, 'result') : undefined;
   return isObject(result) ? result : undefined;
 }
@@ -110,16 +112,17 @@ function filtered(message: unknown, visible: (target: McpTarget) => boolean): un
 }
 
 /** A copy of the message with other members in its result; the message itself if there are none. */
-function withResult(message: unknown, result: Members, changes: Members): unknown {
+export function withResult(message: unknown, result: Members, changes: Members): unknown {
   return Object.keys(changes).length === 0 ? message : { ...(message as Members), result: { ...result, ...changes } };
 }
 
 /** A member that the filter decides by. Go's parser also takes keys that differ only in case, and the last one wins. */
-function decidingMember(object: Members, name: string): unknown {
+export function decidingMember(object: Members, name: string): unknown {
   if (hasCaseVariant(object, name)) throw unreadable(`a key that differs from ${name} only in case`);
   return ownMember(object, name);
 }
 
-function unreadable(what: string): Denial {
+/** The refusal of an answer that two parsers may read differently. */
+export function unreadable(what: string): Denial {
   return new Denial('upstream.invalid', `${what}: such a list cannot be filtered`);
 }

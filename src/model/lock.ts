@@ -44,6 +44,27 @@ export interface ChangedDefinition {
   readonly members: readonly string[];
 }
 
+/** What was last seen of a definition. */
+export interface Sighting {
+  readonly definition: Definition;
+  /** Whether it stood more than once in the list. */
+  readonly isTwice: boolean;
+}
+
+/** The lock of a route, for the console. */
+export interface LockState {
+  readonly route: string;
+  readonly mode: Lock['mode'];
+  /** When the gateway last asked the server with success, in milliseconds since the epoch. */
+  readonly comparedAt: number | undefined;
+  /** Why the newest question failed; undefined if it did not. */
+  readonly fault: string | undefined;
+  /** How many definitions differ. */
+  readonly count: number;
+  /** Those that differ, or the first of them. */
+  readonly differing: readonly ChangedDefinition[];
+}
+
 /** The key of a definition among others. */
 export function definitionKey({ kind, name }: Pick<Definition, 'kind' | 'name'>): string {
   return `${kind} ${name}`;

@@ -8,6 +8,13 @@ export interface ForwardObserver {
   streamClosed(route: Route): void;
 }
 
+/** Observes the locks of routes. */
+export interface LockObserver {
+  /** How many definitions of the route differ from its lock; undefined: it has no lock any more. */
+  differing(route: string, count: number | undefined): void;
+  event(level: 'info' | 'warn', msg: string, fields: Readonly<Record<string, unknown>>): void;
+}
+
 /** Observes a TLS listener. */
 export interface TlsObserver {
   /** The listener presents another certificate from now on. */

@@ -13,11 +13,13 @@ import type { ConfigScope, ConfiguredGateway, ProcessScope } from '../gateway/sc
 import type { Clock } from '../lib/clock.ts';
 import { createRotatingKeys } from '../lib/rotating-keys.ts';
 import { createCertificateOf } from '../listen/client-certificate.ts';
+import { createLockedRoutes, type LockedRoutes, type LockedRoutesParts } from '../lock/locked-routes.ts';
 import { createOwnerBound } from '../mcp/owner-bound.ts';
 import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
 import type { AuthorizationServer, AuthorizationServerClient, ServerState } from '../model/authorization-server.ts';
 import type { Config } from '../model/config.ts';
 import { Denial, type Reason } from '../model/denial.ts';
+import type { Definition } from '../model/lock.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
 import type { RateLimiters } from '../model/limits.ts';
 import type { StoreState } from '../model/shared.ts';
@@ -37,6 +39,8 @@ export interface Surroundings {
   readonly key?: Buffer | undefined;
   /** Undefined: traces are not configured. */
   readonly tracer?: Tracer | undefined;
+  /** Tells the other processes which definitions passed here; undefined: there are none. */
+  readonly share?: LockedRoutesParts['share'] | undefined;
 }
 
 /** The gateway of the newest configuration, and the state that outlives a configuration. */
@@ -46,6 +50,8 @@ export interface ReloadableGateway {
   readonly servers: () => readonly ServerState[];
   /** The current state of the shared store; undefined: none is configured. */
   readonly sharedStore: () => StoreState | undefined;
+  /** The locks of routes. */
+  readonly locks: Pick<LockedRoutes, 'adopt' | 'states'>;
   /** Builds the whole gateway of `config`, then replaces the current one. Changes nothing if the build fails. */
   readonly use: (config: Config) => void;
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
@@ -66,6 +72,12 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     onMissed: revalidateStreams,
   });
   const open = createStreamIndex(tokenKey, clock);
+  const locks = createLockedRoutes({
+    look: lookAt,
+    share: surroundings.share ?? (() => {}),
+    observer: { differing: metrics.lockedDefinitions, event: (...event) => log.event(...event) },
+    clock,
+  });
   const processScope: ProcessScope = {
     ...surroundings,
     certificateOf: createCertificateOf(config.tls?.clientCa),
@@ -74,6 +86,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
     }),
     replays: shared.replay,
+    locks,
     toolHeaders: createToolHeaderMemory(),
     streams: {
       add(stream) {
@@ -106,6 +119,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     }
     store.use();
     ({ clients } = configScope);
+    locks.use(next.routes);
     closeUnlessIn(clients, before);
     log.configure(next.log);
     metrics.configLoaded(next.hash);
@@ -172,6 +186,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       return gateway;
     },
     sharedStore: shared.state,
+    locks,
     servers: () =>
       Array.from(clients, ([name, client]) => ({ ...client.state(), keys: processScope.authenticators.keySet(name) })),
     use,
@@ -181,9 +196,16 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     },
     async close() {
       for (const client of clients.values()) client.close();
+      locks.close();
       await Promise.all([processScope.pools.close(), shared.close()]);
     },
   };
+}
+
+/** Loads the client only for a lock: most gateways never are a client of an MCP server. */
+async function lookAt(url: string, signal: AbortSignal): Promise<readonly Definition[]> {
+  const { listDefinitions } = await import('../mcp-client/list-definitions.ts');
+  return listDefinitions(url, { signal });
 }
 
 type Clients = ConfigScope['clients'];

@@ -1,7 +1,7 @@
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { ServerOperation } from '../model/authorization-server.ts';
 import { toolOf, type KnownCall, type Outcome } from '../model/outcome.ts';
-import type { ForwardObserver } from '../model/observer.ts';
+import type { ForwardObserver, LockObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
 import type { StoreObserver } from '../model/shared.ts';
 import { createTally, RouteHistogram } from './request-metrics.ts';
@@ -21,6 +21,7 @@ export interface Metrics extends ForwardObserver, StoreObserver {
   configLoaded(hash: string): void;
   reloadFailed(): void;
   certificateExpires(at: Date): void;
+  readonly lockedDefinitions: LockObserver['differing'];
 }
 
 /** From a cached decision (tens of µs) to a slow introspection (seconds). */
@@ -136,6 +137,13 @@ export function createMetrics(): Metrics {
     registers,
   });
   certificateExpiry.remove();
+  const lockedDefinitions = new Gauge({
+    name: 'sallyport_locked_definitions_changed',
+    help: 'Definitions of an MCP server that differ from the lock of the route',
+    labelNames: ['route'],
+    aggregator: 'max',
+    registers,
+  });
 
   return {
     registry,
@@ -166,6 +174,8 @@ export function createMetrics(): Metrics {
       reloadSuccessful.set(1);
     },
     reloadFailed: () => reloadSuccessful.set(0),
+    lockedDefinitions: (route, count) =>
+      count === undefined ? lockedDefinitions.remove({ route }) : lockedDefinitions.set({ route }, count),
     certificateExpires: (at) => certificateExpiry.set(at.getTime() / 1000),
   };
 }

@@ -1,8 +1,10 @@
+import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lockFileText, readLockFile } from '../../src/config/lock-file.ts';
+import { load } from '../../src/config/load.ts';
 import { definitionOf } from '../../src/mcp/definition.ts';
 import type { DescribedDefinition } from '../../src/model/lock.ts';
-import { edited, loaded, refusals } from './folder.ts';
+import { edited, inFolder, loaded, refusals } from './folder.ts';
 
 const yaml = edited(['path: /api', 'path: /api\n    protocol: mcp\n    policy: tools']);
 const sha256 = 'a'.repeat(64);
@@ -30,6 +32,15 @@ test('a route has the lock of its policy', async () => {
 test('a policy without lock has none, even beside a lock file', async () => {
   const files = { 'policies/tools.yaml': '{}', 'policies/tools.lock.yaml': 'nonsense: [' };
   expect((await loaded({ yaml, files })).routes[0]?.lock).toBeUndefined();
+});
+
+test('an edit of a lock file is an edit of the configuration', async () => {
+  const files = { 'policies/tools.yaml': 'lock: deny', 'policies/tools.lock.yaml': '{}' };
+  const watched = await inFolder({ yaml, files }, async (folder) => {
+    const { files: read } = await load(join(folder, 'gateway.yaml'), {});
+    return read.map((file) => relative(folder, file));
+  });
+  expect(watched).toContain('policies/tools.lock.yaml');
 });
 
 describe('refuses', () => {

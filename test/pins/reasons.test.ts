@@ -51,6 +51,9 @@ tool.unlisted                     403  -                   -       Access denied
 resource.unlisted                 403  -                   -       Access denied
 prompt.unlisted                   403  -                   -       Access denied
 method.unlisted                   403  -                   -       Access denied
+tool.changed                      403  -                   -       Access denied
+prompt.changed                    403  -                   -       Access denied
+lock.unverified                   503  -                   -       Temporarily unavailable
 policy.error                      403  -                   -       Access denied
 history.missing                   403  -                   -       Access denied
 history.forbidden                 403  -                   -       Access denied
@@ -104,6 +107,8 @@ test('the reasons for which a policy refuses a call whatever token the caller ge
     'resource.unlisted',
     'prompt.unlisted',
     'method.unlisted',
+    'tool.changed',
+    'prompt.changed',
     'policy.error',
     'history.missing',
     'history.forbidden',

@@ -17,8 +17,31 @@ export interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Starts it. `route`: more YAML of the route; `top`: more YAML at the top level. */
-export async function startMcpWorld({ policy = '{}', route = '', top = '' } = {}): Promise<McpWorld> {
+interface McpWorldOptions {
+  readonly policy?: string;
+  /** The lock file of the policy. */
+  readonly lock?: string;
+  /** More YAML of the route. */
+  readonly route?: string;
+  /** More YAML at the top level. */
+  readonly top?: string;
+  /** How the upstream answers at first. */
+  readonly handle?: RequestHandler;
+}
+
+const anyAnswer: RequestHandler = (_request, response) =>
+  void response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+
+/** Starts it. */
+export async function startMcpWorld({
+  policy = '{}',
+  lock = '{}',
+  route = '',
+  top = '',
+  handle = anyAnswer,
+}: McpWorldOptions = {}): Promise<McpWorld> {
+  // The gateway may ask the upstream before this function returns.
+  const started: { world?: McpWorld } = {};
   const base = await startWorld({
     yaml: (issuer, upstream) => `
 ${top}
@@ -35,13 +58,13 @@ routes:
     upstream: { url: ${upstream}/mcp }
     ${route}
 `,
-    policies: { tools: policy },
-    upstream: (request, response, body) => world.handle(request, response, body),
+    policies: { tools: policy, 'tools.lock': lock },
+    upstream: (request, response, body) => (started.world?.handle ?? handle)(request, response, body),
     claims: { aud: 'http://gateway.test/mcp' },
   });
   const world: McpWorld = {
     ...base,
-    handle: (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{}'),
+    handle,
     async send(message, { claims, headers, method = 'POST', token, signal } = {}) {
       return fetch(`${base.gateway.url}/mcp`, {
         method,
@@ -55,6 +78,7 @@ routes:
       });
     },
   };
+  started.world = world;
   return world;
 }
 

@@ -1,0 +1,98 @@
+import { hasDuplicateMembers } from '../json/duplicate-members.ts';
+import { isObject } from '../json/own-member.ts';
+import { parseToRewrite } from '../json/lossless.ts';
+import type { Definition, Lock } from '../model/lock.ts';
+import { definitionOf, definitionsIn } from './definition.ts';
+import { decidingMember, type Members, resultOf, unreadable, withResult } from './lists.ts';
+
+/** Examines the definitions that a server shows. */
+export interface DefinitionGuard {
+  /** Takes note of the definitions of one list, or of instructions. @returns whether each of them may pass. */
+  examine(shown: readonly (Definition | undefined)[]): readonly boolean[];
+  /** The server says that its tools or prompts changed. */
+  announced(): void;
+}
+
+/** The lock of a route, as its answers meet it. */
+export interface AnswerLock {
+  readonly mode: Lock['mode'];
+  /**
+   * The text of a message of the server without what was not approved; undefined where it stays as it is, always so
+   * under `report`.
+   *
+   * @throws as {@link guardedMessage}, only under `deny`.
+   */
+  readonly guarded: (text: string) => string | undefined;
+}
+
+/** The members that hold definitions, in a result of any method: a client may take any answer for the one it awaits. */
+const lists = [
+  { member: 'tools', kind: 'tool' },
+  { member: 'prompts', kind: 'prompt' },
+] as const;
+const announcements = new Set<unknown>(['notifications/tools/list_changed', 'notifications/prompts/list_changed']);
+
+/**
+ * The text of a JSON-RPC message, or of a batch, without the definitions that may not pass; undefined where it holds
+ * none. A text with definitions is written anew from the value that was examined.
+ *
+ * @throws {SyntaxError} for text that is not JSON.
+ * @throws {Denial} `upstream.invalid` for what two parsers may read differently.
+ */
+export function guardedMessage(text: string, guard: DefinitionGuard): string | undefined {
+  const plain: unknown = JSON.parse(text);
+  if (hasDuplicateMembers(text, plain)) throw unreadable('two equal members of one object');
+  const messages = Array.isArray(plain) ? (plain as unknown[]) : [plain];
+  if (messages.some((each) => isAnnouncement(each))) guard.announced();
+  const shown = messages.map(shownIn);
+  if (shown.every(({ length }) => length === 0)) return undefined;
+  const kept = shown.map((each) =>
+    each.map(({ member, definitions }) => ({ member, kept: guard.examine(definitions) })),
+  );
+  // Digests are over plain numbers. What is written keeps the digits that the server wrote.
+  const whole = parseToRewrite(text);
+  const written = Array.isArray(whole)
+    ? (whole as unknown[]).map((each, index) => without(each, kept[index] ?? []))
+    : without(whole, kept[0] ?? []);
+  const changed = JSON.stringify(written);
+  return changed === text ? undefined : changed;
+}
+
+function isAnnouncement(message: unknown): boolean {
+  return isObject(message) && announcements.has(decidingMember(message, 'method'));
+}
+
+/** The definitions under one member of a result. */
+interface Shown {
+  readonly member: string;
+  readonly definitions: readonly (Definition | undefined)[];
+}
+
+function shownIn(message: unknown): readonly Shown[] {
+  if (Array.isArray(message)) throw unreadable('a batch within a batch');
+  const result = resultOf(message);
+  if (result === undefined) return [];
+  const shown: Shown[] = [];
+  for (const { member, kind } of lists) {
+    const entries = decidingMember(result, member);
+    // Go writes an empty list as null.
+    if (entries === undefined || entries === null) continue;
+    if (!Array.isArray(entries)) throw unreadable(`${member} is not an array`);
+    shown.push({ member, definitions: definitionsIn(kind, entries) });
+  }
+  const instructions = decidingMember(result, 'instructions');
+  if (instructions !== undefined && instructions !== null)
+    shown.push({ member: 'instructions', definitions: [definitionOf('instructions', '', instructions)] });
+  return shown;
+}
+
+/** The message without the entries that are not kept. Of `instructions`, the only entry is the member itself. */
+function without(message: unknown, found: readonly { member: string; kept: readonly boolean[] }[]): unknown {
+  const result = resultOf(message) as Members;
+  const changes = found.map(({ member, kept }) => {
+    const value = result[member];
+    const left = Array.isArray(value) ? value.filter((_, index) => kept[index]) : kept[0] === true ? value : undefined;
+    return [member, left] as const;
+  });
+  return withResult(message, result, Object.fromEntries(changes));
+}

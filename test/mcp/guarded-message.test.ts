@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import { definitionOf } from '../../src/mcp/definition.ts';
+import { type DefinitionGuard, guardedMessage } from '../../src/mcp/guarded-message.ts';
+import type { Definition } from '../../src/model/lock.ts';
+
+/** A guard that keeps what has no `bad` name or text, and what it was asked. */
+function guard(): DefinitionGuard & { readonly asked: (readonly (Definition | undefined)[])[]; announcements: number } {
+  const asked: (readonly (Definition | undefined)[])[] = [];
+  const bad = definitionOf('instructions', '', 'bad').sha256;
+  return {
+    asked,
+    announcements: 0,
+    announced() {
+      this.announcements += 1;
+    },
+    examine(shown) {
+      asked.push(shown);
+      return shown.map((each) => each !== undefined && each.name !== 'bad' && each.sha256 !== bad);
+    },
+  };
+}
+
+const response = (result: unknown): unknown => ({ jsonrpc: '2.0', id: 1, result });
+const guarded = (message: unknown): unknown => {
+  const text = guardedMessage(JSON.stringify(message), guard());
+  return text === undefined ? 'as it is' : JSON.parse(text);
+};
+
+test.for([
+  ['tools', 'tool'],
+  ['prompts', 'prompt'],
+] as const)('%s: removes what may not pass, and shows each whole list', ([member, kind]) => {
+  const own = guard();
+  const entries = [{ name: 'a' }, { name: 'bad' }, { title: 'nameless' }, 'a', { name: 'b' }];
+  const text = guardedMessage(JSON.stringify(response({ [member]: entries, nextCursor: 'x' })), own);
+  expect(JSON.parse(text ?? '')).toEqual(response({ [member]: [{ name: 'a' }, { name: 'b' }], nextCursor: 'x' }));
+  const of = (name: string) => definitionOf(kind, name, { name });
+  expect(own.asked).toEqual([[of('a'), of('bad'), undefined, undefined, of('b')]]);
+  expect(own.announcements).toBe(0);
+});
+
+test('removes instructions, and keeps those that may pass', () => {
+  expect(guarded(response({ instructions: 'bad', serverInfo: {} }))).toEqual(response({ serverInfo: {} }));
+  expect(guarded(response({ instructions: 'good', serverInfo: {} }))).toBe('as it is');
+});
+
+test('reads all that a result has', () => {
+  const tools = [{ name: 'bad' }];
+  expect(guarded(response({ tools, prompts: [{ name: 'bad' }, { name: 'a' }], instructions: 'bad' }))).toEqual(
+    response({ tools: [], prompts: [{ name: 'a' }] }),
+  );
+});
+
+test('reads each message of a batch', () => {
+  const [one, other] = [
+    response({ tools: [{ name: 'a' }, { name: 'bad' }] }),
+    response({ prompts: [{ name: 'bad' }] }),
+  ];
+  expect(guarded([one, { jsonrpc: '2.0', method: 'x' }, other])).toEqual([
+    response({ tools: [{ name: 'a' }] }),
+    { jsonrpc: '2.0', method: 'x' },
+    response({ prompts: [] }),
+  ]);
+});
+
+test('a text with definitions is written anew from the value that was examined', () => {
+  expect(guardedMessage('{"result": {"tools": [{"name": "a"}]}}', guard())).toBe('{"result":{"tools":[{"name":"a"}]}}');
+  // A number keeps its digits, which JavaScript cannot hold.
+  const digits = '{"result":{"tools":[{"name":"a","max":9007199254740993},{"name":"bad"}]}}';
+  expect(guardedMessage(digits, guard())).toBe('{"result":{"tools":[{"name":"a","max":9007199254740993}]}}');
+  expect(guardedMessage(`[${digits}]`, guard())).toBe('[{"result":{"tools":[{"name":"a","max":9007199254740993}]}}]');
+});
+
+describe('leaves as it is', () => {
+  test.for([
+    ['another result', response({ content: [{ type: 'text', text: '"tools":[]' }] })],
+    ['lists that are null, as Go writes them', response({ tools: null, prompts: null, instructions: null })],
+    ['an error', { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'x', data: { tools: [{ name: 'bad' }] } } }],
+    ['a request', { jsonrpc: '2.0', id: 1, method: 'sampling/createMessage', params: { tools: [{ name: 'bad' }] } }],
+    ['a result that is no object', response('tools')],
+    ['a text', 'tools'],
+    ['null', null],
+    ['an empty batch', []],
+    ['what is within another member', response({ structuredContent: { tools: [{ name: 'bad' }] } })],
+  ])('%s', ([, message]) => {
+    const own = guard();
+    expect(guardedMessage(` ${JSON.stringify(message)}`, own)).toBeUndefined();
+    expect(own.asked).toEqual([]);
+  });
+});
+
+describe('refuses', () => {
+  const unreadable = expect.objectContaining({ reason: 'upstream.invalid' });
+  test.for([
+    ['two equal members', '{"result":{"tools":[{"name":"a","title":"x","title":"y"}]}}', 'two equal members'],
+    ['two results', '{"result":{"tools":[{"name":"bad"}]},"result":{}}', 'two equal members'],
+    ['another case of result', '{"result":{},"Result":{"tools":[]}}', 'differs from result only in case'],
+    ['another case of a list', '{"result":{"Tools":[]}}', 'differs from tools only in case'],
+    ['another case of prompts', '{"result":{"prompt\u017f":[]}}', 'differs from prompts only in case'],
+    ['another case of instructions', '{"result":{"INSTRUCTIONS":"x"}}', 'differs from instructions only in case'],
+    ['a list that is none', '{"result":{"tools":{"name":"a"}}}', 'tools is not an array'],
+    ['prompts that are none', '{"result":{"prompts":"a"}}', 'prompts is not an array'],
+    ['a batch within a batch', '[[]]', 'a batch within a batch'],
+  ])('%s', ([, text, detail]) => {
+    const own = guard();
+    expect(() => guardedMessage(text as string, own)).toThrow(unreadable);
+    expect(() => guardedMessage(text as string, own)).toThrow(detail);
+    expect(own.asked).toEqual([]);
+  });
+
+  test('what is not JSON', () => {
+    expect(() => guardedMessage('{"result":', guard())).toThrow(SyntaxError);
+  });
+});
+
+test.for(['tools', 'prompts'])('tells of an announcement that %s changed, also within a batch', (list) => {
+  const own = guard();
+  const announcement = { jsonrpc: '2.0', method: `notifications/${list}/list_changed` };
+  expect(guardedMessage(JSON.stringify(announcement), own)).toBeUndefined();
+  expect(own.announcements).toBe(1);
+  guardedMessage(JSON.stringify([{ method: 'x' }, announcement, announcement]), own);
+  expect(own.announcements).toBe(2);
+  guardedMessage(JSON.stringify({ method: 'notifications/resources/list_changed' }), own);
+  guardedMessage('"notifications/tools/list_changed"', own);
+  expect(own.announcements).toBe(2);
+});
