@@ -62,21 +62,31 @@ describe('docs/identity-providers-for-mcp.md', () => {
 });
 
 test('docs/front-door.md has blocks that load, each within the first one', async () => {
-  const [first, policy, ...rest] = yamlIn(await page('front-door.md'));
-  expect(rest).toHaveLength(5);
-  await writeFile(join(folder, 'policies/tools.yaml'), policy?.text ?? '');
+  const named = yamlIn(await page('front-door.md')).map(({ text }) => ({
+    text,
+    name: /^# (.*)/.exec(text)?.[1] ?? '',
+  }));
+  const policies = named.filter(({ name }) => name.startsWith('policies/'));
+  const [first, ...rest] = named.filter((block) => !policies.includes(block) && block.name !== 'in the pod');
+  expect([policies.length, rest.length]).toEqual([2, 6]);
+  await Promise.all(policies.map(({ name, text }) => writeFile(join(folder, name), text)));
   const whole = parse(first?.text ?? '') as Record<string, Record<string, unknown>>;
   for (const { text } of [{ text: '' }, ...rest]) {
-    const { routes = [], front_door: more = {} } = (parse(text) ?? {}) as Record<string, unknown> as {
-      routes?: readonly unknown[];
+    const {
+      routes = [],
+      front_door: more = {},
+      ...others
+    } = (parse(text) ?? {}) as Record<string, unknown> as {
+      routes?: readonly { readonly name: string }[];
       front_door?: object;
     };
     const merged = {
       ...whole,
+      ...others,
       front_door: {
         ...whole['front_door'],
         ...more,
-        ...(routes.length > 0 && { issuer: 'https://mcp.example.com/signin' }),
+        ...(routes.some(({ name }) => name === 'signin') && { issuer: 'https://mcp.example.com/signin' }),
       },
       routes: [...(whole['routes'] as unknown as readonly unknown[]), ...routes],
     };

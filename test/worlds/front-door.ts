@@ -41,13 +41,15 @@ export interface FrontDoorWorldOptions {
   readonly providerLines?: string;
   readonly provider?: { readonly idTokenClaims?: readonly string[]; readonly userInfoClaims?: readonly string[] };
   readonly policy?: string;
+  /** More policies, by name. */
+  readonly policies?: Readonly<Record<string, string>>;
   /** More lines of `gateway.yaml`. */
   readonly top?: string;
   /** The path of the issuer below the public URL, through a public route of the gateway; default: its own origin. */
   readonly below?: string;
   /** Whether metadata documents on loopback are trusted by this authority. */
   readonly ca?: string;
-  /** More lines of the MCP route, each with its indentation. */
+  /** More lines of the MCP route, each with its indentation, or more routes. */
   readonly routeLines?: string;
   /** The MCP server; default: that of the demo. */
   readonly upstream?: string;
@@ -84,7 +86,9 @@ export async function writeFrontDoorFiles(options: FrontDoorWorldOptions = {}): 
   const mcpServer = await startMcpServer({ port: 0, apiUrl: gatewayUrl });
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
   await mkdir(join(folder, 'policies'));
-  await writeFile(join(folder, 'policies/tools.yaml'), options.policy ?? defaultPolicy);
+  for (const [name, text] of Object.entries({ tools: options.policy ?? defaultPolicy, ...options.policies })) {
+    await writeFile(join(folder, `policies/${name}.yaml`), text);
+  }
   await writeFile(
     join(folder, 'gateway.yaml'),
     `
