@@ -85,6 +85,7 @@ export async function startWorkers(
           resolve(message.url);
         }
         if (message.kind === 'failed') reject(new WorkerFault(message.why));
+        if (message.kind === 'sightings') for (const other of workers()) if (other !== worker) tell(other, message);
         if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
       });
       worker.once('exit', (code) => reject(new WorkerFault(`a worker ended before it listened (${code})`)));

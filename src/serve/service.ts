@@ -16,7 +16,7 @@ import type { TlsObserver } from '../model/observer.ts';
 import type { StoreState } from '../model/shared.ts';
 import { serve, type Gateway } from '../pipeline.ts';
 import { createTlsObserver } from '../telemetry/log.ts';
-import { createReloadableGateway, type Surroundings } from './reloadable-gateway.ts';
+import { createReloadableGateway, type ReloadableGateway, type Surroundings } from './reloadable-gateway.ts';
 
 /** A serving process, without its admin listener. */
 export interface Service {
@@ -27,6 +27,7 @@ export interface Service {
   servers(): readonly ServerState[];
   /** The current state of the shared store; undefined: none is configured. */
   readonly sharedStore: () => StoreState | undefined;
+  readonly locks: ReloadableGateway['locks'];
   /** Serves by `config` from the next request on. A request finishes under the configuration it started with. */
   reload(config: Config): void;
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
@@ -125,6 +126,7 @@ export async function startService(
     url: clients.url,
     forwardAuthUrl: proxies?.url,
     sharedStore: newest.sharedStore,
+    locks: newest.locks,
     servers: newest.servers,
     reload: newest.use,
     endTokens: newest.endTokens,

@@ -12,6 +12,7 @@ import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { recordBeside, type Recorder } from '../telemetry/recorder.ts';
 import { DecisionFileFault, openDecisionFile } from './decision-file.ts';
 import { type OpenCertificate, type Service, startService } from './service.ts';
+import type { Surroundings } from './reloadable-gateway.ts';
 import { standardOutput } from './standard-output.ts';
 
 /** A running gateway, of one process or several, and its admin listener. */
@@ -40,6 +41,8 @@ export interface StartOptions {
   readonly clock?: Clock;
   /** The key that binds sessions if the configuration has none; default: random. */
   readonly key?: Buffer;
+  /** Tells other processes which definitions passed here. */
+  readonly share?: Surroundings['share'];
   /** Opens the certificate of `tls`; default: reads its files, and follows them. */
   readonly openCertificate?: OpenCertificate;
   /** Metrics of other processes, in Prometheus' text format, for the admin listener. */
@@ -64,7 +67,7 @@ export interface Serving {
  * @throws the system's error if the address cannot be listened on; then nothing is left running.
  */
 export async function startServing(config: Config, options: StartOptions): Promise<Serving> {
-  const { clock = Date.now, key, openCertificate } = options;
+  const { clock = Date.now, key, share, openCertificate } = options;
   const { metrics, recorder } = createRecorded(config.admin !== undefined, clock);
   const lost = (where: 'stdout' | 'file') => (count: number) => metrics.logLinesLost(where, count);
   const output = options.output ?? standardOutput(process.stdout.fd, lost('stdout'));
@@ -78,7 +81,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
   };
   let service: Service;
   try {
-    service = await startService(config, { log, metrics, clock, key, tracer }, openCertificate);
+    service = await startService(config, { log, metrics, clock, key, tracer, share }, openCertificate);
   } catch (error) {
     await closeOutputs();
     throw error;
@@ -89,7 +92,12 @@ export async function startServing(config: Config, options: StartOptions): Promi
     metrics,
     reopenLog: () => file?.reopen(log),
     console:
-      recorder && createProcessConsole(recorder, () => ({ servers: service.servers(), store: service.sharedStore() })),
+      recorder &&
+      createProcessConsole(recorder, () => ({
+        servers: service.servers(),
+        store: service.sharedStore(),
+        locks: service.locks.states(),
+      })),
     async close(graceMs) {
       await service.close(graceMs);
       await closeOutputs();

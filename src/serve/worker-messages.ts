@@ -2,6 +2,7 @@ import type { Snapshot } from '../config/files.ts';
 import type { Certificates } from '../lib/certificate-files.ts';
 import type { Batch } from '../console/messages.ts';
 import type { ProcessAnswers } from '../console/process-source.ts';
+import type { Sighting } from '../model/lock.ts';
 import type { Fixed } from './reload.ts';
 
 /** A message of the primary process to a worker. */
@@ -25,6 +26,8 @@ export type ToWorker =
   | { readonly kind: 'renewed'; readonly certificates: Certificates }
   /** A question of the console. */
   | { readonly kind: 'ask'; readonly id: number; readonly question: Question; readonly argument: unknown }
+  /** Definitions that another worker saw on a route with a lock. */
+  | { readonly kind: 'sightings'; readonly route: string; readonly sightings: readonly Sighting[] }
   /** Whether to send new decisions. */
   | { readonly kind: 'watch'; readonly isWatched: boolean }
   | { readonly kind: 'stop'; readonly graceMs: number };
@@ -37,7 +40,9 @@ export type FromWorker =
   /** The worker has reloaded, or refused to: with problems, it keeps the last good configuration. */
   | { readonly kind: 'reloaded'; readonly problems: readonly string[] }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown }
-  | { readonly kind: 'decisions'; readonly batch: Batch };
+  | { readonly kind: 'decisions'; readonly batch: Batch }
+  /** Definitions that this worker saw, for the others. */
+  | { readonly kind: 'sightings'; readonly route: string; readonly sightings: readonly Sighting[] };
 
 /** A question of the console to one process. */
 export type Question = keyof ProcessAnswers;

@@ -44,6 +44,7 @@ async function begin({
   try {
     const serving = await startServing(asAtStart(await configOf(file, snapshot), fixed), {
       key: Buffer.from(key, 'hex'),
+      share: (route, sightings) => tellPrimary({ kind: 'sightings', route, sightings }),
       ...(certificates !== undefined && {
         openCertificate: ({ clientCa }, observer) =>
           (certificate = receivedCertificate(clientCa, certificates, observer)),
@@ -84,6 +85,9 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
       serving.stopWatching = message.isWatched
         ? serving.console?.watch((batch) => tellPrimary({ kind: 'decisions', batch }))
         : undefined;
+      break;
+    case 'sightings':
+      serving.service.locks.adopt(message.route, message.sightings);
       break;
     case 'stop':
       await end(serving, message.graceMs);

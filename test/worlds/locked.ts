@@ -45,7 +45,7 @@ export function asEvents(response: ServerResponse, text: string): void {
 }
 
 /** The lock file that approves what a server shows. */
-function lockOf({ tools = [], prompts = [], instructions }: Shows): string {
+export function lockOf({ tools = [], prompts = [], instructions }: Shows): string {
   const described = (kind: DefinitionKind, name: string, value: unknown): DescribedDefinition => ({
     ...definitionOf(kind, name, value),
     description: '',
