@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { KeySetState } from '../../src/model/authorization-server.ts';
+import type { LockState } from '../../src/model/lock.ts';
 import { Time } from '../parts/time.tsx';
 import { useKnown } from '../status.ts';
 
@@ -9,7 +10,8 @@ export function Health(): JSX.Element {
   if (status === undefined) {
     return <p class="empty">{connection === 'disconnected' ? 'The gateway does not answer.' : 'Loading…'}</p>;
   }
-  const { config, since, problems, servers, store, workers, openStreams, certificateExpires, routes, grafana } = status;
+  const { config, since, problems, servers, store, locks, workers, openStreams, certificateExpires, routes, grafana } =
+    status;
   return (
     <div class="health-view">
       <section>
@@ -77,6 +79,14 @@ export function Health(): JSX.Element {
           </div>
         </section>
       )}
+      {locks.length > 0 && (
+        <section>
+          <h2>Locked tools</h2>
+          {locks.map((lock) => (
+            <LockedRoute key={lock.route} lock={lock} />
+          ))}
+        </section>
+      )}
       <section>
         <h2>Routes</h2>
         <div class="table routes" role="table" aria-label="Routes">
@@ -122,6 +132,42 @@ function KeySet({ keys: { count, fetched, newest } }: { readonly keys: KeySetSta
         </>
       )}
     </p>
+  );
+}
+
+const differences = { changed: 'changed', new: 'is new', twice: 'stands twice', gone: 'is gone' } as const;
+
+/** What the MCP server of a route shows, beside what was approved. */
+function LockedRoute({ lock }: { readonly lock: LockState }): JSX.Element {
+  const { route, mode, comparedAt, fault, count, differing } = lock;
+  const state = count > 0 ? 'bad' : comparedAt === undefined ? 'unknown' : 'good';
+  const word = count > 0 ? `${count} changed` : comparedAt === undefined ? 'not compared' : 'as approved';
+  return (
+    <div class="dependency">
+      <Sign state={state} word={word} />
+      <div>
+        <b>{route}</b>{' '}
+        <span class="muted">
+          lock: {mode}
+          {comparedAt !== undefined && (
+            <>
+              , compared <Time at={comparedAt} relative />
+            </>
+          )}
+        </span>
+        {fault !== undefined && <p>The MCP server cannot be asked: {fault}</p>}
+        {differing.length > 0 && (
+          <ul aria-label={`Changed definitions of ${route}`}>
+            {differing.map(({ kind, name, difference, members }) => (
+              <li key={`${kind} ${name}`}>
+                {kind} {name !== '' && <code>{name}</code>}: {members.join(', ')} {differences[difference]}
+              </li>
+            ))}
+            {count > differing.length && <li>and {count - differing.length} more</li>}
+          </ul>
+        )}
+      </div>
+    </div>
   );
 }
 

@@ -6,6 +6,7 @@
 
 import type { ServerState } from '../model/authorization-server.ts';
 import type { Reason } from '../model/denial.ts';
+import type { LockState } from '../model/lock.ts';
 import type { Explanation } from '../model/policy.ts';
 import type { TokenForm } from '../model/principal.ts';
 import type { StoreState } from '../model/shared.ts';
@@ -78,6 +79,8 @@ export interface Status {
   readonly routes: readonly RouteView[];
   readonly servers: readonly ServerState[];
   readonly store?: StoreState | undefined;
+  /** The routes whose policy has `lock`. */
+  readonly locks: readonly LockState[];
   /** How many processes serve. */
   readonly workers: number;
   readonly openStreams: number;

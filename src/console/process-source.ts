@@ -1,4 +1,5 @@
 import type { ServerState } from '../model/authorization-server.ts';
+import type { LockState } from '../model/lock.ts';
 import type { StoreState } from '../model/shared.ts';
 import type { DecisionSummary } from '../telemetry/decision-summary.ts';
 import type { RateSlot } from '../telemetry/rates.ts';
@@ -11,6 +12,8 @@ export interface ProcessState {
   readonly servers: readonly ServerState[];
   /** Undefined: none is configured. */
   readonly store: StoreState | undefined;
+  /** The routes whose policy has `lock`. */
+  readonly locks: readonly LockState[];
   readonly openStreams: number;
   /** In milliseconds since the epoch; undefined without TLS. */
   readonly certificateExpires: number | undefined;
@@ -58,12 +61,12 @@ const BATCH_MS = 200;
 /** Creates the console's view of the process that `recorder` records. */
 export function createProcessConsole(
   recorder: Recorder,
-  state: () => Pick<ProcessState, 'servers' | 'store'>,
+  state: () => Pick<ProcessState, 'servers' | 'store' | 'locks'>,
 ): ProcessConsole {
   return { answers: answersOf(recorder, state), watch: (onBatch) => watchDecisions(recorder, onBatch) };
 }
 
-function answersOf(recorder: Recorder, state: () => Pick<ProcessState, 'servers' | 'store'>): ProcessAnswers {
+function answersOf(recorder: Recorder, state: () => Pick<ProcessState, 'servers' | 'store' | 'locks'>): ProcessAnswers {
   const { decisions, rates, openStreams, certificateExpires } = recorder;
   return {
     state: () => ({ ...state(), openStreams: openStreams(), certificateExpires: certificateExpires() }),

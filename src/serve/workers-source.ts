@@ -71,6 +71,7 @@ export function createWorkersSource(
       return {
         servers: worstOf(all.map(({ servers }) => servers)),
         store: all[0]?.store,
+        locks: all[0]?.locks ?? [],
         openStreams: sum(all.map(({ openStreams }) => openStreams)),
         certificateExpires: all[0]?.certificateExpires,
       };

@@ -13,7 +13,7 @@ function outcome(id: number, allow: boolean): Outcome {
 
 test('sends refusals first, and evenly spread allowed calls, when there are too many', async () => {
   const { metrics, recorder } = recordBeside(createMetrics(), Date.now);
-  const { watch, answers } = createProcessConsole(recorder, () => ({ servers: [], store: undefined }));
+  const { watch, answers } = createProcessConsole(recorder, () => ({ servers: [], store: undefined, locks: [] }));
   const { promise, resolve } = Promise.withResolvers<Batch>();
   const stop = watch(resolve);
   for (let id = 0; id < 1000; id += 1) metrics.decision(outcome(id, id % 25 !== 0));
