@@ -16,6 +16,7 @@ const PAGE = 100;
 /** Decisions as they are made. */
 export function Live({ address: { query } }: { readonly address: Address }): JSX.Element {
   const filter = filterIn(query);
+  const isFiltered = Object.keys(filter).length > 0;
   const opened = query.get('decision') ?? undefined;
   const [isPaused, setIsPaused] = useState(false);
   const [limit, setLimit] = useState(PAGE);
@@ -41,12 +42,12 @@ export function Live({ address: { query } }: { readonly address: Address }): JSX
           <button type="button" class="button" aria-pressed={isPaused} onClick={() => setIsPaused(!isPaused)}>
             {isPaused ? 'Resume' : 'Pause'}
           </button>
-          <Summary shown={shown} isPaused={isPaused} />
+          <Summary shown={shown} isPaused={isPaused} isFiltered={isFiltered} />
         </div>
         {rows.length > 0 ? (
           <DecisionTable rows={rows} selected={opened} />
         ) : (
-          <Nothing shown={shown} isFiltered={Object.keys(filter).length > 0} />
+          <Nothing shown={shown} isFiltered={isFiltered} />
         )}
         {shown.rows.length > limit && (
           <button type="button" class="button more" onClick={() => setLimit(limit + PAGE)}>
@@ -59,10 +60,16 @@ export function Live({ address: { query } }: { readonly address: Address }): JSX
   );
 }
 
-function Summary({ shown, isPaused }: { readonly shown: Shown; readonly isPaused: boolean }): JSX.Element {
+interface SummaryParts {
+  readonly shown: Shown;
+  readonly isPaused: boolean;
+  readonly isFiltered: boolean;
+}
+
+function Summary({ shown, isPaused, isFiltered }: SummaryParts): JSX.Element {
   const { past, leftOutPerSecond, waiting } = shown;
-  const count =
-    past === undefined ? 'loading' : `${past.selected.toLocaleString()} of ${past.kept.toLocaleString()} decisions`;
+  const selected = past !== undefined && isFiltered ? `${past.selected.toLocaleString()} of ` : '';
+  const count = past === undefined ? 'loading' : `${selected}${past.kept.toLocaleString()} decisions`;
   return (
     <p class="summary" role="status">
       {leftOutPerSecond > 0 && (

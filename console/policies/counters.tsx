@@ -10,38 +10,43 @@ export function Counters({
   readonly answer: DraftAnswer | undefined;
   readonly isChanged: boolean;
 }): JSX.Element {
-  const { tests, properties, meaning, replay } = answer ?? {};
+  const { tests, properties, meaning, replay, problems = [] } = answer ?? {};
+  const isBroken = problems.length > 0;
   return (
     <div class="counters">
       <details>
-        <summary>
-          Tests <TestCount results={tests?.results} />
-        </summary>
+        <summary>Tests {isBroken ? <Waiting word="–" /> : <TestCount results={tests?.results} />}</summary>
         {tests !== undefined && <Tests tests={tests} />}
       </details>
       {properties?.length !== 0 && (
         <details>
           <summary>
             Properties{' '}
-            {properties === undefined ? <span class="muted">proving…</span> : <TestCount results={properties} />}
+            {properties === undefined ? (
+              <Waiting word={isBroken ? '–' : 'proving…'} />
+            ) : (
+              <TestCount results={properties} />
+            )}
           </summary>
           {properties !== undefined && <Results results={properties} />}
         </details>
       )}
       <details>
-        <summary>
-          Meaning of this edit <MeaningCount meaning={meaning} />
-        </summary>
+        <summary>Meaning of this edit {isBroken ? <Waiting word="–" /> : <MeaningCount meaning={meaning} />}</summary>
         {meaning !== undefined && <Meaning meaning={meaning} />}
       </details>
       <details>
         <summary>
-          Kept decisions <ReplayCount replay={replay} isChanged={isChanged} />
+          Kept decisions {isBroken ? <Waiting word="–" /> : <ReplayCount replay={replay} isChanged={isChanged} />}
         </summary>
         {replay !== undefined && <Changes replay={replay} />}
       </details>
     </div>
   );
+}
+
+function Waiting({ word }: { readonly word: string }): JSX.Element {
+  return <span class="muted">{word}</span>;
 }
 
 function Tests({ tests: { results, problems, gaps } }: { readonly tests: DraftTests }): JSX.Element {
@@ -80,7 +85,7 @@ function Results({ results }: { readonly results: DraftTests['results'] }): JSX.
 }
 
 function MeaningCount({ meaning }: { readonly meaning: DraftMeaning | undefined }): JSX.Element {
-  if (meaning === undefined) return <span class="muted">comparing…</span>;
+  if (meaning === undefined) return <Waiting word="comparing…" />;
   const { differences, undecided } = meaning;
   if (differences.length + undecided.length === 0) return <span class="muted">nothing differs, for any caller</span>;
   const kinds = [...new Set(differences.map(({ kind }) => kind))];
@@ -121,11 +126,14 @@ function ReplayCount({
   readonly replay: DraftReplay | undefined;
   readonly isChanged: boolean;
 }): JSX.Element {
-  if (replay === undefined) return <span class="muted">deciding again…</span>;
-  const differing = replay.changes.reduce((sum, { count }) => sum + count, 0);
+  if (replay === undefined) return <Waiting word="deciding again…" />;
+  const countOf = (isUnknown: boolean): number =>
+    replay.changes.reduce((sum, { change, count }) => ((change === 'unknown') === isUnknown ? sum + count : sum), 0);
+  const [differing, unknown] = [countOf(false), countOf(true)];
   return (
     <span class={differing > 0 && isChanged ? 'warn' : 'muted'}>
       {differing.toLocaleString()} of {replay.decided.toLocaleString()} would differ
+      {unknown > 0 && `, ${unknown.toLocaleString()} unknown`}
     </span>
   );
 }

@@ -20,7 +20,16 @@ export interface Editor {
 const theme = EditorView.theme({
   '&': { height: '100%', color: 'var(--ink)', backgroundColor: 'var(--surface)' },
   '.cm-scroller': { fontFamily: 'var(--mono)', fontSize: '13px', lineHeight: '20px', overflow: 'auto' },
-  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  '&.cm-focused': { outline: 'none' },
+  // Above the gutters, which would cover an outline of the editor itself.
+  '&.cm-focused::after': {
+    content: '""',
+    position: 'absolute',
+    inset: '0',
+    zIndex: '300',
+    border: '2px solid var(--accent)',
+    pointerEvents: 'none',
+  },
   '.cm-content': { caretColor: 'var(--ink)' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
   '.cm-gutters': { backgroundColor: 'var(--surface)', color: 'var(--muted)', border: 'none' },
@@ -29,6 +38,10 @@ const theme = EditorView.theme({
   '.cm-tooltip-autocomplete ul li[aria-selected]': { backgroundColor: 'var(--accent)', color: 'var(--on-accent)' },
   '.cm-completionInfo': { maxWidth: '320px', padding: '8px' },
   '.cm-diagnostic-error': { borderLeftColor: 'var(--refused)' },
+  // The marks of CodeMirror are data: images, which the content security policy refuses.
+  '.cm-lint-marker-error': { content: 'normal', color: 'var(--refused)', lineHeight: '20px' },
+  '.cm-lint-marker-error::before': { content: '"✕"' },
+  '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--refused)' },
 });
 
 const colours = HighlightStyle.define([

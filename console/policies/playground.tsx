@@ -142,13 +142,17 @@ function useDraft(tried: Tried): { readonly answer: DraftAnswer | undefined; rea
       try {
         const next = await send<DraftAnswer>('/console/draft', { ...tried, isThorough }, abort.signal);
         setProblem('');
-        // What takes longer stays as it was until it is there again.
-        setAnswer((before) => ({
-          ...(before?.replay && { replay: before.replay }),
-          ...(before?.meaning && { meaning: before.meaning }),
-          ...(before?.properties && { properties: before.properties }),
-          ...next,
-        }));
+        // What takes longer stays as it was until it is there again. A draft with a problem has none of it.
+        setAnswer((before) =>
+          next.problems.length > 0
+            ? next
+            : {
+                ...(before?.replay && { replay: before.replay }),
+                ...(before?.meaning && { meaning: before.meaning }),
+                ...(before?.properties && { properties: before.properties }),
+                ...next,
+              },
+        );
       } catch (error) {
         if (abort.signal.aborted) return;
         setProblem(error instanceof Refused ? error.message : 'The gateway does not answer.');

@@ -110,6 +110,10 @@ describe.skipIf(!hasChromium)('Policies in a browser', () => {
     await page.goto(`${world.adminUrl}/policies?policy=risk`);
     await write('scope: read\nscpe: read\n');
     await page.locator('.cm-lint-marker-error').waitFor();
+    // An image would not pass the content security policy.
+    const marker = "document.querySelector('.editor').shadowRoot.querySelector('.cm-lint-marker-error')";
+    expect(await page.evaluate(`getComputedStyle(${marker}).content`)).toBe('normal');
+    expect(await page.evaluate(`getComputedStyle(${marker}, '::before').content`)).toBe('"✕"');
     await expect
       .poll(() => page.getByRole('alert').innerText())
       .toMatch(/^2:1 scpe: unknown key \(did you mean scope\?\)/);
