@@ -1,7 +1,7 @@
 /**
  * The path of one request. Each step returns the proof that the next one needs, so that a wrong order does not compile:
  *
- *     arrival → call → route → token → principal → (limit) → action → grant → credential → forwarded
+ *     arrival → call → route → token → principal → (limit) → action → grant → (counted) → credential → forwarded
  *
  * The steps are declared here, and each names the file that implements it. `gateway/` wires them.
  *
@@ -12,6 +12,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Call } from './model/call.ts';
 import { Denial } from './model/denial.ts';
 import type { Action, Grant, GrantedCall, HeldToken, PresentedToken, UpstreamCredential } from './model/grant.ts';
+import type { CountedCall } from './model/counted-call.ts';
 import type { KnownCall, Outcome } from './model/outcome.ts';
 import type { Principal } from './model/principal.ts';
 import type { Route } from './model/route.ts';
@@ -40,6 +41,8 @@ export interface Stages {
   readAction(call: Call, principal: Principal | undefined): Soon<Action>;
   /** Decides by the policy of the route. `authorize/authorize.ts` */
   authorize(principal: Principal | undefined, action: Action): Grant;
+  /** Judges by rules over time, and counts the call; undefined on a route without such rules. `history/count.ts` */
+  readonly count: ((call: Call, grant: Grant) => Soon<CountedCall | undefined>) | undefined;
   /** Gets the credential that the upstream accepts. `exchange/credential-source.ts` */
   exchange(grant: Grant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
   /** Keeps the token for a stream, which validates it again; undefined without one. `gateway/route-stages.ts` */
@@ -91,6 +94,7 @@ export async function serve(
   let principal: Principal | undefined;
   let action: Action | undefined;
   let grant: Grant | undefined;
+  let counted: CountedCall | undefined;
   let decided = false;
   // Node's default, 200, would count a call as served although nothing was answered.
   response.statusCode = UNANSWERED;
@@ -111,14 +115,18 @@ export async function serve(
     const read = stages.readAction(call, principal);
     action = read instanceof Promise ? await read : read;
     grant = stages.authorize(principal, action);
+    if (stages.count !== undefined) counted = await stages.count(call, grant);
     const exchanged = stages.exchange(grant, token);
     const credential = exchanged instanceof Promise ? await exchanged : exchanged;
     record(undefined);
-    const granted = { call, grant, credential, held: stages.hold(token, call) };
+    const granted = { call, grant, credential, held: stages.hold(token, call), counted };
     if (head === undefined) await stages.forward(granted);
     else await stages.forwardUpgrade(granted, head, refuse);
   } catch (error) {
     refuse(error instanceof Denial ? error : new Denial('gateway.error', 'an unexpected error', { cause: error }));
+  } finally {
+    // Whatever was sent is settled by now, or stays counted.
+    counted?.settle('returned', 'the call did not reach the upstream');
   }
 
   function refuse(denial: Denial): void {
@@ -140,7 +148,7 @@ export async function serve(
       allow: denial === undefined,
       rule: denial === undefined ? grant?.decision.rule : denial.rule,
       denial,
-      shadow: grant?.decision.shadow,
+      shadow: grant?.decision.shadow ?? counted?.shadow,
       decidedAt: performance.now(),
     });
   }

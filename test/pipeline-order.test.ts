@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Denial } from '../src/model/denial.ts';
 import { serve, type Gateway, type Stages } from '../src/pipeline.ts';
 
@@ -12,7 +12,8 @@ const action = { attempt: { kind: 'http' }, messageId: 7 };
 const grant = { decision: { allow: true, rule: 'scope', shadow: { reason: 'claim.denied' } } };
 const request = {} as IncomingMessage;
 const held = { token: 'token' };
-const granted = { call, grant, credential: 'credential', held };
+const counted = { settle() {}, shadow: undefined };
+const granted = { call, grant, credential: 'credential', held, counted };
 const head = Buffer.from('head');
 
 /** What each step gives back where nothing goes wrong. */
@@ -25,6 +26,7 @@ const answers: Readonly<Record<string, unknown>> = {
   authenticate: principal,
   readAction: action,
   authorize: grant,
+  count: counted,
   exchange: 'credential',
   hold: held,
 };
@@ -55,6 +57,7 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
       'authorize',
       'exchange',
     ]),
+    count: 'count' in other && other['count'] === undefined ? undefined : step('count'),
     ...all(['hold', 'forward', 'forwardUpgrade', 'refuse']),
     limit: 'limit' in other && other['limit'] === undefined ? undefined : step('limit'),
   } as unknown as Stages;
@@ -73,7 +76,7 @@ const refuses = (): never => {
   throw denial;
 };
 const upTo = ['arrive', 'canonical', 'publish', 'route', 'allow', 'preflight', 'admit', 'token', 'authenticate'];
-const whole = [...upTo, 'limit', 'readAction', 'authorize', 'exchange', 'record', 'hold', 'forward'];
+const whole = [...upTo, 'limit', 'readAction', 'authorize', 'count', 'exchange', 'record', 'hold', 'forward'];
 const decided = { call, route, principal, attempt: action.attempt, rule: 'scope', shadow: grant.decision.shadow };
 
 describe('each step gets the results of the steps before it', () => {
@@ -92,6 +95,7 @@ describe('each step gets the results of the steps before it', () => {
       ['limit', call, principal],
       ['readAction', call, principal],
       ['authorize', principal, action],
+      ['count', call, grant],
       ['exchange', grant, 'token'],
       ['record', { ...decided, allow: true, denial: undefined, decidedAt: expect.any(Number) as number }],
       ['hold', 'token', call],
@@ -101,7 +105,7 @@ describe('each step gets the results of the steps before it', () => {
 
   test('if a step is asynchronous', async () => {
     const soon = Object.fromEntries(
-      ['authenticate', 'readAction', 'exchange'].map((name) => [name, () => Promise.resolve(answers[name])]),
+      ['authenticate', 'readAction', 'count', 'exchange'].map((name) => [name, () => Promise.resolve(answers[name])]),
     );
     const { names, steps } = await served(soon);
     expect(names).toEqual(whole);
@@ -123,6 +127,12 @@ describe('each step gets the results of the steps before it', () => {
 
   test('counts nothing on a route without a limit', async () => {
     expect((await served({ limit: undefined })).names).toEqual(whole.filter((name) => name !== 'limit'));
+  });
+
+  test('counts no call on a route without rules over time', async () => {
+    const { names, steps } = await served({ count: undefined });
+    expect(names).toEqual(whole.filter((name) => name !== 'count'));
+    expect(steps.at(-1)).toEqual(['forward', { ...granted, counted: undefined }]);
   });
 
   test.each(['publish', 'preflight'])('runs no step after %s has answered', async (name) => {
@@ -194,6 +204,34 @@ describe('records no second decision for an error after a call was allowed', () 
   test('in an upgrade that fails later', async () => {
     const { names } = await served({ forwardUpgrade: () => Promise.reject(denial) }, head);
     expect(names.slice(-3)).toEqual(['forwardUpgrade', 'failed', 'refuse']);
+  });
+});
+
+describe('a counted call', () => {
+  const settled: unknown[] = [];
+  const counts = { ...counted, settle: (...how: unknown[]) => settled.push(how) };
+  beforeEach(() => settled.splice(0));
+
+  test.each(['exchange', 'hold', 'forward'])('gives its part back if %s fails', async (name) => {
+    await served({ count: () => counts, [name]: refuses });
+    expect(settled).toEqual([['returned', 'the call did not reach the upstream']]);
+  });
+
+  test('gives its part back after it was forwarded, if nothing else settled it', async () => {
+    await served({ count: () => counts, forward: () => void settled.push('forwarded') });
+    expect(settled).toEqual(['forwarded', ['returned', 'the call did not reach the upstream']]);
+  });
+
+  test('has in the record the refusal that shadow mode did not enforce', async () => {
+    const shadow = { reason: 'quota.exceeded' };
+    const allowed = { decision: { allow: true, rule: 'scope' } };
+    const { steps } = await served({ count: () => ({ ...counts, shadow }), authorize: () => allowed });
+    expect(steps.find(([name]) => name === 'record')?.[1]).toMatchObject({ allow: true, shadow });
+  });
+
+  test('has in the record the refusal of the policy first', async () => {
+    const { steps } = await served({ count: () => ({ ...counts, shadow: { reason: 'quota.exceeded' } }) });
+    expect(steps.find(([name]) => name === 'record')?.[1]).toMatchObject({ shadow: grant.decision.shadow });
   });
 });
 

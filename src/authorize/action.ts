@@ -35,6 +35,7 @@ const httpAction: Action = {
   mayYieldHandle: false,
   trace: undefined,
   tasks: undefined,
+  continues: undefined,
   body: undefined,
 };
 
@@ -75,6 +76,7 @@ function sessionAction(call: Call, principal: Principal | undefined, route: Rout
     mayYieldHandle: sessionId !== undefined,
     trace: undefined,
     tasks: undefined,
+    continues: undefined,
     body: undefined,
   };
 }
@@ -117,11 +119,12 @@ async function messageAction(
     mayYieldHandle: message.mayYieldHandle,
     trace: message.trace,
     tasks: createsNoTask(message.method) ? own.tasks : undefined,
+    continues: own.continues,
     body: own.body,
   };
 }
 
-const noHandles = { text: undefined, mcpName: undefined, tasks: new Set<string>() };
+const noHandles = { text: undefined, mcpName: undefined, tasks: new Map<string, undefined>(), continues: undefined };
 
 /**
  * The message with the upstream's own handles.
@@ -137,16 +140,16 @@ function ownHandles(
   owner: () => string,
   handles: HandleBinding,
   named: string | undefined,
-): Pick<Action, 'mcpName' | 'tasks' | 'body'> {
+): Pick<Action, 'mcpName' | 'tasks' | 'continues' | 'body'> {
   const { handles: presented, id, method, targets } = message;
-  const { text, mcpName, tasks } =
+  const { text, mcpName, tasks, continues } =
     presented.length === 0
       ? noHandles
       : handles.unbindAll(body.toString(), presented, { owner: owner(), method, targets }, refusalOf(message));
   if (named !== undefined && mcpName === undefined && mcpMethod(method).isTask) {
     throw new Denial('message.header_mismatch', 'Mcp-Name names a task and the body names none', { messageId: id });
   }
-  return { mcpName, tasks, body: text === undefined ? body : Buffer.from(text) };
+  return { mcpName, tasks, continues, body: text === undefined ? body : Buffer.from(text) };
 }
 
 /**

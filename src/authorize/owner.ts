@@ -64,9 +64,9 @@ const noMessage = { method: undefined, targets: [] };
 export function createBindHandles(
   route: Route,
   handles: HandleBinding,
-): (text: string, grant: Grant) => string | undefined {
-  return (text, { principal, action: { attempt, tasks } }) => {
+): (text: string, grant: Grant, counted: string | undefined) => string | undefined {
+  return (text, { principal, action: { attempt, tasks } }, counted) => {
     const { method, targets } = attempt.kind === 'mcp' ? attempt : noMessage;
-    return handles.bindAll(text, { owner: ownerOf(route, principal), method, targets }, tasks);
+    return handles.bindAll(text, { owner: ownerOf(route, principal), method, targets, counted }, tasks);
   };
 }

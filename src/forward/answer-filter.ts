@@ -13,10 +13,11 @@ import { mayGiveHandle } from '../mcp/handles.ts';
 import type { AnswerLock } from '../mcp/guarded-message.ts';
 import { filteredMessage, mayListTasks, withoutTasks } from '../mcp/lists.ts';
 import type { ToolHeaders } from '../mcp/tool-headers.ts';
-import type { Grant } from '../model/grant.ts';
+import type { Grant, GrantedCall } from '../model/grant.ts';
 import { mcpMethod } from '../model/mcp-methods.ts';
 import type { McpTarget } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
+import { outcomeReading } from './outcome-reading.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 
 /**
@@ -24,8 +25,11 @@ import type { ResponseHeaders } from './response-headers.ts';
  */
 type ChooseFilter = (answer: ResponseHeaders, status: number) => BodyFilter | undefined;
 
-/** Binds the upstream's handles in a message to the caller; undefined for a message without handles. */
-export type BindHandles = (text: string, grant: Grant) => string | undefined;
+/**
+ * Binds the upstream's handles in a message to the caller, and to the counted call if there is one; undefined for a
+ * message without handles.
+ */
+export type BindHandles = (text: string, grant: Grant, counted: string | undefined) => string | undefined;
 
 /** Makes the event ids that the caller sees from the ids that the upstream sends in a stream of a session. */
 export type BindEventIds = (grant: Grant, sessionId: string | undefined) => (id: string) => string;
@@ -56,7 +60,7 @@ export interface AnswerFilter {
  */
 export function answerFilter(
   route: Route,
-  grant: Grant,
+  { grant, counted }: Pick<GrantedCall, 'grant' | 'counted'>,
   { bindHandles, bindEventIds, toolHeaders, lock }: FilterParts,
 ): AnswerFilter | undefined {
   if (route.protocol === 'http') return undefined;
@@ -65,15 +69,20 @@ export function answerFilter(
   const filtersLists = mayHoldList(route, grant);
   const lists = filtersLists ? listRewriting(grant, route, listsTools ? toolHeaders : undefined) : undefined;
   const locked = lock && lockRewriting(lock);
-  const rewriting = rewritingOf([lock?.mode === 'deny' ? locked : undefined, lists], grant, bindHandles);
+  const bind = (text: string): string | undefined => bindHandles(text, grant, counted?.id);
+  const rewriting = rewritingOf([lock?.mode === 'deny' ? locked : undefined, lists], grant, bind);
   const becomesPrivate = mayBePublic(route, grant);
   const rewrites = rewriting !== undefined || becomesPrivate;
   return {
     rewrites,
-    acceptEncoding: rewrites || listsTools || lock !== undefined || mayBeResumed(grant) ? 'identity' : undefined,
+    acceptEncoding:
+      rewrites || listsTools || lock !== undefined || counted !== undefined || mayBeResumed(grant)
+        ? 'identity'
+        : undefined,
     choose(answer, status) {
       if (becomesPrivate && answer.isEncoded) return createUnreadableFilter();
       const filters = [
+        counted && reading(answer, outcomeReading(grant.action, counted)),
         listsTools && !filtersLists && reading(answer, toolHeadersRewriting(toolHeaders)),
         lock?.mode === 'report' && locked && reading(answer, locked),
         rewriting && filterOf(answer, status, rewriting),
@@ -148,10 +157,10 @@ function inTurn(first: BodyFilter | undefined, second: BodyFilter): BodyFilter {
 function rewritingOf(
   first: readonly (Rewriting | undefined)[],
   grant: Grant,
-  bindHandles: BindHandles,
+  bind: Rewriting['rewrite'],
 ): Rewriting | undefined {
   const tasks = taskListRewriting(grant);
-  const handles = grant.action.mayYieldHandle ? handleRewriting(grant, bindHandles) : undefined;
+  const handles = grant.action.mayYieldHandle ? handleRewriting(bind) : undefined;
   const rewritings = [...first, tasks, handles].filter((each) => each !== undefined);
   return rewritings.length === 0 ? undefined : rewritings.reduce(both);
 }
@@ -229,10 +238,6 @@ function listRewriting({ principal }: Grant, { policy }: Route, toolHeaders: Too
 }
 
 /** Binds the handles of an answer. An answer that cannot be read may pass: the gateway accepts no unbound handle. */
-function handleRewriting(grant: Grant, bindHandles: BindHandles): Rewriting {
-  return {
-    concerns: mayGiveHandle,
-    rewrite: (text) => bindHandles(text, grant),
-    mustRead: false,
-  };
+function handleRewriting(bind: Rewriting['rewrite']): Rewriting {
+  return { concerns: mayGiveHandle, rewrite: bind, mustRead: false };
 }

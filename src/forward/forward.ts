@@ -58,10 +58,10 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
   const relayParts: RelayParts = { route, ...parts };
 
   return (granted) => {
-    const { call, grant, held } = granted;
+    const { call, grant, held, counted } = granted;
     // The client left during an earlier stage: no `close` event will follow.
     if (call.response.closed) return Promise.resolve();
-    const filter = answerFilter(route, grant, parts);
+    const filter = answerFilter(route, granted, parts);
     const body = grant.action.body ?? streamedBody(call);
     const options: Dispatcher.DispatchOptions = {
       path: upstreamPath(call.path, call.query),
@@ -72,7 +72,10 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
     };
     return new Promise((resolve, reject) => {
       const fail = body instanceof YieldingStream ? destroying(body, reject) : reject;
-      pool.dispatch(options, new Relay(relayParts, { call, grant, filter, held, responseTimeoutMs }, resolve, fail));
+      pool.dispatch(
+        options,
+        new Relay(relayParts, { call, grant, filter, held, counted, responseTimeoutMs }, resolve, fail),
+      );
     });
   };
 }

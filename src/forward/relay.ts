@@ -6,6 +6,7 @@ import { subscriptionEnd } from '../mcp/event-stream.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant, HeldToken } from '../model/grant.ts';
+import type { CountedCall } from '../model/counted-call.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
 import type { AnswerFilter } from './answer-filter.ts';
@@ -34,6 +35,8 @@ export interface Forwarded {
   readonly filter: AnswerFilter | undefined;
   /** Undefined on a public route. */
   readonly held: HeldToken | undefined;
+  /** Undefined if no rule over time concerns the call. */
+  readonly counted: CountedCall | undefined;
   /** How long the upstream may take to answer, also if it sends interim answers. */
   readonly responseTimeoutMs: number;
 }
@@ -56,6 +59,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   #stopGuards: (() => void) | undefined;
   /** `performance.now()` of the first interim answer. */
   #interimAt: number | undefined;
+  /** Whether the request may have reached the upstream. */
+  #isSent = false;
   #settled = false;
 
   constructor(parts: RelayParts, forwarded: Forwarded, resolve: () => void, reject: (error: unknown) => void) {
@@ -69,6 +74,7 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.#isSent = !this.#settled;
     if (this.#settled) controller.abort(new Error('the client went away'));
   }
 
@@ -81,6 +87,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     const { route, cleanAnswer, observer, onUnauthorized } = this.#parts;
     const { call, grant } = this.#forwarded;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
+    if (status >= 400) this.#forwarded.counted?.settle('returned', `the upstream answered ${status}`);
     if (status === 401) onUnauthorized?.(grant);
     // The upstream of an MCP route gets no token of the client. A client that fetched another token would loop.
     if (status === 401 && route.protocol === 'mcp') throw new Denial('upstream.invalid', 'the upstream answered 401');
@@ -107,12 +114,38 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#filter === undefined) this.#pass(controller, chunk);
-    else for (const part of this.#filter.push(chunk)) this.#pass(controller, part);
+    if (this.#filter === undefined) {
+      this.#pass(controller, chunk);
+      return;
+    }
+    const parts = this.#filter.push(chunk);
+    const settling = this.#forwarded.counted?.settling;
+    if (settling === undefined) {
+      for (const part of parts) this.#pass(controller, part);
+      return;
+    }
+    controller.pause();
+    void this.#passAfter(settling, controller, parts);
+  }
+
+  async #passAfter(
+    settling: Promise<void>,
+    controller: Dispatcher.DispatchController,
+    parts: readonly Buffer[],
+  ): Promise<void> {
+    await settling;
+    for (const part of parts) this.#pass(controller, part);
+    controller.resume();
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     if (this.#filter !== undefined) for (const part of this.#filter.end()) this.#pass(controller, part);
+    const settling = this.#forwarded.counted?.settling;
+    if (settling === undefined) this.#end();
+    else void settling.then(() => this.#end());
+  }
+
+  #end(): void {
     this.#settle();
     this.#answer.end();
   }
@@ -191,6 +224,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   #settle(denial?: Denial): void {
     if (this.#settled) return;
     this.#settled = true;
+    // It stays counted, unless its answer has settled it already.
+    if (this.#isSent) this.#forwarded.counted?.settle('unanswered');
     this.#keepalive?.stop();
     this.#stopGuards?.();
     if (denial === undefined) this.#resolve();

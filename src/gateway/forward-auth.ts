@@ -90,8 +90,10 @@ export function createForwardAuthStages(
       if (isMcp) requireMessage(call);
       return readAction(call, principal);
     },
-    forward({ call, grant, credential }) {
+    forward({ call, grant, credential, counted }) {
       const headers = permit.of(call, grant, credential);
+      // The proxy gets the upstream's answer, and the gateway does not.
+      counted?.settle('unanswered');
       answer(call, 200, { ...headers, 'Cache-Control': 'no-store' });
       return Promise.resolve();
     },

@@ -17,6 +17,7 @@ import type { OpenStream } from '../forward/open-streams.ts';
 import { createCleanAnswer } from '../forward/response-headers.ts';
 import { createForwardUpgrade } from '../forward/upgrade.ts';
 import { createUpstreamPath } from '../forward/upstream-request.ts';
+import { createCount } from '../history/count.ts';
 import { createQuota } from '../lib/quota.ts';
 import type { Allowed } from '../listen/allow.ts';
 import { readBody, bodyQuotaBytes } from '../listen/body.ts';
@@ -61,7 +62,7 @@ export function createRouteStages(
   processScope: ProcessScope,
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): (route: Route) => ServedRoute {
-  const { clients, limiters, sessions, nonces, identityKeys } = configScope;
+  const { clients, limiters, ledger, sessions, nonces, identityKeys } = configScope;
   const { log, metrics, clock, pools, replays, streams, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailures(config.limits.failures, { limiters, clock, warnOfProxy });
@@ -118,6 +119,7 @@ export function createRouteStages(
       limit: createLimit(route, limiters),
       readAction: createActionReader(route, { readBody: readWhole, sessions, handles, toolHeaders }),
       authorize,
+      count: createCount(route, { ledger, onReturned: log.settled }),
       exchange: exchange.credential,
       hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
       forward: createForward(route, forwarding),

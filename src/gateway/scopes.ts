@@ -12,6 +12,7 @@ import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../model/authorization-server.ts';
 import type { Call } from '../model/call.ts';
 import type { PresentedToken } from '../model/grant.ts';
+import type { Ledger } from '../model/ledger.ts';
 import type { RateLimiters } from '../model/limits.ts';
 import type { ReplayMemory } from '../model/shared.ts';
 import type { Gateway } from '../pipeline.ts';
@@ -45,6 +46,8 @@ export interface ProcessScope {
 export interface ConfigScope {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly limiters: RateLimiters;
+  /** What rules over time count. */
+  readonly ledger: Ledger;
   readonly sessions: OwnerBound;
   /** The nonces that proofs of possession carry, on routes that require one. */
   readonly nonces: Nonces;

@@ -14,8 +14,10 @@ interface Unbound {
   readonly text: string;
   /** The upstream's id of the task that `Mcp-Name` repeats, as a field value; undefined where it repeats none. */
   readonly mcpName: string | undefined;
-  /** The upstream's ids of the tasks that the message presents. */
-  readonly tasks: ReadonlySet<string>;
+  /** The upstream's ids of the tasks that the message presents, each with the {@link HandleContext.counted} it had. */
+  readonly tasks: ReadonlyMap<string, string | undefined>;
+  /** The {@link HandleContext.counted} of the `requestState` that the message presents. */
+  readonly continues: string | undefined;
 }
 
 /** The owner of handles, and the request that presents them or whose answer gives them out. */
@@ -24,6 +26,14 @@ export interface HandleContext {
   readonly owner: string;
   readonly method: string | undefined;
   readonly targets: readonly McpTarget[];
+  /** Names the counted call whose answer gives the handles out; undefined: it was not counted. Letters and digits. */
+  readonly counted?: string | undefined;
+}
+
+/** A handle as the upstream knows it, with the counted call that it came from. */
+interface Own {
+  readonly value: string;
+  readonly counted: string | undefined;
 }
 
 /** Makes the refusal of a handle from a detail for operators. */
@@ -40,9 +50,14 @@ export interface HandleBinding {
    * The text of a server's message with its handles bound; undefined where it has none or is not JSON. A handle that
    * passes unbound gives no access: the gateway refuses every request that presents it.
    *
-   * @param tasks The only tasks whose ids are bound; undefined for any. Other ids stay as they are and give no access.
+   * @param tasks The only tasks whose ids are bound, each with the counted call that created it; undefined for any.
+   *   Other ids stay as they are and give no access.
    */
-  bindAll(text: string, context: HandleContext, tasks: ReadonlySet<string> | undefined): string | undefined;
+  bindAll(
+    text: string,
+    context: HandleContext,
+    tasks: ReadonlyMap<string, string | undefined> | undefined,
+  ): string | undefined;
   /**
    * A client's message with the upstream's own handles in the place of the bound ones.
    *
@@ -56,18 +71,20 @@ const STATE_LIFETIME_MS = 10 * 60 * 1000;
 
 /** Creates the binding of handles on top of the binding of any text. */
 export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBinding {
-  function bind(value: string, kind: HandleKind, context: HandleContext): string {
-    const encoded = Buffer.from(value).toString('base64url');
-    const ends = kind === 'state' ? `${(clock() + STATE_LIFETIME_MS).toString(36)}.` : '';
-    return handles.bind(ends + encoded, parties(kind, context));
+  /** Its expiry, if it is a state, the counted call, if there is one, and the handle itself, between dots. */
+  function bind(value: string, kind: HandleKind, context: HandleContext, counted: string | undefined): string {
+    const parts = [Buffer.from(value).toString('base64url')];
+    if (counted !== undefined) parts.unshift(counted);
+    if (kind === 'state') parts.unshift((clock() + STATE_LIFETIME_MS).toString(36));
+    return handles.bind(parts.join('.'), parties(kind, context));
   }
 
-  function unbind(value: string, kind: HandleKind, context: HandleContext): string | undefined {
-    const own = handles.unbind(value, parties(kind, context));
-    if (own === undefined) return undefined;
-    // parseInt stops at the dot between the expiry and the state.
-    if (kind === 'state' && Number.parseInt(own, 36) <= clock()) return undefined;
-    return Buffer.from(own.slice(own.indexOf('.') + 1), 'base64url').toString();
+  function unbind(value: string, kind: HandleKind, context: HandleContext): Own | undefined {
+    const parts = handles.unbind(value, parties(kind, context))?.split('.');
+    const encoded = parts?.pop();
+    if (parts === undefined || encoded === undefined) return undefined;
+    if (kind === 'state' && Number.parseInt(parts.shift() ?? '', 36) <= clock()) return undefined;
+    return { value: Buffer.from(encoded, 'base64url').toString(), counted: parts[0] };
   }
 
   return {
@@ -76,13 +93,17 @@ export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBi
         // UTF-8 cannot hold a lone surrogate: the upstream would get another handle back.
         .filter(({ value }) => value.isWellFormed())
         .filter(({ kind, value }) => kind !== 'task' || tasks === undefined || tasks.has(value))
-        .map(({ path, kind, value }) => ({ path, from: value, to: bind(value, kind, context) }));
+        .map(({ path, kind, value }) => {
+          const counted = (kind === 'task' ? tasks?.get(value) : undefined) ?? context.counted;
+          return { path, from: value, to: bind(value, kind, context, counted) };
+        });
       return changes.length === 0 ? undefined : spliceStrings(text, changes);
     },
     unbindAll(text, presented, context, refusal) {
       const changes: Change[] = [];
       let mcpName: string | undefined;
-      const tasks = new Set<string>();
+      const tasks = new Map<string, string | undefined>();
+      let continues: string | undefined;
       for (const handle of presented) {
         const own = unbind(handle.value, handle.kind, context);
         // In a response to the server it may name a task that the client runs: the client made that id, unbound.
@@ -90,11 +111,12 @@ export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBi
         if (own === undefined) {
           throw refusal(`${handle.path.join('.')} was not given to this caller on this route, or not for this request`);
         }
-        changes.push({ path: handle.path, from: handle.value, to: own });
-        if (handle.kind === 'task') tasks.add(own);
-        if (isNamedTask(handle)) mcpName = encodedValue(own);
+        changes.push({ path: handle.path, from: handle.value, to: own.value });
+        if (handle.kind === 'task') tasks.set(own.value, own.counted);
+        else continues = own.counted;
+        if (isNamedTask(handle)) mcpName = encodedValue(own.value);
       }
-      return { text: changes.length === 0 ? text : spliceStrings(text, changes), mcpName, tasks };
+      return { text: changes.length === 0 ? text : spliceStrings(text, changes), mcpName, tasks, continues };
     },
   };
 }

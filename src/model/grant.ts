@@ -1,6 +1,7 @@
 import type { Call } from './call.ts';
 import type { Reason } from './denial.ts';
 import type { TraceContext } from '../http/trace-context.ts';
+import type { CountedCall } from './counted-call.ts';
 import type { Era } from './mcp-methods.ts';
 import type { Attempt, Decision } from './policy.ts';
 import type { Principal } from './principal.ts';
@@ -27,8 +28,13 @@ export interface Action {
   readonly trace: TraceContext | undefined;
   /** Whether the answer may contain task ids or a `requestState`, which the gateway then binds to the caller. */
   readonly mayYieldHandle: boolean;
-  /** The upstream's ids of the only tasks that the answer may bind to the caller; undefined: it may create any. */
-  readonly tasks: ReadonlySet<string> | undefined;
+  /**
+   * The upstream's ids of the only tasks that the answer may bind to the caller, each with the {@link CountedCall.id}
+   * of the call that created it, if it was counted; undefined: it may create any.
+   */
+  readonly tasks: ReadonlyMap<string, string | undefined> | undefined;
+  /** The {@link CountedCall.id} of the round before, if the message continues a counted call by its `requestState`. */
+  readonly continues: string | undefined;
   /**
    * The bytes that the policy decided on, forwarded unchanged except for handles, which are the upstream's own again.
    * Undefined: the body was not read and streams.
@@ -84,4 +90,6 @@ export interface GrantedCall {
   readonly credential: UpstreamCredential;
   /** Undefined on a public route. */
   readonly held: HeldToken | undefined;
+  /** Undefined if no rule over time concerns the call. */
+  readonly counted: CountedCall | undefined;
 }

@@ -6,6 +6,8 @@ export interface CallHistory {
   readonly records: readonly HistoryRecord[];
   /** Paths of the rules that are left out, because they depend on arguments that were not recorded. */
   readonly unknown: readonly string[];
+  /** Whether the call passes, and is counted, whatever the checks say. */
+  readonly isShadow: boolean;
 }
 
 /** One rule over time, for one call. */

@@ -73,6 +73,11 @@ export type McpMethod = Authorization & {
   readonly isNotification: boolean;
   /** Whether it belongs to the Tasks extension (SEP-2663), which a client declares in each request of 2026-07-28. */
   readonly isTask: boolean;
+  /**
+   * What its answer holds of a task that another request created: the task, with its result once it has one (SEP-2663),
+   * or the result alone (2025-11-25).
+   */
+  readonly fetches: 'task' | 'result' | undefined;
   /** Whether its answer may begin a session of a legacy revision. */
   readonly opensSession: boolean;
   /** Whether a policy may decide on `params.arguments`, which must be an object then. */
@@ -101,6 +106,7 @@ const request = {
   eras: 'both',
   isNotification: false,
   isTask: false,
+  fetches: undefined,
   opensSession: false,
   hasArguments: false,
   handles: [],
@@ -145,8 +151,8 @@ const requests = table({
     eras: 'legacy',
     list: { member: 'tasks', kind: 'task', name: 'taskId' },
   },
-  'tasks/get': ofOneTask,
-  'tasks/result': { ...ofOneTask, eras: 'legacy' },
+  'tasks/get': { ...ofOneTask, fetches: 'task' },
+  'tasks/result': { ...ofOneTask, eras: 'legacy', fetches: 'result' },
   'tasks/update': ofOneTask,
   'tasks/cancel': ofOneTask,
 });

@@ -1,6 +1,6 @@
 import type { Call } from './call.ts';
 import type { Denial } from './denial.ts';
-import type { Attempt, PolicyDenial } from './policy.ts';
+import type { Attempt, ShadowDenial } from './policy.ts';
 import type { Principal } from './principal.ts';
 import type { Route } from './route.ts';
 
@@ -18,7 +18,7 @@ export interface Outcome {
   readonly rule: string | undefined;
   readonly denial: Denial | undefined;
   /** The denial that `mode: shadow` did not enforce. */
-  readonly shadow: PolicyDenial | undefined;
+  readonly shadow: ShadowDenial | undefined;
   /** `performance.now()`. */
   readonly decidedAt: number;
 }

@@ -65,6 +65,11 @@ export interface PolicyDenial {
   readonly because?: string;
 }
 
+/** A refusal that `mode: shadow` did not enforce. */
+export interface ShadowDenial extends Omit<PolicyDenial, 'reason'> {
+  readonly reason: Reason;
+}
+
 /** The decision of a policy. Both outcomes are normal answers. */
 export type Decision =
   | { readonly allow: true; readonly rule: string; readonly shadow?: PolicyDenial }

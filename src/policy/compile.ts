@@ -54,7 +54,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
       : (principal, attempt) => decide(rules, principal, attempt),
     neededScopes: (principal, attempt) => scopesForAttempt(rules, principal, attempt),
     explain: (principal, attempt) => explain(rules, principal, attempt),
-    history: listing && past && compileCallHistory(listing, past),
+    history: listing && past && compileCallHistory(listing, past, shadow),
     listed: entries.map(({ key, name }) => ({ key, name })),
     rules: every,
     claimsRead: (claims) => claimsRead(readers, claims),

@@ -68,7 +68,11 @@ export function uncountable(
 }
 
 /** Compiles what calls mean for the rules over time of a policy. */
-export function compileCallHistory(listing: Listing, past: readonly PastRule[]): NonNullable<Policy['history']> {
+export function compileCallHistory(
+  listing: Listing,
+  past: readonly PastRule[],
+  isShadow: boolean,
+): NonNullable<Policy['history']> {
   return (principal, attempt, exact) => {
     if (attempt.kind === 'http') return undefined;
     const entries = entriesFor(listing, attempt);
@@ -97,7 +101,7 @@ export function compileCallHistory(listing: Listing, past: readonly PastRule[]):
       const counted = counting(rule);
       if (counted !== undefined) record(rule, counted);
     }
-    return { checks, records: [...records.values()], unknown: [...unknown] };
+    return { checks, records: [...records.values()], unknown: [...unknown], isShadow };
   };
 }
 

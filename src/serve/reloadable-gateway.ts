@@ -10,6 +10,7 @@ import { createStreamIndex, type OpenStream } from '../forward/open-streams.ts';
 import { createPools } from '../forward/pools.ts';
 import { createGateway } from '../gateway/gateway.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from '../gateway/scopes.ts';
+import { createMemoryLedger } from '../history/memory-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createRotatingKeys } from '../lib/rotating-keys.ts';
 import { createCertificateOf } from '../listen/client-certificate.ts';
@@ -100,6 +101,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     newest: () => gateway,
     credentialSources: createCredentialSources(metrics.tokenCache, clock, shared.answers),
   };
+  const ledger = createMemoryLedger(() => performance.now());
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();
   let gateway: ConfiguredGateway;
@@ -132,6 +134,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     return {
       clients: clientsOf(next),
       limiters,
+      ledger,
       sessions: createOwnerBound(secret),
       nonces: createNonces(secret, clock),
       identityKeys: createRotatingKeys(secret),

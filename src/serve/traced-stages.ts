@@ -30,6 +30,12 @@ export function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwar
       const span = tracer.begin(parent, 'authorize', 'internal', { 'sallyport.policy': route.policy?.name });
       return measuredNow(span, () => stages.authorize(principal, action));
     },
+    count:
+      stages.count &&
+      ((call, grant) => {
+        const span = tracer.begin(parent, 'count', 'internal');
+        return measured(tracer, span, () => stages.count?.(call, grant));
+      }),
     exchange(grant, token) {
       if (!exchanges) return stages.exchange(grant, token);
       return measured(tracer, tracer.begin(parent, 'exchange', 'internal'), () => stages.exchange(grant, token));

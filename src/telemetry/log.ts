@@ -1,5 +1,6 @@
 import type { LogSettings } from '../model/config.ts';
-import type { Outcome } from '../model/outcome.ts';
+import type { KnownCall, Outcome } from '../model/outcome.ts';
+import type { Route } from '../model/route.ts';
 import { allowedLine, decisionLine } from './decision-line.ts';
 import { summaryOf } from './decision-summary.ts';
 import type { JsonLines } from './json-lines.ts';
@@ -15,6 +16,8 @@ type Level = keyof typeof levels;
 /** The log of decisions and events; one JSON line each. */
 export interface Log {
   decision(outcome: Outcome): void;
+  /** A call that was allowed no longer counts for rules over time. In the decision log too, for `sallyport replay`. */
+  readonly settled: (call: KnownCall, route: Route, why: string) => void;
   event(level: Level, msg: string, fields?: Readonly<Record<string, unknown>>): void;
   /** Applies the settings of another configuration. */
   configure(settings: Settings): void;
@@ -39,6 +42,19 @@ export function createLog(settings: Settings, lines: JsonLines, decisionFile?: J
       const logged = enabled('info') && (decisions === 'all' || denied);
       if (!logged) return;
       writeDecision(denied ? JSON.stringify(decisionLine(summaryOf(outcome, Date.now()))) : allowedLine(outcome));
+    },
+    settled({ id, decision }, { name }, detail) {
+      if (!enabled('info') || decisions !== 'all') return;
+      const line = {
+        time: new Date().toISOString(),
+        level: 'info',
+        msg: 'settled',
+        decision,
+        request_id: id,
+        route: name,
+        detail,
+      };
+      writeDecision(JSON.stringify(line));
     },
     configure(next) {
       ({ level, decisions } = next);

@@ -54,8 +54,8 @@ test('restores the upstream’s id of the caller’s task, in the message and in
 });
 
 test.each([
-  ['tasks/get', { taskId: task }, new Set(['t 1'])],
-  ['tasks/list', {}, new Set()],
+  ['tasks/get', { taskId: task }, new Map([['t 1', undefined]])],
+  ['tasks/list', {}, new Map()],
   ['tools/call', { name: 'pay' }, undefined],
 ])('gives out only a new task and those that the message presents: %s', async (method, params, tasks) => {
   expect(await posted(request(method, params))).toHaveProperty('tasks', tasks);

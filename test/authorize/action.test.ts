@@ -53,6 +53,7 @@ describe('http', () => {
       mayYieldHandle: false,
       trace: undefined,
       tasks: undefined,
+      continues: undefined,
       body: undefined,
     });
   });
@@ -69,6 +70,7 @@ describe('mcp', () => {
       mcpName: undefined,
       mayYieldHandle: false,
       tasks: undefined,
+      continues: undefined,
       body: ping,
     });
   });
@@ -83,6 +85,7 @@ describe('mcp', () => {
       mcpName: undefined,
       mayYieldHandle: false,
       tasks: undefined,
+      continues: undefined,
       body: undefined,
     });
     expect(await action('mcp', method, { contentLength: '0' })).toHaveProperty('body', undefined);

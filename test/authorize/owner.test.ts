@@ -72,15 +72,15 @@ test('binds the ids of a stream, in the bytes of a header, to the caller and the
 test('binds the handles of an answer to the caller and the request, and only the tasks that the action names', () => {
   const asked: unknown[] = [];
   const handles = { bindAll: (...given: unknown[]) => String(asked.push(...given)) } as unknown as HandleBinding;
-  const [tasks, owner] = [new Set(['a']), lengthPrefixed(['tools', issuer, 'subject', 'alice'])];
+  const [tasks, owner] = [new Map([['a', undefined]]), lengthPrefixed(['tools', issuer, 'subject', 'alice'])];
   const targets = [{ kind: 'tool', name: 'pay' }];
   const attempt = { kind: 'mcp', method: 'tools/call', targets };
   const grantOf = (action: object): Grant => ({ principal: alice, action }) as unknown as Grant;
-  expect(createBindHandles(tools, handles)('text', grantOf({ tasks, attempt }))).toBe('3');
-  createBindHandles(tools, handles)('more', grantOf({ tasks: undefined, attempt: { kind: 'http' } }));
+  expect(createBindHandles(tools, handles)('text', grantOf({ tasks, attempt }), 'counted')).toBe('3');
+  createBindHandles(tools, handles)('more', grantOf({ tasks: undefined, attempt: { kind: 'http' } }), undefined);
   expect(asked).toEqual([
     'text',
-    { owner, method: 'tools/call', targets },
+    { owner, method: 'tools/call', targets, counted: 'counted' },
     tasks,
     'more',
     { owner, method: undefined, targets: [] },

@@ -83,22 +83,29 @@ describe('binding', () => {
 
   test('binds only the given tasks, and any state', () => {
     const text = '{"result":{"taskId":"a","task":{"taskId":"b"},"requestState":"c"}}';
-    const { result } = JSON.parse(binding.bindAll(text, alice, new Set(['b'])) ?? '') as { result: object };
+    const { result } = JSON.parse(binding.bindAll(text, alice, new Map([['b', undefined]])) ?? '') as {
+      result: object;
+    };
     expect(result).toEqual({
       taskId: 'a',
       task: { taskId: boundTask('b') },
       requestState: expect.stringMatching(/^[\da-z]{8}\.Yw\./),
     });
-    expect(binding.bindAll('{"result":{"taskId":"a"}}', alice, new Set())).toBeUndefined();
+    expect(binding.bindAll('{"result":{"taskId":"a"}}', alice, new Map())).toBeUndefined();
   });
 
   test('lists the tasks that a message presents', () => {
     const related = { 'io.modelcontextprotocol/relatedTaskIds': [boundTask('b')] };
     const message = { method: 'tasks/get', params: { taskId: boundTask('a'), _meta: related } };
-    expect(unbound(JSON.stringify(message)).tasks).toEqual(new Set(['a', 'b']));
-    expect(unbound(JSON.stringify({ method: 'ping' })).tasks).toEqual(new Set());
+    expect(unbound(JSON.stringify(message)).tasks).toEqual(
+      new Map([
+        ['a', undefined],
+        ['b', undefined],
+      ]),
+    );
+    expect(unbound(JSON.stringify({ method: 'ping' })).tasks).toEqual(new Map());
     const state = { method: 'tools/call', params: { requestState: stateOf('no task') } };
-    expect(unbound(JSON.stringify(state)).tasks).toEqual(new Set());
+    expect(unbound(JSON.stringify(state)).tasks).toEqual(new Map());
   });
 
   describe('requestState', () => {

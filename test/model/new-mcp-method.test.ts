@@ -109,7 +109,7 @@ describe('a row for a method that lists tools', () => {
       action: { attempt: message('widgets/list'), era: 'modern', mayYieldHandle: false },
     } as unknown as Grant;
     const parts = { bindHandles: () => undefined, bindEventIds: () => String, toolHeaders, lock: undefined };
-    const filter = answerFilter(route, grant, parts) as AnswerFilter;
+    const filter = answerFilter(route, { grant, counted: undefined }, parts) as AnswerFilter;
     const answer = { isJson: true, isEncoded: false, isEventStream: false } as Parameters<AnswerFilter['choose']>[0];
     const body = filter.choose(answer, 200);
     const inputSchema = { properties: { colour: { type: 'string', 'x-mcp-header': 'Colour' } } };

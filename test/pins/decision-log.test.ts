@@ -108,3 +108,28 @@ test('leaves out unknown members', () => {
     'time level msg decision request_id allow reason detail method duration_ms',
   );
 });
+
+test('R-252: the members of the line for a call that gave its part back, only where allowed calls are logged', () => {
+  const lines: string[] = [];
+  const writeText = (text: string): void => void lines.push(text);
+  const output = { write: () => {}, writeText, close: () => Promise.resolve(), dropped: 0 };
+  const log = createLog({ level: 'info', decisions: 'all' }, output, output);
+  const { call, route } = everything;
+  const settled = (): void => log.settled(call, route as Route, 'the upstream answered 500');
+  settled();
+  log.configure({ level: 'info', decisions: 'denials' });
+  settled();
+  log.configure({ level: 'warn', decisions: 'all' });
+  settled();
+  expect(lines).toHaveLength(2);
+  expect(lines[1]).toBe(lines[0]);
+  expect(Object.entries(JSON.parse(lines[0] ?? '') as object)).toEqual([
+    ['time', expect.stringMatching(/^\d{4}-\d\d-\d\dT/)],
+    ['level', 'info'],
+    ['msg', 'settled'],
+    ['decision', 'decision-id'],
+    ['request_id', 'request-id'],
+    ['route', 'tools'],
+    ['detail', 'the upstream answered 500'],
+  ]);
+});

@@ -117,6 +117,7 @@ test('a call is recorded for its own quotas and for the rules that look back at 
     checks: [],
     records: [{ track: after, amount: 0, keepMs: 3_600_000 }],
     unknown: [],
+    isShadow: false,
   });
   const [neverAfter] = looksAt(claims, call('send_email'));
   expect(recordedIn(claims, call('read_secret'))).toEqual([neverAfter]);
@@ -253,7 +254,7 @@ describe('same', () => {
     expect(track(null)).toBeUndefined();
     expect(recordedIn(document, call('approve', { id: 7 }))).toEqual([]);
     expect(recordedIn(document, call('approve'))).toEqual([]);
-    expect(historyOf(document, call('approve'))).toEqual({ checks: [], records: [], unknown: [] });
+    expect(historyOf(document, call('approve'))).toEqual({ checks: [], records: [], unknown: [], isShadow: false });
   });
 });
 
@@ -351,6 +352,7 @@ test('in shadow mode a call that a rule cannot count is left out', () => {
     checks: [],
     records: [],
     unknown: [],
+    isShadow: true,
   });
   expect(historyOf(document, call('p', { ID: 7 }))?.records).toEqual([]);
   expect(historyOf(document, call('unlisted'))).toBeUndefined();
@@ -364,6 +366,7 @@ test('rules that depend on arguments that were not recorded are named as unknown
     checks: [],
     records: [],
     unknown: ['tools.disburse.after'],
+    isShadow: false,
   });
   expect(historyOf(claims, call('read_secret', unknownArguments))?.records).toHaveLength(1);
   expect(compilePolicy('test', claims).decide(alice, call('disburse', unknownArguments)).allow).toBe(true);

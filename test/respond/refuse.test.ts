@@ -50,6 +50,7 @@ const toolCall: Action = {
   trace: undefined,
   mayYieldHandle: false,
   tasks: undefined,
+  continues: undefined,
   body: undefined,
 };
 

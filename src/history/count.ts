@@ -1,0 +1,136 @@
+import { hash, randomBytes } from 'node:crypto';
+import { parseToRewrite } from '../json/lossless.ts';
+import { ownMemberAt } from '../json/own-member.ts';
+import { lengthPrefixed } from '../lib/length-prefixed.ts';
+import type { Call } from '../model/call.ts';
+import { Denial } from '../model/denial.ts';
+import type { Action, Grant } from '../model/grant.ts';
+import type { CallOutcome, CountedCall } from '../model/counted-call.ts';
+import type { CallHistory, HistoryCheck } from '../model/history.ts';
+import type { Failed, Ledger, Settlement, Verdict } from '../model/ledger.ts';
+import { mcpMethod } from '../model/mcp-methods.ts';
+import type { ShadowDenial } from '../model/policy.ts';
+import type { Principal } from '../model/principal.ts';
+import type { Route } from '../model/route.ts';
+
+/** Judges a granted call by the rules over time of its policy, and counts it. */
+export type Count = (call: Call, grant: Grant) => CountedCall | undefined | Promise<CountedCall | undefined>;
+
+/** What counting depends on. */
+export interface CountParts {
+  readonly ledger: Ledger;
+  /** Records that a call gave its part back, and why. */
+  readonly onReturned: (call: Call, route: Route, why: string) => void;
+}
+
+/**
+ * Creates the counting of a route: the last of the stages that decide, so that a call which is refused for another
+ * reason uses up nothing.
+ *
+ * @returns undefined for a route whose policy has no rules over time. Otherwise a function that throws {Denial}
+ *   `history.missing`, `history.forbidden`, `quota.exceeded`, `history.full`, or `shared_store.unavailable`.
+ */
+export function createCount(route: Route, { ledger, onReturned }: CountParts): Count | undefined {
+  const historyOf = route.public ? undefined : route.policy?.history;
+  if (historyOf === undefined) return undefined;
+
+  return (call, { principal, action }) => {
+    if (principal === undefined) throw new TypeError(`route ${route.name}: no principal to count for`);
+    const history = historyOf(principal, action.attempt, () => exactArguments(action));
+    if (history === undefined) return followedTask(action, ledger);
+    const { isShadow, checks, records } = history;
+    const id = randomBytes(16).toString('hex');
+    const counted = (shadow?: ShadowDenial): CountedCall =>
+      createCountedCall(id, shadow, (outcome, why) => {
+        if (outcome === 'returned') onReturned(call, route, why);
+        return ledger.settle(id, outcome);
+      });
+    const judged = ({ failed }: Verdict): CountedCall => {
+      if (failed === undefined) return counted();
+      return refused(denialOf(failed, checks));
+    };
+    const refused = (denial: unknown): CountedCall => {
+      if (!isShadow || !(denial instanceof Denial)) throw denial;
+      return counted(inShadow(denial));
+    };
+    const verdict = ledger.reserve({
+      id,
+      owner: callerOf(principal),
+      checks: checks.map(({ kind, track, amount, limit }) => ({ kind, track: placeOf(track), amount, limit })),
+      entries: records.map(({ track, amount, keepMs }) => ({ track: placeOf(track), amount, keepMs })),
+      isShadow,
+      continues: action.continues,
+    });
+    return verdict instanceof Promise ? verdict.then(judged, refused) : judged(verdict);
+  };
+
+  /** A digest: neither subjects nor arguments leave the process. No call is recorded where a value is missing. */
+  function placeOf(track: string | undefined): string {
+    return track === undefined ? 'none' : hash('sha256', lengthPrefixed([route.name, track]), 'base64url');
+  }
+}
+
+/** The caller, for the share that each may have of the memory. */
+function callerOf({ callerKey, issuer }: Principal): string {
+  return hash('sha256', callerKey ?? lengthPrefixed([issuer]), 'base64url');
+}
+
+/** The arguments of a message, with numbers as they were written where JavaScript would round them. */
+function exactArguments({ body }: Action): unknown {
+  return ownMemberAt(parseToRewrite(String(body)), ['params', 'arguments']);
+}
+
+/**
+ * A message about a task that a counted call created, such as the request for its result. It is not counted itself; the
+ * call that created the task is answered when its result is fetched.
+ */
+function followedTask({ attempt, tasks }: Action, ledger: Ledger): CountedCall | undefined {
+  if (attempt.kind === 'http' || mcpMethod(attempt.method).fetches === undefined) return undefined;
+  const [id] = tasks?.values() ?? [];
+  if (id === undefined) return undefined;
+  return createCountedCall(id, undefined, (outcome) =>
+    outcome === 'answered' ? ledger.settle(id, outcome) : undefined,
+  );
+}
+
+function createCountedCall(
+  id: string,
+  shadow: ShadowDenial | undefined,
+  settle: (outcome: Settlement, why: string) => void | Promise<void>,
+): CountedCall {
+  let isSettled = false;
+  let settling: Promise<void> | undefined;
+  return {
+    id,
+    shadow,
+    get settling() {
+      return settling;
+    },
+    settle(outcome: CallOutcome, why = '') {
+      if (isSettled) return;
+      isSettled = true;
+      const settled = outcome === 'unanswered' ? undefined : settle(outcome, why);
+      settling = settled?.finally(() => {
+        settling = undefined;
+      });
+    },
+  };
+}
+
+const failures = {
+  after: { reason: 'history.missing', found: 'none' },
+  never_after: { reason: 'history.forbidden', found: 'one' },
+  quota: { reason: 'quota.exceeded', found: 'that this call would exceed it' },
+} as const;
+
+function denialOf(failed: Failed, checks: CallHistory['checks']): Denial {
+  if (failed.why === 'full') return new Denial('history.full', failed.detail);
+  const { kind, rule, wanted, because } = checks[failed.check] as HistoryCheck;
+  const { reason, found } = failures[kind];
+  const retryAfterSeconds = kind === 'quota' ? Math.ceil(failed.retryAfterMs / 1000) : undefined;
+  return new Denial(reason, `wanted ${wanted}, found ${found}`, { rule, because, retryAfterSeconds });
+}
+
+function inShadow({ reason, detail, rule = '', scope }: Denial): ShadowDenial {
+  return { reason, detail, rule, scope };
+}
