@@ -76,6 +76,7 @@ export function createLockedRoutes({ look, share, observer, clock }: LockedRoute
     watch.lookout ??= createLookout(async (signal) => {
       try {
         const shown = await look(watch.url, signal);
+        if (signal.aborted) return;
         const noted = watch.comparison.look(shown);
         if (watch.comparedAt === undefined || watch.fault !== undefined)
           observer.event('info', 'definitions are compared', { route: name, count: shown.length });
@@ -92,6 +93,15 @@ export function createLockedRoutes({ look, share, observer, clock }: LockedRoute
         throw error;
       }
     });
+  }
+
+  /** A request or a stream may still use the lock of an earlier configuration; what it saw counts for the newest. */
+  function passed(name: string, watch: Watch, sightings: readonly Sighting[]): void {
+    share(name, sightings);
+    const newest = watches.get(name);
+    if (newest?.url !== watch.url) return;
+    if (newest !== watch) newest.comparison.adopt(sightings);
+    report(name, newest);
   }
 
   function report(route: string, watch: Watch): void {
@@ -113,10 +123,7 @@ export function createLockedRoutes({ look, share, observer, clock }: LockedRoute
       const watch = watchOf(route, route.lock);
       built.set(route.name, watch);
       return createRouteLock(route, watch.lock, watch.comparison, {
-        noted(sightings) {
-          share(route.name, sightings);
-          report(route.name, watch);
-        },
+        noted: (sightings) => passed(route.name, watch, sightings),
         announced: () => watch.lookout?.soon(),
         unreadable(detail) {
           observer.event('warn', 'an answer cannot be compared with the lock', { route: route.name, detail });

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { ownMember } from '../json/own-member.ts';
-import { definitionOf, definitionsIn } from '../mcp/definition.ts';
+import { definitionOf, definitionsIn, MAX_DEFINITIONS } from '../mcp/definition.ts';
 import type { DescribedDefinition } from '../model/lock.ts';
 import { askLimits, type AskLimits, askServer, MAX_PAGES, McpServerFault } from './ask-server.ts';
 
@@ -34,6 +34,8 @@ export async function listDefinitions(
     for (const { kind, capability } of lists) {
       if (capabilities[capability] === undefined) continue;
       for await (const entries of pagesOf(client, capability, signal)) {
+        if (found.length + entries.length > MAX_DEFINITIONS)
+          throw new McpServerFault('other', `answered with more than ${MAX_DEFINITIONS} definitions`);
         for (const [index, definition] of definitionsIn(kind, entries).entries()) {
           const description = ownMember(entries[index], 'description');
           if (definition !== undefined)

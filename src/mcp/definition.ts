@@ -3,6 +3,10 @@ import canonicalize from 'canonicalize';
 import { isObject, ownMember } from '../json/own-member.ts';
 import type { Definition, DefinitionKind } from '../model/lock.ts';
 
+/** The most definitions of one list. Their digests would take too long. */
+export const MAX_DEFINITIONS = 10_000;
+/** How many members of a definition have a digest of their own, and how long their names may be. */
+const MAX_MEMBERS = 64;
 /** The length of the digest of a member, in hex. It only names what changed: the digest of the whole decides. */
 const MEMBER_DIGITS = 16;
 
@@ -14,13 +18,16 @@ export function definitionOf(kind: DefinitionKind, name: string, value: unknown)
   const locked = isObject(value) ? withoutMeta(value) : value;
   const canonical = canonicalText(locked);
   if (canonical === undefined) return { kind, name, sha256: '', members: {} };
-  const members = isObject(locked)
-    ? Object.entries(locked).map(([member, inner]) => [
-        member,
-        digest(canonicalText(inner) as string).slice(0, MEMBER_DIGITS),
-      ])
-    : [];
-  return { kind, name, sha256: digest(canonical), members: Object.fromEntries(members) as Record<string, string> };
+  return { kind, name, sha256: digest(canonical), members: isObject(locked) ? memberDigests(locked) : {} };
+}
+
+function memberDigests(definition: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const named = Object.entries(definition).filter(([name]) => name.length <= MAX_MEMBERS);
+  return Object.fromEntries(
+    named
+      .slice(0, MAX_MEMBERS)
+      .map(([name, value]) => [name, digest(canonicalText(value) as string).slice(0, MEMBER_DIGITS)]),
+  );
 }
 
 /** The definition of each entry of a list; undefined for an entry without a name, which cannot be called. */

@@ -2,7 +2,7 @@ import { hasDuplicateMembers } from '../json/duplicate-members.ts';
 import { isObject } from '../json/own-member.ts';
 import { parseToRewrite } from '../json/lossless.ts';
 import type { Definition, Lock } from '../model/lock.ts';
-import { definitionOf, definitionsIn } from './definition.ts';
+import { definitionOf, definitionsIn, MAX_DEFINITIONS } from './definition.ts';
 import { decidingMember, type Members, resultOf, unreadable, withResult } from './lists.ts';
 
 /** Examines the definitions that a server shows. */
@@ -78,6 +78,7 @@ function shownIn(message: unknown): readonly Shown[] {
     // Go writes an empty list as null.
     if (entries === undefined || entries === null) continue;
     if (!Array.isArray(entries)) throw unreadable(`${member} is not an array`);
+    if (entries.length > MAX_DEFINITIONS) throw unreadable(`more than ${MAX_DEFINITIONS} ${member}`);
     shown.push({ member, definitions: definitionsIn(kind, entries) });
   }
   const instructions = decidingMember(result, 'instructions');

@@ -154,6 +154,25 @@ test('shares what passed, and adopts what passed elsewhere', async () => {
   expect(events).toEqual(['info: definitions are compared', differ, again, differ]);
 });
 
+test('what passes under the lock of an earlier configuration counts for the newest one', async () => {
+  const before = routeWith(lockOf('deny', pay));
+  use(before);
+  await until(() => events.length > 0);
+  const old = routes.of(before);
+  routes.use([before]);
+  const newest = routeWith(lockOf('deny', pay, tool('read')));
+  use(newest);
+  counts.length = 0;
+  old?.guarded(answer({ name: 'pay', title: 'evil' }));
+  expect(outcome(newest)).toBe('tool.changed');
+  expect(counts).toEqual([1]);
+  // Another server has nothing to do with it.
+  use(routeWith(lockOf('deny', pay), 'http://b'));
+  counts.length = 0;
+  old?.guarded(answer({ name: 'pay' }));
+  expect(counts).toEqual([]);
+});
+
 test('under report nothing is refused, changed or thrown', async () => {
   const route = routeWith(lockOf('report', pay));
   use(route);

@@ -88,6 +88,11 @@ test.for([
     { prompts: Array.from({ length: 101 }, () => []) },
     'answered prompts/list with more than 100 pages',
   ],
+  [
+    'more definitions than a server has',
+    { tools: [Array.from({ length: 10_001 }, () => 0)] },
+    'answered with more than 10000 definitions',
+  ],
 ])('%s is a fault', async ([, pages, message]) => {
   const url = await serverWith(pages as Record<string, unknown[]>);
   await expect(listDefinitions(url)).rejects.toMatchObject({ kind: 'other', message });

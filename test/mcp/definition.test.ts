@@ -63,6 +63,15 @@ test.for([
   expect(tool(json as string)).toEqual({ kind: 'tool', name: 'pay', sha256: '', members: {} });
 });
 
+test('at most 64 members with short names have digests of their own', () => {
+  const members = (count: number, name: (index: number) => string) =>
+    Object.keys(
+      tool(JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [name(i), i])))).members,
+    );
+  expect(members(65, (i) => `m${i}`)).toEqual(Array.from({ length: 64 }, (_, i) => `m${i}`));
+  expect(members(2, (i) => 'x'.repeat(64 + i))).toEqual(['x'.repeat(64)]);
+});
+
 test('an entry without a name has no definition', () => {
   const entries: unknown[] = [{ name: 'pay' }, {}, { name: 1 }, 'pay', null, { name: '' }];
   expect(definitionsIn('prompt', entries)).toEqual([

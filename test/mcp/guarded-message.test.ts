@@ -51,6 +51,10 @@ test('reads all that a result has', () => {
   );
 });
 
+test('reads a list of 10,000 definitions', () => {
+  expect(guarded(response({ tools: Array.from({ length: 10_000 }, () => 0) }))).toEqual(response({ tools: [] }));
+});
+
 test('reads each message of a batch', () => {
   const [one, other] = [
     response({ tools: [{ name: 'a' }, { name: 'bad' }] }),
@@ -101,6 +105,7 @@ describe('refuses', () => {
     ['a list that is none', '{"result":{"tools":{"name":"a"}}}', 'tools is not an array'],
     ['prompts that are none', '{"result":{"prompts":"a"}}', 'prompts is not an array'],
     ['a batch within a batch', '[[]]', 'a batch within a batch'],
+    ['too many tools', `{"result":{"tools":[${'0,'.repeat(10_000)}0]}}`, 'more than 10000 tools'],
   ])('%s', ([, text, detail]) => {
     const own = guard();
     expect(() => guardedMessage(text as string, own)).toThrow(unreadable);
