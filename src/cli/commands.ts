@@ -54,9 +54,12 @@ it at once. An edit of the configuration or its policies is in force as soon as 
     does: 'run the front door alone',
     about: `Runs only the front door, in a container or on a host of its own. serve starts it otherwise. It needs
 session_key, from which both derive the secret that the gateway authenticates with.`,
-    options: { config },
-    examples: ['front-door', 'front-door --config /etc/sallyport/gateway.yaml'],
-    run: async (_, values) => (await import('./front-door.ts')).frontDoor(values.config),
+    options: {
+      config,
+      metrics: { value: 'HOST:PORT', does: 'serves /metrics and /healthz there; default: nowhere' },
+    },
+    examples: ['front-door', 'front-door --metrics 127.0.0.1:9091'],
+    run: async (_, values) => (await import('./front-door.ts')).frontDoor(values.config, values.metrics),
   }),
   check: command({
     does: 'check the configuration and its policies',

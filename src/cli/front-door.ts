@@ -1,3 +1,5 @@
+import { type MetricsListener, serveMetrics } from '../admin/metrics-listener.ts';
+import { parseAddress } from '../config/addresses.ts';
 import { load, type Loaded } from '../config/load.ts';
 import { watchFiles } from '../config/watch.ts';
 import { startFrontDoor } from '../front-door/front-door.ts';
@@ -8,12 +10,21 @@ import { listenFault } from '../serve/start.ts';
 import { createFrontDoorTelemetry } from '../telemetry/front-door.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { createLog } from '../telemetry/log.ts';
-import { type ExitCode, reportProblems } from './exit.ts';
+import { type ExitCode, reportProblems, UsageError } from './exit.ts';
 
-/** `sallyport front-door`: runs the front door alone, for example in a container of its own, until a signal ends it. */
-export async function frontDoor(file: string): Promise<ExitCode> {
+/**
+ * `sallyport front-door`: runs the front door alone, for example in a container of its own, until a signal ends it.
+ *
+ * @param metricsText The address of its metrics and health; undefined: nowhere.
+ * @throws {UsageError} for another text.
+ */
+export async function frontDoor(file: string, metricsText?: string): Promise<ExitCode> {
   if (process.env[CHILD_VARIABLE] !== undefined) {
     return await (await import('../serve/front-door-child.ts')).workAsFrontDoor();
+  }
+  const metricsAddress = metricsText === undefined ? undefined : parseAddress(metricsText);
+  if (metricsText !== undefined && metricsAddress === undefined) {
+    throw new UsageError(`--metrics: ${JSON.stringify(metricsText)} is not an address such as 127.0.0.1:9091`);
   }
   const since = Date.now();
   let loaded: Loaded;
@@ -33,20 +44,25 @@ export async function frontDoor(file: string): Promise<ExitCode> {
   });
   const lines = createJsonLines(standardOutput());
   const log = createLog(config.log, lines);
+  const telemetry = createFrontDoorTelemetry(() => log);
+  let metrics: MetricsListener | undefined;
   try {
+    metrics = metricsAddress && (await serveMetrics(metricsAddress, telemetry.metrics));
     const running = await startFrontDoor(config, {
-      observer: createFrontDoorTelemetry(() => log),
+      observer: telemetry,
       // The gateway runs elsewhere. Without a shared store it asks again after 30 s at the latest.
       onRevoked() {},
       log: (...event) => log.event(...event),
       onBug: (error) => log.event('error', 'a bug', { stack: error instanceof Error ? error.stack : String(error) }),
     });
-    log.event('info', 'front door listening', { url: running.url, issuer: config.frontDoor?.issuer });
+    const { issuer } = config.frontDoor ?? {};
+    log.event('info', 'front door listening', { url: running.url, issuer, metrics: metrics?.url });
     const watching = await watchFiles(loaded.files, () => void reload(), since);
     process.on('SIGHUP', () => void reload());
     await stopped;
     watching.close();
     await running.close();
+    await metrics?.close();
     await lines.close();
     process.exit(0);
 
@@ -62,6 +78,7 @@ export async function frontDoor(file: string): Promise<ExitCode> {
       }
     }
   } catch (error) {
+    await metrics?.close();
     process.stderr.write(`${error instanceof KeysFault ? error.message : listenFault(error)}\n`);
     return 1;
   }

@@ -54,7 +54,8 @@ function addressOrOff(text: string): Address | 'off' {
   return parseAddress(text) ?? reject('is neither an address such as 127.0.0.1:9090 nor off');
 }
 
-function parseAddress(text: string): Address | undefined {
+/** The parts of an address such as `127.0.0.1:8080`; undefined for any other text. */
+export function parseAddress(text: string): Address | undefined {
   const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([A-Za-z0-9.-]+)):([0-9]{1,5})$/.exec(text) ?? [];
   const host = bracketed ?? plain;
   const port = Number(digits);

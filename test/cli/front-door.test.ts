@@ -1,5 +1,7 @@
 /** `serve` starts, watches and restarts the front door; `front-door` runs it alone. */
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { inFolder } from '../config/folder.ts';
@@ -106,6 +108,48 @@ describe('serve', () => {
       expect(await issuerOf(issuer)).toBe(issuer);
       for (const each of [gateway, alone]) each.signal('SIGTERM');
       expect([await gateway.ended, await alone.ended]).toEqual([0, 0]);
+    });
+  });
+});
+
+describe('front-door alone', () => {
+  test('serves its metrics and its health where --metrics says, and to no name that can be registered', async () => {
+    const { yaml, issuer } = await yamlWith(`session_key: ${secret}`);
+    await inFolder({ yaml }, async (folder) => {
+      const alone = sallyport(['front-door', '--metrics', '127.0.0.1:0'], folder);
+      const [, url = ''] = await alone.says(/"msg":"front door listening".*"metrics":"(http:[^"]+)"/);
+      await fetch(`${issuer}/register`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{}',
+      });
+      const metrics = await fetch(`${url}/metrics`);
+      expect(metrics.headers.get('content-type')).toMatch(/^text\/plain; version=/);
+      const counted = 'sallyport_front_door_registrations_total{result="invalid_redirect_uri"} 1';
+      expect(await metrics.text()).toContain(counted);
+      const statusOf = async (path: string, host: string, method = 'GET'): Promise<number | undefined> => {
+        const [response] = (await once(request(url + path, { method, headers: { host } }).end(), 'response')) as [
+          IncomingMessage,
+        ];
+        response.resume();
+        return response.statusCode;
+      };
+      expect(await statusOf('/metrics', 'rebound.example')).toBe(403);
+      expect(await statusOf('/healthz', 'probe.example')).toBe(200);
+      expect(await statusOf('/', 'localhost')).toBe(404);
+      expect(await statusOf('/metrics', 'localhost', 'POST')).toBe(405);
+      alone.signal('SIGTERM');
+      expect(await alone.ended).toBe(0);
+    });
+  });
+
+  test('refuses an address that is none, or that is taken', async () => {
+    const { yaml, issuer } = await yamlWith(`session_key: ${secret}`);
+    await inFolder({ yaml }, async (folder) => {
+      const none = await outcome(['front-door', '--metrics', '9091'], folder);
+      expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--metrics: "9091" is not an address')]);
+      const taken = await outcome(['front-door', '--metrics', new URL(issuer).host], folder);
+      expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining('in use')]);
     });
   });
 });

@@ -1,0 +1,49 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { http } from '../http/node-http.ts';
+import type { Address } from '../model/config.ts';
+import { hostKind } from './host-rule.ts';
+
+/** A listener with the metrics and the health of a process that has no admin listener. */
+export interface MetricsListener {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves `/metrics` (Prometheus text format) and `/healthz` (the process lives), as the admin listener does: without a
+ * token, and to no Host that an attacker could register.
+ *
+ * @param metrics The page of `/metrics`.
+ * @throws the system's error if the address cannot be listened on.
+ */
+export async function serveMetrics(listen: Address, metrics: () => Promise<string>): Promise<MetricsListener> {
+  async function answer({ method, url, headers }: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end();
+    if (url === '/healthz') return void response.writeHead(200).end('ok\n');
+    if (hostKind(headers.host ?? '', []) === 'foreign') return void response.writeHead(403).end();
+    if (url !== '/metrics') return void response.writeHead(404).end();
+    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(await metrics());
+  }
+
+  const server = http.createServer((request, response) => {
+    response.setHeader('cache-control', 'no-store');
+    response.setHeader('x-content-type-options', 'nosniff');
+    answer(request, response).catch((error: unknown) => response.destroy(error as Error));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(listen.port, listen.host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const { address, family, port } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
