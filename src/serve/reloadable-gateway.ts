@@ -29,6 +29,7 @@ import { createShared } from '../shared/shared.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { traceClient } from '../telemetry/traced-client.ts';
+import { createRevalidation } from './revalidate-streams.ts';
 import { traceGateway } from './traced-gateway.ts';
 
 /** The dependencies of a process, which tests replace. */
@@ -68,9 +69,10 @@ export interface ReloadableGateway {
  */
 export function createReloadableGateway(config: Config, surroundings: Surroundings): ReloadableGateway {
   const { log, metrics, clock, tracer } = surroundings;
+  const revalidateStreams = createRevalidation(streamsOfFrontDoor);
   const shared = createShared(metrics, (...event) => log.event(...event), clock, {
     onRevoked: endTokens,
-    onMissed: revalidateStreams,
+    onMissed: () => void revalidateStreams(),
   });
   const open = createStreamIndex(tokenKey, clock);
   const locks = createLockedRoutes({
@@ -156,12 +158,9 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     for (const digest of digests) processScope.authenticators.revoke(FRONT_DOOR, digest);
   }
 
-  /** Asks the front door about the token of each open stream: revocations were missed. A refused token ends them. */
-  function revalidateStreams(): void {
+  function streamsOfFrontDoor(): readonly OpenStream[] {
     const issuer = clients.get(FRONT_DOOR)?.server.issuer;
-    for (const { grant, held } of open.all()) {
-      if (grant.principal?.issuer === issuer) held?.revalidate().catch(() => {});
-    }
+    return open.all().filter(({ grant }) => grant.principal !== undefined && grant.principal.issuer === issuer);
   }
 
   function endFor(stream: OpenStream, reason: Reason, why: string): void {

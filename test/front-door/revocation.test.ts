@@ -139,6 +139,19 @@ describe.runIf(hasRedis)('with a shared store and a front door apart', () => {
     expect(await ended()).toBe(2);
   });
 
+  test('R-275: streams end after an outage of the store, as soon as the front door can answer for them', async () => {
+    const client = await registerClient(world.issuer);
+    const { body } = await client.token();
+    const urls = [world.gateway.url, replica.url];
+    const streams = await Promise.all(urls.map((url) => openStream(url, world.gateway.url, body['access_token'])));
+    await redis.kill();
+    await Promise.all([log, world].map((each) => each.line({ msg: 'shared store unavailable' })));
+    // It comes back empty: the front door no longer knows the token.
+    await redis.restart();
+    await Promise.all(streams.map(({ ended: end }) => end));
+    expect(await ended()).toBe(1);
+  });
+
   test('R-275: messages that no replica wrote end nothing', async () => {
     const client = await registerClient(world.issuer);
     const [one, other] = [(await client.token()).body['access_token'], (await client.token()).body['access_token']];
