@@ -17,16 +17,14 @@ const MEMBER_DIGITS = 16;
 export function definitionOf(kind: DefinitionKind, name: string, value: unknown): Definition {
   const locked = isObject(value) ? withoutMeta(value) : value;
   const canonical = canonicalText(locked);
-  if (canonical === undefined) return { kind, name, sha256: '', members: {} };
+  if (canonical === '') return { kind, name, sha256: '', members: {} };
   return { kind, name, sha256: digest(canonical), members: isObject(locked) ? memberDigests(locked) : {} };
 }
 
 function memberDigests(definition: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const named = Object.entries(definition).filter(([name]) => name.length <= MAX_MEMBERS);
   return Object.fromEntries(
-    named
-      .slice(0, MAX_MEMBERS)
-      .map(([name, value]) => [name, digest(canonicalText(value) as string).slice(0, MEMBER_DIGITS)]),
+    named.slice(0, MAX_MEMBERS).map(([name, value]) => [name, digest(canonicalText(value)).slice(0, MEMBER_DIGITS)]),
   );
 }
 
@@ -46,12 +44,12 @@ function withoutMeta({ _meta, ...rest }: Readonly<Record<string, unknown>>): Rea
   return rest;
 }
 
-/** Undefined for what RFC 8785 §3.1 does not cover: lone surrogates, and numbers beyond IEEE 754. */
-function canonicalText(value: unknown): string | undefined {
+/** `''` for what RFC 8785 §3.1 does not cover: lone surrogates, and numbers beyond IEEE 754. */
+function canonicalText(value: unknown): string {
   try {
-    return canonicalize(value);
+    return canonicalize(value) as string;
   } catch {
-    return undefined;
+    return '';
   }
 }
 

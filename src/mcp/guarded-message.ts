@@ -52,8 +52,8 @@ export function guardedMessage(text: string, guard: DefinitionGuard): string | u
   // Digests are over plain numbers. What is written keeps the digits that the server wrote.
   const whole = parseToRewrite(text);
   const written = Array.isArray(whole)
-    ? (whole as unknown[]).map((each, index) => without(each, kept[index] ?? []))
-    : without(whole, kept[0] ?? []);
+    ? (whole as unknown[]).map((each, index) => without(each, kept[index] as readonly Kept[]))
+    : without(whole, kept[0] as readonly Kept[]);
   const changed = JSON.stringify(written);
   return changed === text ? undefined : changed;
 }
@@ -66,6 +66,12 @@ function isAnnouncement(message: unknown): boolean {
 interface Shown {
   readonly member: string;
   readonly definitions: readonly (Definition | undefined)[];
+}
+
+/** Which of the definitions under one member may pass. */
+interface Kept {
+  readonly member: string;
+  readonly kept: readonly boolean[];
 }
 
 function shownIn(message: unknown): readonly Shown[] {
@@ -88,7 +94,7 @@ function shownIn(message: unknown): readonly Shown[] {
 }
 
 /** The message without the entries that are not kept. Of `instructions`, the only entry is the member itself. */
-function without(message: unknown, found: readonly { member: string; kept: readonly boolean[] }[]): unknown {
+function without(message: unknown, found: readonly Kept[]): unknown {
   const result = resultOf(message) as Members;
   const changes = found.map(({ member, kept }) => {
     const value = result[member];

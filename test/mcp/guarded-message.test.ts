@@ -42,6 +42,9 @@ test.for([
 test('removes instructions, and keeps those that may pass', () => {
   expect(guarded(response({ instructions: 'bad', serverInfo: {} }))).toEqual(response({ serverInfo: {} }));
   expect(guarded(response({ instructions: 'good', serverInfo: {} }))).toBe('as it is');
+  const own = guard();
+  guardedMessage(JSON.stringify(response({ instructions: 'good' })), own);
+  expect(own.asked).toEqual([[definitionOf('instructions', '', 'good')]]);
 });
 
 test('reads all that a result has', () => {

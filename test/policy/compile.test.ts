@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compilePolicy } from '../../src/policy/compile.ts';
+import { compiledRules, compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument, ValueDocument } from '../../src/policy/document.ts';
 import { PolicyError, type PolicyFault } from '../../src/policy/policy-error.ts';
 import { runs } from '../support/runs.ts';
@@ -130,6 +130,14 @@ test('any document gives a policy that decides as it explains, or faults with th
     }),
     { numRuns: runs },
   );
+});
+
+test.for([
+  [{}, 'off'],
+  [{ lock: 'report' }, 'report'],
+  [{ lock: 'deny' }, 'deny'],
+] as const)('the rules of %j say that the lock is %s', ([document, expected]) => {
+  expect(compiledRules(compilePolicy('p', document)).lock).toBe(expected);
 });
 
 test('names what the policy lists, as written', () => {
