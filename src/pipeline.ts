@@ -140,15 +140,16 @@ export async function serve(
     decided = true;
     // SEP-414: `traceparent` of the request takes precedence over the trace that the MCP message names.
     const trace = call.trace ?? action?.trace;
+    const shadow = grant?.decision.shadow ?? counted?.shadow;
     gateway.record({
       call: trace === call.trace ? call : { ...call, trace },
       route: stages?.route,
       principal,
       attempt: action?.attempt,
       allow: denial === undefined,
-      rule: denial === undefined ? grant?.decision.rule : denial.rule,
+      rule: denial === undefined ? (shadow ?? grant?.decision)?.rule : denial.rule,
       denial,
-      shadow: grant?.decision.shadow ?? counted?.shadow,
+      shadow,
       decidedAt: performance.now(),
     });
   }

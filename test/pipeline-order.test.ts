@@ -9,7 +9,7 @@ const call = { id: 'canonical' };
 const route = { name: 'r' };
 const principal = { subject: 'alice' };
 const action = { attempt: { kind: 'http' }, messageId: 7 };
-const grant = { decision: { allow: true, rule: 'scope', shadow: { reason: 'claim.denied' } } };
+const grant = { decision: { allow: true, rule: 'scope', shadow: { reason: 'claim.denied', rule: 'scope' } } };
 const request = {} as IncomingMessage;
 const held = { token: 'token' };
 const counted = { settle() {}, shadow: undefined };
@@ -223,10 +223,10 @@ describe('a counted call', () => {
   });
 
   test('has in the record the refusal that shadow mode did not enforce', async () => {
-    const shadow = { reason: 'quota.exceeded' };
+    const shadow = { reason: 'quota.exceeded', rule: 'quota[0]' };
     const allowed = { decision: { allow: true, rule: 'scope' } };
     const { steps } = await served({ count: () => ({ ...counts, shadow }), authorize: () => allowed });
-    expect(steps.find(([name]) => name === 'record')?.[1]).toMatchObject({ allow: true, shadow });
+    expect(steps.find(([name]) => name === 'record')?.[1]).toMatchObject({ allow: true, rule: 'quota[0]', shadow });
   });
 
   test('has in the record the refusal of the policy first', async () => {

@@ -34,7 +34,7 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
   const historyOf = route.public ? undefined : route.policy?.history;
   if (historyOf === undefined) return undefined;
 
-  return (call, { principal, action }) => {
+  return (call, { principal, action, decision }) => {
     if (principal === undefined) throw new TypeError(`route ${route.name}: no principal to count for`);
     const history = historyOf(principal, action.attempt, () => exactArguments(action));
     if (history === undefined) return followedTask(action, ledger);
@@ -51,7 +51,7 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
     };
     const refused = (denial: unknown): CountedCall => {
       if (!isShadow || !(denial instanceof Denial)) throw denial;
-      return counted(inShadow(denial));
+      return counted(inShadow(denial, decision.rule));
     };
     const verdict = ledger.reserve({
       id,
@@ -131,6 +131,7 @@ function denialOf(failed: Failed, checks: CallHistory['checks']): Denial {
   return new Denial(reason, `wanted ${wanted}, found ${found}`, { rule, because, retryAfterSeconds });
 }
 
-function inShadow({ reason, detail, rule = '', scope }: Denial): ShadowDenial {
-  return { reason, detail, rule, scope };
+/** @param entry The rule that is named where no rule refuses, but the ledger. */
+function inShadow({ reason, detail, rule, scope }: Denial, entry: string): ShadowDenial {
+  return { reason, detail, rule: rule ?? entry, scope };
 }

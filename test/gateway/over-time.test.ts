@@ -368,3 +368,43 @@ test('R-255: a task of 2026-07-28 is answered when tasks/get holds its result', 
   expect(fetched).toMatchObject({ result: { taskId } });
   expect(await outcome('disburse', { claim: 7 })).toBe(200);
 });
+
+describe('the answer to a call that rules over time refuse', () => {
+  const quota = 'because: try tomorrow\ntools: { pay: { quota: [{ count: 1, per: 1h }] } }';
+
+  test('is a tool result where final refusals are, with the time to wait', async () => {
+    const own = await startMcpWorld({ policy: quota, route: 'refusals: { final: tool_error }' });
+    own.handle = (_request, response) =>
+      void response.writeHead(200, { 'content-type': 'application/json' }).end(result({}));
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pay' } };
+    expect((await own.send(message)).status).toBe(200);
+    const response = await own.send(message);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
+      result: {
+        isError: true,
+        content: [
+          { text: expect.stringMatching(/^Too many requests: try tomorrow Try again in 3\d{3} seconds\./) as string },
+        ],
+      },
+    });
+    expect(await own.gateway.metrics()).toContain(
+      'sallyport_decisions_total{route="tools",decision="deny",reason="quota.exceeded"} 1',
+    );
+    await own.close();
+  });
+
+  test('is the answer of the upstream in shadow mode, where every call is counted', async () => {
+    const own = await startMcpWorld({ policy: `mode: shadow\n${quota}` });
+    own.handle = (_request, response) =>
+      void response.writeHead(200, { 'content-type': 'application/json' }).end(result({}));
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pay' } };
+    for (let i = 0; i < 3; i += 1) expect((await own.send(message)).status).toBe(200);
+    expect(await own.gateway.decision({ reason: 'quota.exceeded' })).toMatchObject({
+      allow: true,
+      shadow: true,
+      rule: 'tools.pay.quota[0]',
+    });
+    await own.close();
+  });
+});

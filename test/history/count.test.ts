@@ -54,7 +54,8 @@ function countingLater(...given: Parameters<typeof counting>) {
 function grantOf(attempt: Attempt, action: Partial<Action>, principal: Principal | undefined): Grant {
   const args = attempt.kind === 'mcp' ? attempt.arguments : undefined;
   const body = Buffer.from(JSON.stringify({ params: { arguments: args } }));
-  return { principal, action: { attempt, body, ...action } } as unknown as Grant;
+  const decision = { allow: true, rule: 'tools.entry' };
+  return { principal, action: { attempt, body, ...action }, decision } as unknown as Grant;
 }
 
 /** A ledger that answers as the test says, and what it was asked. */
@@ -247,7 +248,7 @@ describe('in shadow mode', () => {
     const full = fakeLedger({ passed: true, failed: { why: 'full', detail: 'full' } });
     expect(counting(full.ledger, shadow)(attempt)?.shadow).toEqual({
       reason: 'history.full',
-      rule: '',
+      rule: 'tools.entry',
       detail: 'full',
       scope: [],
     });
