@@ -22,6 +22,7 @@ import type { Config } from '../model/config.ts';
 import { Denial, type Reason } from '../model/denial.ts';
 import type { Definition } from '../model/lock.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
+import type { Ledger } from '../model/ledger.ts';
 import type { RateLimiters } from '../model/limits.ts';
 import type { StoreState } from '../model/shared.ts';
 import type { Tracer } from '../model/tracer.ts';
@@ -39,6 +40,8 @@ export interface Surroundings {
   readonly clock: Clock;
   /** The key that binds sessions if the configuration has none; default: random. */
   readonly key?: Buffer | undefined;
+  /** Counts calls for rules over time; default: in the memory of this process, by its monotonic clock. */
+  readonly ledger?: Ledger | undefined;
   /** Undefined: traces are not configured. */
   readonly tracer?: Tracer | undefined;
   /** Tells the other processes which definitions passed here; undefined: there are none. */
@@ -68,11 +71,11 @@ export interface ReloadableGateway {
  * delays only the requests that need it.
  */
 export function createReloadableGateway(config: Config, surroundings: Surroundings): ReloadableGateway {
-  const { log, metrics, clock, tracer } = surroundings;
+  const { log, metrics, clock, tracer, ledger = createMemoryLedger(() => performance.now()) } = surroundings;
   const revalidateStreams = createRevalidation(streamsOfFrontDoor);
   const shared = createShared(metrics, (...event) => log.event(...event), clock, {
-    onRevoked: endTokens,
-    onMissed: () => void revalidateStreams(),
+    ledger,
+    revocations: { onRevoked: endTokens, onMissed: () => void revalidateStreams() },
   });
   const open = createStreamIndex(tokenKey, clock);
   const locks = createLockedRoutes({
@@ -103,7 +106,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     newest: () => gateway,
     credentialSources: createCredentialSources(metrics.tokenCache, clock, shared.answers),
   };
-  const ledger = createMemoryLedger(() => performance.now());
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();
   let gateway: ConfiguredGateway;
@@ -136,7 +138,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     return {
       clients: clientsOf(next),
       limiters,
-      ledger,
+      ledger: shared.ledger,
       sessions: createOwnerBound(secret),
       nonces: createNonces(secret, clock),
       identityKeys: createRotatingKeys(secret),

@@ -1,17 +1,19 @@
 /**
  * What replicas share, over the life of a process: through a store if one is configured, otherwise in the memory of
- * this process. The stages hold {@link Shared.answers} and {@link Shared.replay}, which stay the same over all
- * configurations.
+ * this process. The stages hold {@link Shared.answers}, {@link Shared.replay} and {@link Shared.ledger}, which stay the
+ * same over all configurations.
  *
  * @module
  */
 
 import type { Clock } from '../lib/clock.ts';
 import type { SharedStore } from '../model/config.ts';
+import type { Ledger } from '../model/ledger.ts';
 import type { RateLimiters } from '../model/limits.ts';
 import type { ReplayMemory, SharedAnswers, StoreObserver, StoreState } from '../model/shared.ts';
 import { createSharedAnswers } from './answers.ts';
 import { connectStore, type LogStore, type StoreConnection } from './connection.ts';
+import { createSharedLedger } from './ledger.ts';
 import { type RevocationListener, revocationsFor } from './revocations.ts';
 import { createReplayMemory, createSharedReplayMemory } from './replay.ts';
 import { createRateLimiters, createSharedRateLimiters } from './rate.ts';
@@ -21,6 +23,7 @@ import { createSealing } from './sealing.ts';
 export interface Shared {
   readonly answers: SharedAnswers;
   readonly replay: ReplayMemory;
+  readonly ledger: Ledger;
   /** The connection of the newest configuration; undefined: no store is configured. */
   connection(): StoreConnection | undefined;
   /** The state of the store; undefined: none is configured. */
@@ -56,18 +59,26 @@ interface UsedStore extends StoreSettings {
   readonly connection: StoreConnection;
   readonly answers: SharedAnswers;
   readonly replay: ReplayMemory;
+  readonly ledger: Ledger;
   readonly limiters: RateLimiters;
 }
 
 /** At most one line about corrupt values in this time: an attacker with write access must not fill the log. */
 const CORRUPT_LOG_MS = 60_000;
 
+/** What a process brings along. */
+interface SharedParts {
+  /** Counts calls without a store. */
+  readonly ledger: Ledger;
+  readonly revocations?: RevocationListener;
+}
+
 /** Creates what replicas share. It has no store until {@link Prepared.use} is called. */
 export function createShared(
   observer: StoreObserver,
   log: LogStore,
   clock: Clock,
-  revocations?: RevocationListener,
+  { ledger: localLedger, revocations }: SharedParts,
 ): Shared {
   const local = createReplayMemory(clock);
   const localLimiters = createRateLimiters(clock);
@@ -90,6 +101,7 @@ export function createShared(
       connection,
       answers: createSharedAnswers(connection, sealing, clock, onCorrupt),
       replay: createSharedReplayMemory({ connection, sealing, local, onFailure, clock }),
+      ledger: createSharedLedger({ connection, sealing, local: localLedger, onFailure }),
       limiters: createSharedRateLimiters(connection, sealing, localLimiters),
     };
   }
@@ -107,6 +119,10 @@ export function createShared(
       delete: (kind, key) => current?.answers.delete(kind, key),
     },
     replay: { firstSeen: (key, expiresAt, owner) => (current?.replay ?? local).firstSeen(key, expiresAt, owner) },
+    ledger: {
+      reserve: (reservation) => (current?.ledger ?? localLedger).reserve(reservation),
+      settle: (id, outcome) => (current?.ledger ?? localLedger).settle(id, outcome),
+    },
     connection: () => current?.connection,
     state: () => current?.connection.state(),
     prepare(store, sessionKey, hasFrontDoor = false) {

@@ -1,6 +1,7 @@
 /** Two front doors with one store are one authorization server. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createMemoryLedger } from '../../src/history/memory-ledger.ts';
 import { createSharedStore } from '../../src/front-door/shared-store.ts';
 import type { Store } from '../../src/front-door/store.ts';
 import type { StoreObserver } from '../../src/model/shared.ts';
@@ -79,8 +80,8 @@ describe.runIf(hasRedis)('with a store', () => {
     const observer: StoreObserver = { storeUp() {}, storeRequest: (name, result) => problems.push([name, result]) };
     const settings = { url: `redis://front:secret@127.0.0.1:${redis.port}`, onFailure: 'closed' } as const;
     const gateway = createShared(observer, () => {}, Date.now, {
-      onRevoked: (digests) => revoked.push(...digests),
-      onMissed: listening.resolve,
+      ledger: createMemoryLedger(Date.now),
+      revocations: { onRevoked: (digests) => revoked.push(...digests), onMissed: listening.resolve },
     });
     gateway.prepare(settings, sessionKey, true).use();
     await listening.promise;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createMemoryLedger } from '../../src/history/memory-ledger.ts';
 import type { SharedStore } from '../../src/model/config.ts';
 import { createShared, type Shared } from '../../src/shared/shared.ts';
 import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
@@ -27,7 +28,7 @@ describe.skipIf(!hasRedis)('answers', () => {
 
   async function replica(key = sessionKey, store: Partial<SharedStore> = {}): Promise<Shared> {
     const told = listener();
-    const shared = createShared(told.observer, told.log, clock);
+    const shared = createShared(told.observer, told.log, clock, { ledger: createMemoryLedger(clock) });
     replicas.push({ shared, told });
     shared.prepare({ url: redis.url, onFailure: 'closed', ...store }, key).use();
     await told.until(true);
@@ -177,7 +178,7 @@ describe.skipIf(!hasRedis)('answers', () => {
 
 test('are always absent without a store', async () => {
   const { observer, log, requests } = listener();
-  const shared = createShared(observer, log, Date.now);
+  const shared = createShared(observer, log, Date.now, { ledger: createMemoryLedger(Date.now) });
   shared.prepare(undefined, undefined).use();
   shared.answers.set('introspection', 'key', 1, Date.now() + 5000);
   expect(await shared.answers.get('introspection', 'key')).toBeUndefined();

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import { createMemoryLedger } from '../../src/history/memory-ledger.ts';
 import { connectStore, type StoreConnection, StoreError } from '../../src/shared/connection.ts';
 import { createShared } from '../../src/shared/shared.ts';
 import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
@@ -142,7 +143,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     const page = await readFile(new URL('../../docs/replicas.md', import.meta.url), 'utf8');
     const [, rules = ''] = /`(~sallyport:v1:[^`]+)`/.exec(page) ?? [];
     await redis.client.aclSetUser('gateway', ['on', '>secret', ...rules.split(' ')]);
-    const shared = createShared(told.observer, told.log, Date.now);
+    const shared = createShared(told.observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
     open.push(() => shared.close());
     const url = `redis://gateway:secret@127.0.0.1:${redis.port}`;
     const { use, limiters } = shared.prepare({ url, onFailure: 'closed' }, 'k3y-of-at-least-thirty-two-characters');

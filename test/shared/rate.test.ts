@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createMemoryLedger } from '../../src/history/memory-ledger.ts';
 import type { RateLimiter, RateLimiters } from '../../src/model/limits.ts';
 import type { Rate } from '../../src/model/route.ts';
 import { createShared, type Prepared, type Shared } from '../../src/shared/shared.ts';
@@ -16,7 +17,9 @@ async function drain(limiter: RateLimiter, key = 'k'): Promise<number> {
 }
 
 test('answers synchronously without a store', () => {
-  const alone = createShared({ storeUp() {}, storeRequest() {} }, () => {}, Date.now).prepare(undefined, undefined);
+  const alone = createShared({ storeUp() {}, storeRequest() {} }, () => {}, Date.now, {
+    ledger: createMemoryLedger(Date.now),
+  }).prepare(undefined, undefined);
   const limiter = alone.limiters('requests', hourly(1));
   expect(limiter.take('k')).toBe(0);
   expect(limiter.take('k')).toBeGreaterThan(3_599_000);
@@ -49,7 +52,7 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
       storeUp: (is: boolean | undefined) => void (up += is === true ? 1 : 0),
       storeRequest: (operation: string, result: string) => void asked.push(`${operation} ${result}`),
     };
-    const shared = createShared(observer, () => {}, Date.now);
+    const shared = createShared(observer, () => {}, Date.now, { ledger: createMemoryLedger(Date.now) });
     const { use, limiters } = shared.prepare({ url: redis.url, onFailure: 'closed' }, sessionKey);
     use();
     return { ...shared, limiters };

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createMemoryLedger } from '../../src/history/memory-ledger.ts';
 import type { SharedStore } from '../../src/model/config.ts';
 import { createShared, type Shared } from '../../src/shared/shared.ts';
 import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
@@ -26,7 +27,7 @@ describe.skipIf(!hasRedis)('a value for single use', () => {
 
   async function replica(onFailure: SharedStore['onFailure'] = 'closed'): Promise<Replica> {
     const told = listener();
-    const shared = createShared(told.observer, told.log, Date.now);
+    const shared = createShared(told.observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
     const firstSeen = async (key: string): Promise<boolean> =>
       shared.replay.firstSeen(key, Date.now() + 60_000, 'alice');
     const made = { shared, told, firstSeen };
@@ -90,7 +91,7 @@ describe.skipIf(!hasRedis)('a value for single use', () => {
 
   test('is remembered in the process, with and without a store', async () => {
     const { observer, log } = listener();
-    const shared = createShared(observer, log, Date.now);
+    const shared = createShared(observer, log, Date.now, { ledger: createMemoryLedger(Date.now) });
     shared.prepare(undefined, undefined).use();
     expect(shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(true);
     expect(shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(false);

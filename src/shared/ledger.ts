@@ -1,0 +1,114 @@
+import { hash } from 'node:crypto';
+import type { SharedStore } from '../model/config.ts';
+import { Denial } from '../model/denial.ts';
+import type { Failed, Ledger, Reservation, Settlement, Verdict } from '../model/ledger.ts';
+import type { StoreConnection } from './connection.ts';
+import { reserveScript, settleScript } from './ledger-scripts.ts';
+import type { Sealing } from './sealing.ts';
+
+/** The most entries that the store keeps, of all callers together and of one. About 300 MB in the store when full. */
+const BOUNDS = { ofAll: 500_000, ofOwner: 50_000 };
+
+/** What a shared ledger is built from. */
+interface SharedLedgerParts {
+  readonly connection: StoreConnection;
+  readonly sealing: Sealing;
+  /** Counts alone while the store is away, if `onFailure` is `open`. */
+  readonly local: Ledger;
+  readonly onFailure: SharedStore['onFailure'];
+  readonly bounds?: typeof BOUNDS;
+  /** Tests replace the clock in it. */
+  readonly script?: string;
+}
+
+/** What the store answers: whether the call passed, and why it would not. */
+type Reply = readonly [passed: number] | readonly [passed: number, why: string, first: number, second?: number];
+
+/**
+ * Creates the ledger that replicas share, by the clock of the store. Tracks, callers and ids are keyed digests there;
+ * amounts and times are readable.
+ *
+ * With `on_store_failure: open`, calls are counted in `local` too: while the store is away, each replica judges by what
+ * it counted itself.
+ */
+export function createSharedLedger({
+  connection,
+  sealing,
+  local,
+  onFailure,
+  bounds = BOUNDS,
+  script = reserveScript,
+}: SharedLedgerParts): Ledger {
+  const all = sealing.place('history', 'all');
+  const callOf = (id: string): string => sealing.place('history:call', id);
+  const run = { reserve: createScript(connection, script), settle: createScript(connection, settleScript) };
+
+  async function ask(reservation: Reservation): Promise<Verdict> {
+    const { id, owner, checks, entries, isShadow, continues } = reservation;
+    const tracks = [...new Set([...checks, ...entries].map(({ track }) => track))];
+    const call = callOf(id);
+    const keys = [
+      all,
+      sealing.place('history:owner', owner),
+      call,
+      continues === undefined ? call : callOf(continues),
+      ...tracks.map((track) => sealing.place('history:track', track)),
+    ];
+    const numbered = <Part extends { readonly track: string }>(part: Part) => ({
+      ...part,
+      track: tracks.indexOf(part.track) + 1,
+    });
+    const wanted = { checks: checks.map(numbered), entries: entries.map(numbered), isShadow, ...bounds };
+    return verdictOf((await run.reserve(keys, JSON.stringify(wanted))) as Reply);
+  }
+
+  async function reserve(reservation: Reservation): Promise<Verdict> {
+    let verdict: Verdict;
+    try {
+      verdict = await ask(reservation);
+    } catch (error) {
+      if (onFailure === 'open') return local.reserve(reservation);
+      const message = error instanceof Error ? error.message : String(error);
+      throw new Denial('shared_store.unavailable', message, { cause: error });
+    }
+    if (verdict.passed && onFailure === 'open') await local.reserve({ ...reservation, isShadow: true });
+    return verdict;
+  }
+
+  async function settle(id: string, outcome: Settlement): Promise<void> {
+    if (onFailure === 'open') await local.settle(id, outcome);
+    // What cannot be settled counts as under way: for quotas and `never_after`, not for `after`.
+    await run.settle([all, callOf(id)], outcome).catch(() => {});
+  }
+
+  return { reserve, settle };
+}
+
+function verdictOf([passed, why, first = 0, second = 0]: Reply): Verdict {
+  const failed = why === undefined ? undefined : failedOf(why, first, second);
+  if (passed === 1) return { passed: true, failed };
+  if (failed === undefined) throw new TypeError('the store refused without a reason');
+  return { passed: false, failed };
+}
+
+function failedOf(why: string, first: number, second: number): Failed {
+  if (why === 'check') return { why, check: first, retryAfterMs: second };
+  return { why: 'full', detail: `${first} entries ${why === 'owner' ? 'of this caller ' : ''}are kept` };
+}
+
+/** Runs a script by its digest. The store is sent the text only if it does not know it: after a restart, or a flush. */
+function createScript(
+  connection: StoreConnection,
+  script: string,
+): (keys: readonly string[], argument: string) => Promise<unknown> {
+  const digest = hash('sha1', script);
+  return (keys, argument) => {
+    const options = { keys: [...keys], arguments: [argument] };
+    return connection.run('history', (client) =>
+      client.evalSha(digest, options).catch((error: unknown) => {
+        if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return client.eval(script, options);
+        throw error;
+      }),
+    );
+  };
+}
