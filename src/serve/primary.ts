@@ -4,6 +4,7 @@ import { startAdmin, type Admin } from '../admin/admin.ts';
 import type { Loaded } from '../config/load.ts';
 import { watchFiles } from '../config/watch.ts';
 import type { InForce } from '../console/status.ts';
+import { createMemoryLedger } from '../history/memory-ledger.ts';
 import { createBackOff } from '../lib/back-off.ts';
 import { openCertificate } from '../listen/own-certificate.ts';
 import type { Config } from '../model/config.ts';
@@ -11,6 +12,7 @@ import { createJsonLines } from '../telemetry/json-lines.ts';
 import { createLog, createRefusedRenewal } from '../telemetry/log.ts';
 import { createWorkerMetrics } from '../telemetry/metrics.ts';
 import { closeOrphanedConnections } from './orphaned-connections.ts';
+import { answerFrom } from './primary-ledger.ts';
 import { fixedIn } from './reload.ts';
 import { copyLines, standardOutput } from './standard-output.ts';
 import { adminOptions, type Running, type StartOptions, withMore, WorkerFault } from './start.ts';
@@ -63,6 +65,8 @@ export async function startWorkers(
     if (worker.isConnected()) worker.send(message);
   }
   const source = createWorkersSource(workers, tell);
+  /** Outlives workers: what they counted stays counted. */
+  const ledger = createMemoryLedger(() => performance.now());
   function tellAll(message: ToWorker): void {
     for (const worker of workers()) tell(worker, message);
   }
@@ -87,6 +91,7 @@ export async function startWorkers(
         if (message.kind === 'failed') reject(new WorkerFault(message.why));
         if (message.kind === 'sightings') for (const other of workers()) if (other !== worker) tell(other, message);
         if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
+        if (message.kind === 'ledger') tell(worker, answerFrom(ledger, message));
       });
       worker.once('exit', (code) => reject(new WorkerFault(`a worker ended before it listened (${code})`)));
     });

@@ -5,6 +5,7 @@ import type { InForce } from '../console/status.ts';
 import { createProcessConsole, type ProcessConsole, singleSource } from '../console/process-source.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Config, Telemetry } from '../model/config.ts';
+import type { Ledger } from '../model/ledger.ts';
 import type { Tracer } from '../model/tracer.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
@@ -43,6 +44,8 @@ export interface StartOptions {
   readonly key?: Buffer;
   /** Tells other processes which definitions passed here. */
   readonly share?: Surroundings['share'];
+  /** Counts calls for rules over time; default: in the memory of this process. */
+  readonly ledger?: Ledger;
   /** Opens the certificate of `tls`; default: reads its files, and follows them. */
   readonly openCertificate?: OpenCertificate;
   /** Metrics of other processes, in Prometheus' text format, for the admin listener. */
@@ -67,7 +70,7 @@ export interface Serving {
  * @throws the system's error if the address cannot be listened on; then nothing is left running.
  */
 export async function startServing(config: Config, options: StartOptions): Promise<Serving> {
-  const { clock = Date.now, key, share, openCertificate } = options;
+  const { clock = Date.now, key, ledger, share, openCertificate } = options;
   const { metrics, recorder } = createRecorded(config.admin !== undefined, clock);
   const lost = (where: 'stdout' | 'file') => (count: number) => metrics.logLinesLost(where, count);
   const output = options.output ?? standardOutput(process.stdout.fd, lost('stdout'));
@@ -81,7 +84,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
   };
   let service: Service;
   try {
-    service = await startService(config, { log, metrics, clock, key, tracer, share }, openCertificate);
+    service = await startService(config, { log, metrics, clock, key, ledger, tracer, share }, openCertificate);
   } catch (error) {
     await closeOutputs();
     throw error;

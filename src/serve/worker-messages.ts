@@ -3,6 +3,7 @@ import type { Certificates } from '../lib/certificate-files.ts';
 import type { Batch } from '../console/messages.ts';
 import type { ProcessAnswers } from '../console/process-source.ts';
 import type { Sighting } from '../model/lock.ts';
+import type { LedgerAnswer, LedgerQuestion } from './primary-ledger.ts';
 import type { Fixed } from './reload.ts';
 
 /** A message of the primary process to a worker. */
@@ -24,6 +25,7 @@ export type ToWorker =
   /** Tokens of the front door that were revoked, by their SHA-256 (base64url). */
   | { readonly kind: 'end-tokens'; readonly digests: readonly string[] }
   | { readonly kind: 'renewed'; readonly certificates: Certificates }
+  | LedgerAnswer
   /** A question of the console. */
   | { readonly kind: 'ask'; readonly id: number; readonly question: Question; readonly argument: unknown }
   /** Definitions that another worker saw on a route with a lock. */
@@ -41,6 +43,7 @@ export type FromWorker =
   | { readonly kind: 'reloaded'; readonly problems: readonly string[] }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown }
   | { readonly kind: 'decisions'; readonly batch: Batch }
+  | LedgerQuestion
   /** Definitions that this worker saw, for the others. */
   | { readonly kind: 'sightings'; readonly route: string; readonly sightings: readonly Sighting[] };
 

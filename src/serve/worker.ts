@@ -4,7 +4,9 @@ import { load } from '../config/load.ts';
 import { ConfigError, problemsOf } from '../config/problems.ts';
 import { receivedCertificate, type ReceivedCertificate } from '../listen/own-certificate.ts';
 import type { Config } from '../model/config.ts';
+import type { Ledger } from '../model/ledger.ts';
 import { reportAsWorker } from '../telemetry/metrics.ts';
+import { createAskingLedger } from './primary-ledger.ts';
 import { asAtStart } from './reload.ts';
 import { listenFault, type Serving, startServing } from './start.ts';
 import { tellPrimary, type ToWorker } from './worker-messages.ts';
@@ -21,30 +23,33 @@ export async function work(): Promise<never> {
   // A terminal sends signals to every process; the primary process stops its workers itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   let serving: Working | undefined;
+  const ledger = createAskingLedger(tellPrimary);
+  // Calls in flight must not wait while a configuration is loaded.
+  process.on('message', (message: ToWorker) => {
+    if (message.kind === 'counted') ledger.onAnswer(message);
+  });
   // Without the primary process, workers must not go on.
   process.once('disconnect', () => void end(serving, 0));
   // One message at a time: a message that comes while a configuration is loaded waits.
   for await (const [message] of on(process, 'message') as AsyncIterable<[ToWorker]>) {
     // prom-client uses the same channel to ask for metrics.
-    if (!('kind' in message)) continue;
-    if (message.kind === 'begin') serving = await begin(message);
+    if (!('kind' in message) || message.kind === 'counted') continue;
+    if (message.kind === 'begin') serving = await begin(message, ledger);
     else if (serving !== undefined) await obey(serving, message);
   }
   throw new TypeError('messages end with the process');
 }
 
-async function begin({
-  file,
-  snapshot,
-  fixed,
-  key,
-  certificates,
-}: Extract<ToWorker, { kind: 'begin' }>): Promise<Working> {
+async function begin(
+  { file, snapshot, fixed, key, certificates }: Extract<ToWorker, { kind: 'begin' }>,
+  ledger: Ledger,
+): Promise<Working> {
   let certificate: ReceivedCertificate | undefined;
   try {
     const serving = await startServing(asAtStart(await configOf(file, snapshot), fixed), {
       key: Buffer.from(key, 'hex'),
       share: (route, sightings) => tellPrimary({ kind: 'sightings', route, sightings }),
+      ledger,
       ...(certificates !== undefined && {
         openCertificate: ({ clientCa }, observer) =>
           (certificate = receivedCertificate(clientCa, certificates, observer)),
@@ -59,7 +64,7 @@ async function begin({
   }
 }
 
-async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin' }>): Promise<void> {
+async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin' | 'counted' }>): Promise<void> {
   const { metrics } = serving;
   switch (message.kind) {
     case 'reload':
