@@ -1,5 +1,5 @@
-/** Sums stay below this many units, so that they are exact in doubles, also beside one more amount. */
-const MAX_UNITS = 2 ** 52;
+/** Sums stay below this number of units, so that they are exact in doubles, also beside one more amount. */
+const MAX_UNITS = 4_500_000_000_000_000;
 /** The most decimal places that a unit has. */
 const MAX_DECIMALS = 6;
 
@@ -20,16 +20,16 @@ export interface Units {
  * @returns undefined for a limit that is not a multiple of a unit, or too large for exact sums.
  */
 export function unitsFor(most: number, isInteger: boolean): Units | undefined {
-  if (!(most < MAX_UNITS)) return undefined;
   let decimals = isInteger ? 0 : MAX_DECIMALS;
   while (scaled(most, decimals) >= MAX_UNITS) decimals -= 1;
   const limit = scaled(most, decimals);
-  return Number.isInteger(limit) ? { limit, decimals, of: (amount) => Math.ceil(scaled(amount, decimals)) } : undefined;
+  if (decimals < 0 || !Number.isInteger(limit)) return undefined;
+  return { limit, decimals, of: (amount) => Math.ceil(scaled(amount, decimals)) };
 }
 
 /** Shifts the decimal point of the shortest text of a number: to multiply 0.07 by 100 would give more than 7. */
 function scaled(number: number, decimals: number): number {
-  const [digits, exponent = '0'] = String(number).split('e');
+  const [digits, exponent = 0] = String(number).split('e');
   return Number(`${digits}e${Number(exponent) + decimals}`);
 }
 

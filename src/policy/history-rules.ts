@@ -138,23 +138,25 @@ function compileQuota(document: QuotaDocument, path: DocumentPath, entry: Surrou
   const isInteger = integer || sum === undefined;
   const units = unitsFor(limit, isInteger);
   if (units === undefined) {
-    const accepted = isInteger ? 'an integer below 2^52' : 'a number below 2^52 with at most 6 decimal places';
+    const accepted = isInteger
+      ? 'an integer below 4.5 * 10^15'
+      : 'a number below 4.5 * 10^15 with at most 6 decimal places';
     const message = `${limit} cannot be summed exactly; write ${accepted}`;
     faults.push({ path: [...path, count === undefined ? 'at_most' : 'count'], message });
   }
   const windowMs = windowOf(per);
   const what = sum === undefined ? `at most ${limit} calls` : `a sum of ${sum} of at most ${limit}`;
-  const decimals = units?.decimals ?? 0;
   return {
     kind: 'quota',
     rule: rulePath(path),
     owner: compileOwner(by, [...path, 'by'], faults),
     windowMs,
-    identity: lengthPrefixed(['quota', key, name, by, String(windowMs), sum ?? '', String(decimals)]),
+    identity: lengthPrefixed([key, name, by, String(windowMs), String(sum), String(units?.decimals)]),
     wanted: `${what} per ${per}${byInWords(by)}`,
     because: entry.because,
     sum: sum === undefined ? undefined : { ...compared(sum, [...path, 'sum'], entry), isInteger: integer, most: limit },
-    units: units ?? { limit: 0, decimals: 0, of: () => 0 },
+    // Undefined only beside a fault, with which no policy is made.
+    units: units as Units,
   };
 }
 

@@ -61,7 +61,7 @@ export function uncountable(
   attempt: McpAttempt,
 ): Uncountable | undefined {
   for (const rule of [...ownRules(entries, attempt), ...coveringRules(past, attempt)]) {
-    const counted = count(rule, principal, attempt.arguments, () => attempt.arguments);
+    const counted = count(rule, principal, attempt.arguments);
     if (counted !== 'unknown' && 'denial' in counted) return counted;
   }
   return undefined;
@@ -128,7 +128,7 @@ function countInShadow(
   rule: HistoryRule,
   principal: Principal,
   args: unknown,
-  exact: () => unknown = () => args,
+  exact: (() => unknown) | undefined,
 ): Counted | 'unknown' | undefined {
   try {
     const counted = count(rule, principal, args, exact);
@@ -143,7 +143,7 @@ function count(
   rule: HistoryRule,
   principal: Principal,
   args: unknown,
-  exact: () => unknown,
+  exact: () => unknown = () => args,
 ): Counted | Uncountable | 'unknown' {
   const owner = rule.owner.of(principal);
   if (owner === undefined) return withoutOwner(rule, principal);
@@ -161,13 +161,14 @@ function countQuota(rule: QuotaRule, owner: string, args: unknown): Counted | Un
   if (sum === undefined) return { track, amount: 1 };
   const value = sum.read(args);
   const amount = amountOf(value, sum.isInteger);
-  if (amount !== undefined && units.of(amount) <= units.limit) return { track, amount: units.of(amount) };
   const wanted = `${sum.isInteger ? 'an integer' : 'a number'} from 0 to ${sum.most}`;
-  return mistyped(rule, sum, amount === undefined ? kindOf(value) : 'more', wanted);
+  if (amount === undefined) return mistyped(rule, sum, kindOf(value), wanted);
+  const counted = { track, amount: units.of(amount) };
+  return counted.amount > units.limit ? mistyped(rule, sum, 'more', wanted) : counted;
 }
 
 function countPast(rule: PastRule, owner: string, args: unknown, exact: () => unknown): Counted | Uncountable {
-  const values: string[] = [];
+  let track = lengthPrefixed([rule.identity, owner]);
   for (const argument of rule.same) {
     const value = argument.read(args);
     // Absent on both sides is not the same.
@@ -175,10 +176,10 @@ function countPast(rule: PastRule, owner: string, args: unknown, exact: () => un
     if (typeof value === 'object' || value === unreachable)
       return mistyped(rule, argument, kindOf(value), 'a string, a number or a boolean');
     // Larger integers are compared as they are written: JSON.parse rounds two of them to one.
-    const isRounded = typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
-    values.push(JSON.stringify(isRounded ? argument.read(exact()) : value));
+    const isRounded = Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER;
+    track += lengthPrefixed([JSON.stringify(isRounded ? argument.read(exact()) : value)]);
   }
-  return { track: lengthPrefixed([rule.identity, owner, ...values]), amount: 0 };
+  return { track, amount: 0 };
 }
 
 function withoutOwner({ rule, owner, because }: HistoryRule, principal: Principal): Uncountable {

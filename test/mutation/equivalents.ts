@@ -58,7 +58,8 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'metadata', mutator: 'OptionalChaining', to: 'resource.tosUri' },
   ],
   'type: a call without a denial has a grant': [
-    { in: 'record', mutator: 'OptionalChaining', to: 'grant.decision', nth: 1 },
+    { in: 'record', mutator: 'OptionalChaining', to: '(shadow ?? grant?.decision).rule' },
+    { in: 'record', mutator: 'OptionalChaining', to: 'grant.decision', nth: 2 },
   ],
   'speed: the result is the same if every number is examined': [
     { in: 'parseToRewrite', mutator: 'ConditionalExpression', to: 'false' },
@@ -80,6 +81,7 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
   'a function without `return` also returns undefined': [
     { in: 'decodedValue', mutator: 'BlockStatement', to: '{}', nth: 3 },
     { in: 'safely', mutator: 'BlockStatement', to: '{}', nth: 3 },
+    { in: 'countInShadow', mutator: 'BlockStatement', to: '{}', nth: 3 },
   ],
   'speed: the text without changes is the same text': [
     { in: 'unbindAll', mutator: 'ConditionalExpression', to: 'false', nth: 5 },

@@ -26,6 +26,7 @@ test('the client is that of its issuer, whatever the subject is', () => {
 });
 
 test('`everyone` is one owner, over all issuers', () => {
+  expect(ownerOf('everyone')).toBe('');
   expect(ownerOf('everyone')).toBe(ownerOf('everyone', { ...caller(), issuer: 'b', subject: undefined }));
 });
 

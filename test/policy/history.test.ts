@@ -192,6 +192,11 @@ test('a subscription to two resources of one entry counts once, and a completion
   ]);
 });
 
+test('a name without * covers only itself', () => {
+  const document = { tools: { '*': {}, a: {}, c: { after: { tool: 'a', within: '1h' } } } };
+  expect(['a', 'aa', 'aaa'].map((tool) => recordedIn(document, call(tool)).length)).toEqual([1, 0, 0]);
+});
+
 test('only calls of tools are looked back at', () => {
   const document: PolicyDocument = {
     tools: { x: {}, c: { never_after: { tool: 'x', within: '1h' } } },
@@ -255,6 +260,23 @@ describe('same', () => {
     expect(recordedIn(document, call('approve', { id: 7 }))).toEqual([]);
     expect(recordedIn(document, call('approve'))).toEqual([]);
     expect(historyOf(document, call('approve'))).toEqual({ checks: [], records: [], unknown: [], isShadow: false });
+    expect(historyOf(document, call('pay'))?.checks).toEqual([
+      {
+        kind: 'after',
+        rule: 'tools.pay.after',
+        track: undefined,
+        windowMs: 3_600_000,
+        amount: 0,
+        limit: 0,
+        wanted: 'an answered call of approve within 1h with the same /id, /to/name',
+        because: undefined,
+      },
+    ]);
+  });
+
+  test('compares rounded integers where their text is unknown', () => {
+    expect(track(2 ** 60)).toBeTypeOf('string');
+    expect(track(2 ** 60)).not.toBe(track(2 ** 61));
   });
 });
 
@@ -403,15 +425,15 @@ describe('faults', () => {
     [{ quota: [{ count: 1, integer: true, per: '1h' }] }, 'tools.c.quota.0.integer: needs sum'],
     [
       { quota: [{ sum: '/a', at_most: 1.5, integer: true, per: '1h' }] },
-      'tools.c.quota.0.at_most: 1.5 cannot be summed exactly; write an integer below 2^52',
+      'tools.c.quota.0.at_most: 1.5 cannot be summed exactly; write an integer below 4.5 * 10^15',
     ],
     [
       { quota: [{ sum: '/a', at_most: 0.000_000_1, per: '1h' }] },
-      'tools.c.quota.0.at_most: 1e-7 cannot be summed exactly; write a number below 2^52 with at most 6 decimal places',
+      'tools.c.quota.0.at_most: 1e-7 cannot be summed exactly; write a number below 4.5 * 10^15 with at most 6 decimal places',
     ],
     [
-      { quota: [{ count: 2 ** 52, per: '1h' }] },
-      'tools.c.quota.0.count: 4503599627370496 cannot be summed exactly; write an integer below 2^52',
+      { quota: [{ count: 4_500_000_000_000_000, per: '1h' }] },
+      'tools.c.quota.0.count: 4500000000000000 cannot be summed exactly; write an integer below 4.5 * 10^15',
     ],
     [
       { quota: [{ sum: '/a~', at_most: 1, per: '1h' }] },
