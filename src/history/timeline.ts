@@ -6,7 +6,7 @@ export interface Timed {
   isGone: boolean;
 }
 
-/** Items in the order of their end. Those that have gone keep their place until they are the most. */
+/** Items in the order of their end. Those that have gone keep their place until they are half of them. */
 export interface Timeline<Item extends Timed> {
   items: Item[];
   /** The number of items that have gone. */
@@ -14,9 +14,6 @@ export interface Timeline<Item extends Timed> {
   /** All items before this index have gone. */
   first: number;
 }
-
-/** Fewer items than this are not worth a copy. */
-const MIN_GONE = 16;
 
 /** Creates a timeline without items. */
 export function createTimeline<Item extends Timed>(): Timeline<Item> {
@@ -34,7 +31,7 @@ export function append<Item extends Timed>(timeline: Timeline<Item>, item: Item)
 /** Notes that one more item has gone. Returns whether the indices of the others have changed. */
 export function noteGone<Item extends Timed>(timeline: Timeline<Item>): boolean {
   timeline.gone += 1;
-  if (timeline.gone < MIN_GONE || timeline.gone * 2 < timeline.items.length) return false;
+  if (timeline.gone * 2 < timeline.items.length) return false;
   timeline.items = timeline.items.filter(({ isGone }) => !isGone);
   timeline.gone = 0;
   timeline.first = 0;

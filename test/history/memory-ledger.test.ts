@@ -265,6 +265,21 @@ describe('bounds', () => {
     expect([by('dave'), by('alice')].map((each) => ledger.reserve(each))).toEqual([passed, passed]);
   });
 
+  test('let a caller use the part that ended or was given back, and no more', () => {
+    let now = 0;
+    const ledger = bounded(100, 3, () => now);
+    const first = by('alice');
+    ledger.reserve(first);
+    now = 1;
+    ledger.reserve(by('alice'));
+    ledger.reserve(by('alice'));
+    const tries = (): readonly boolean[] => [by('alice'), by('alice')].map((each) => ledger.reserve(each).passed);
+    ledger.settle(first.id, 'returned');
+    expect(tries()).toEqual([true, false]);
+    now = HOUR + 1;
+    expect([...tries(), ...tries()]).toEqual([true, true, true, false]);
+  });
+
   test('count all entries of a call, or none', () => {
     const ledger = bounded(3, 3);
     const two = (): Reservation =>
