@@ -27,8 +27,8 @@ export interface AskingLedger extends Ledger {
   readonly onAnswer: (answer: LedgerAnswer) => void;
 }
 
-/** How long a call waits for the primary process. */
-const PATIENCE_MS = 1_000;
+/** How long a call waits for the primary process: longer than a busy machine keeps a process from running. */
+const PATIENCE_MS = 5_000;
 /** The questions in flight. The primary process answers many thousands in a second. */
 const MAX_WAITING = 5_000;
 
