@@ -14,7 +14,7 @@ export function Answer({
   if (isBroken) return <p class="empty">The draft has a problem: it decides nothing.</p>;
   if (answer === undefined) return <p class="empty">Loading…</p>;
   if (answer.fault !== undefined) return <p class="empty">{answer.fault}</p>;
-  const { allow, isConditional, shadow, reason, detail, rule, neededScope, notes, conditions, remedies } = answer;
+  const { allow, unknown, shadow, reason, detail, rule, neededScope, notes, conditions, remedies } = answer;
   const isAsked = reason === 'scope.insufficient';
   const refusal = isAsked ? 'asked' : 'refused';
   const kind = shadow ? 'shadow' : allow ? 'allowed' : refusal;
@@ -22,7 +22,7 @@ export function Answer({
     <section class="answer" aria-live="polite">
       <h3>
         <Outcome kind={kind} />
-        {isConditional && <span>, if the policy accepts the arguments</span>}
+        {unknown.length > 0 && <span>, if the policy accepts the {unknown.join(' and the ')}</span>}
       </h3>
       {detail !== undefined && <p>{detail}</p>}
       {neededScope.length > 0 && <p>The challenge asks for scope {neededScope.join(' ')}.</p>}
@@ -33,7 +33,7 @@ export function Answer({
       ))}
       <Conditions conditions={conditions} decidedBy={allow && !shadow ? undefined : rule} />
       {notes
-        .filter((note) => !note.includes('--arguments'))
+        .filter((note) => !note.startsWith('without --'))
         .map((note) => (
           <p key={note} class="muted">
             {note}

@@ -130,6 +130,11 @@ Describe the call and its caller, or name a logged decision.`,
       claims: { value: 'JSON', does: `or the claims of the caller: '{"sub":"alice","scope":"read"}'` },
       scope: { value: 'TEXT', does: 'and the scopes of the caller, separated by spaces' },
       lifetime: { value: '60s', does: 'and the lifetime of the token, exp - iat' },
+      history: {
+        value: 'FILE',
+        does: 'the calls before, for rules over time: the YAML list of `history` in a policy test',
+        isPath: true,
+      },
       decision: {
         value: 'ID',
         does: 'explains a logged decision instead, by its decision id or its request id',

@@ -1,12 +1,16 @@
+import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { createAuthenticators } from '../authenticate/authenticator.ts';
 import { createServerClient } from '../authorization-server/client.ts';
 import { load } from '../config/load.ts';
+import { historyIn } from '../config/policy-tests.ts';
+import { ConfigError } from '../config/problems.ts';
 import { didYouMean } from '../config/wording.ts';
 import { unlimitedFailures } from '../limit/failures.ts';
 import type { Config } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import type { AccessToken } from '../model/grant.ts';
+import type { EarlierCall } from '../model/history.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { coloured } from './colour.ts';
@@ -27,6 +31,8 @@ export interface ExplainOptions extends DescribedCall {
   /** The id of a logged decision or of its request; needs `log`. */
   readonly decision: string | undefined;
   readonly log: string | undefined;
+  /** A file with the calls before, as `given: { history: … }` of a test; undefined: they are unknown. */
+  readonly history: string | undefined;
 }
 
 /**
@@ -46,7 +52,8 @@ export async function explain(options: ExplainOptions): Promise<ExitCode> {
     process.stdout.write(options.json ? explanationJson(found) : explanationTable(found));
     return 0;
   } catch (error) {
-    // The log cannot be read.
+    if (error instanceof ConfigError) return reportProblems(options.history ?? '', error);
+    // The log or the history cannot be read.
     if (error instanceof Error && 'syscall' in error) {
       process.stderr.write(`sallyport: ${error.message}\n`);
       return 1;
@@ -69,8 +76,16 @@ async function explained(config: Config, options: ExplainOptions): Promise<Expla
   }
   const route = routeNamed(config, options.route);
   const { attempt, principal } = describedCall(route, config, options);
-  if (options.token === undefined) return explainCall(route, principal, attempt);
-  return explainCall(route, await tokenPrincipal(route, config, options.token), attempt);
+  const earlier = options.history === undefined ? undefined : await earlierCalls(options.history);
+  const caller = options.token === undefined ? principal : await tokenPrincipal(route, config, options.token);
+  return explainCall(route, caller, attempt, earlier);
+}
+
+/** @throws {ConfigError} with every problem of the file. */
+async function earlierCalls(file: string): Promise<readonly EarlierCall[]> {
+  const { history, problems } = historyIn(file, await readFile(file, 'utf8'));
+  if (problems.length > 0) throw new ConfigError(problems, []);
+  return history;
 }
 
 function routeNamed(config: Config, name: string | undefined): Route {

@@ -30,10 +30,10 @@ export function explanationTable(explained: Explained): string {
     .join('\n\n')}\n`;
 }
 
-function verdictOf({ allow, shadow, isConditional }: Explained): string {
+function verdictOf({ allow, shadow, unknown }: Explained): string {
   if (!allow) return 'deny';
   if (shadow) return 'allow, but only in shadow; enforced: deny';
-  return isConditional ? 'allow, if the policy accepts the arguments' : 'allow';
+  return unknown.length === 0 ? 'allow' : `allow, if the policy accepts the ${unknown.join(' and the ')}`;
 }
 
 type Row = readonly [outcome: string, rule: string, wanted: string, found: string];

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
+import type { EarlierCall } from '../model/history.ts';
 import type { PolicyReason } from '../model/policy.ts';
 import type { PolicyFault } from '../policy/policy-error.ts';
 import { compileProperty, type Property, type PropertyDocument } from '../policy/property.ts';
 import { disk, type Files } from './files.ts';
-import { inTextOrder, Problem } from './problems.ts';
+import { inTextOrder, type Path, Problem } from './problems.ts';
 import { violations, type Violation } from './schema.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
 
@@ -16,6 +17,8 @@ export interface PolicyTest {
     /** `60s`; `exp - iat`. */
     readonly lifetime?: string;
     readonly issuer?: string;
+    /** Calls that were made before. */
+    readonly history?: readonly EarlierCall[];
   };
   readonly when: {
     readonly tool?: string;
@@ -92,17 +95,58 @@ function problemsOf(document: YamlFile): readonly Problem[] {
 
 /** Tests of calls that cannot exist. */
 function contradictions(tests: readonly Item[]): Violation[] {
-  return tests.flatMap(({ when }, index): Violation[] => {
-    if (when === 'any') return [];
-    const targets = (['tool', 'resource', 'template', 'prompt'] as const).filter((key) => when[key] !== undefined);
-    const [first, second] = targets;
-    const path = [index, 'when'];
-    if (second !== undefined) {
-      return [{ path: [...path, second], part: 'key', message: `one call cannot act on a ${first} and a ${second}` }];
+  return tests.flatMap((item, index): Violation[] => [
+    ...('given' in item ? impossibleHistory(item.given.history, [index, 'given', 'history']) : []),
+    ...(item.when === 'any' ? [] : contradiction(item.when, [index, 'when'])),
+  ]);
+}
+
+function impossibleHistory(history: readonly EarlierCall[] = [], path: Path): Violation[] {
+  return history.flatMap((call, index): Violation[] => {
+    const at = [...path, index];
+    if (call.method === undefined && targetsOf(call).length === 0) {
+      return [{ path: at, part: 'value', message: 'names no call; add tool, resource, prompt or method' }];
     }
-    if (when.arguments === undefined || first === 'tool' || first === 'prompt') return [];
-    return [{ path: [...path, 'arguments'], part: 'key', message: 'only a tool or a prompt takes arguments' }];
+    return contradiction(call, at);
   });
+}
+
+/** The members that name a target, of a call or of the calls of a property. */
+type Named = { readonly [Key in 'tool' | 'resource' | 'template' | 'prompt' | 'arguments']?: unknown };
+
+function contradiction(when: Named, path: Path): Violation[] {
+  const [first, second] = targetsOf(when);
+  if (second !== undefined) {
+    return [{ path: [...path, second], part: 'key', message: `one call cannot act on a ${first} and a ${second}` }];
+  }
+  if (when.arguments === undefined || first === 'tool' || first === 'prompt') return [];
+  return [{ path: [...path, 'arguments'], part: 'key', message: 'only a tool or a prompt takes arguments' }];
+}
+
+function targetsOf(when: Named): readonly ('tool' | 'resource' | 'template' | 'prompt')[] {
+  return (['tool', 'resource', 'template', 'prompt'] as const).filter((key) => when[key] !== undefined);
+}
+
+/** Where the list of earlier calls stands in {@link historyIn}'s document: a test. */
+const inTest = [0, 'given', 'history'] as const;
+
+/**
+ * The earlier calls in a text of their own: a list in YAML or JSON, as `given: { history: … }` has it.
+ *
+ * @param file Its name in messages.
+ */
+export function historyIn(
+  file: string,
+  text: string,
+): { readonly history: readonly EarlierCall[]; readonly problems: readonly Problem[] } {
+  const document = parseYaml(file, text);
+  if (document.problems.length > 0) return { history: [], problems: document.problems };
+  const history = (document.value ?? []) as readonly EarlierCall[];
+  const tests = [{ name: 'history', given: { history }, when: {}, then: 'allow' }];
+  const faults = violations('policy-test', tests);
+  if (faults.length === 0) faults.push(...impossibleHistory(history, inTest));
+  const problems = faults.map((fault) => problemIn(document, { ...fault, path: fault.path.slice(inTest.length) }));
+  return { history, problems: problems.toSorted(inTextOrder) };
 }
 
 interface Compiled extends Pick<PolicyTestFile, 'tests' | 'properties'> {

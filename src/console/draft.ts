@@ -125,9 +125,9 @@ function answerTo(question: DraftQuestion, policy: Policy, task: DraftTask): Que
     callerOf(given, scopeHierarchy, issuer),
     attempt.kind === 'mcp' ? { ...attempt, arguments: input } : attempt,
   );
-  const { allow, isConditional, shadow, reason, detail, rule, neededScope, notes, conditions } = explained;
+  const { allow, unknown, shadow, reason, detail, rule, neededScope, notes, conditions } = explained;
   const remedies = allow && !shadow ? [] : remediesIn(conditions);
-  return { allow, isConditional, shadow, reason, detail, rule, neededScope, notes, conditions, remedies };
+  return { allow, unknown, shadow, reason, detail, rule, neededScope, notes, conditions, remedies };
 }
 
 function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -7,9 +7,9 @@ import { Denial } from '../model/denial.ts';
 import type { Action, Grant } from '../model/grant.ts';
 import type { CallOutcome, CountedCall } from '../model/counted-call.ts';
 import type { CallHistory, HistoryCheck } from '../model/history.ts';
-import type { Failed, Ledger, Settlement, Verdict } from '../model/ledger.ts';
+import type { Failed, Ledger, Reservation, Settlement, Verdict } from '../model/ledger.ts';
 import { mcpMethod } from '../model/mcp-methods.ts';
-import type { ShadowDenial } from '../model/policy.ts';
+import type { PolicyDenial, ShadowDenial } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 
@@ -38,7 +38,7 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
     if (principal === undefined) throw new TypeError(`route ${route.name}: no principal to count for`);
     const history = historyOf(principal, action.attempt, () => exactArguments(action));
     if (history === undefined) return followedTask(action, ledger);
-    const { isShadow, checks, records } = history;
+    const { isShadow, checks } = history;
     const id = randomBytes(16).toString('hex');
     const counted = (shadow?: ShadowDenial): CountedCall =>
       createCountedCall(id, shadow, (outcome, why) => {
@@ -53,21 +53,35 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
       if (!isShadow || !(denial instanceof Denial)) throw denial;
       return counted(inShadow(denial, decision.rule));
     };
-    const verdict = ledger.reserve({
-      id,
-      owner: callerOf(principal),
-      checks: checks.map(({ kind, track, amount, limit }) => ({ kind, track: placeOf(track), amount, limit })),
-      entries: records.map(({ track, amount, keepMs }) => ({ track: placeOf(track), amount, keepMs })),
-      isShadow,
-      continues: action.continues,
-    });
+    const { continues } = action;
+    const verdict = ledger.reserve(reservationOf(history, { id, principal, route: route.name, continues }));
     return verdict instanceof Promise ? verdict.then(judged, refused) : judged(verdict);
   };
+}
 
+/** The call that is to be counted. */
+interface Counting extends Pick<Reservation, 'id' | 'continues'> {
+  readonly principal: Principal;
+  /** The name of the route, to which the history belongs. */
+  readonly route: string;
+}
+
+/** What a ledger is asked about a call. */
+export function reservationOf(
+  { isShadow, checks, records }: CallHistory,
+  { id, principal, route, continues }: Counting,
+): Reservation {
   /** A digest: neither subjects nor arguments leave the process. No call is recorded where a value is missing. */
-  function placeOf(track: string | undefined): string {
-    return track === undefined ? 'none' : hash('sha256', lengthPrefixed([route.name, track]), 'base64url');
-  }
+  const placeOf = (track: string | undefined): string =>
+    track === undefined ? 'none' : hash('sha256', lengthPrefixed([route, track]), 'base64url');
+  return {
+    id,
+    owner: callerOf(principal),
+    checks: checks.map(({ kind, track, amount, limit }) => ({ kind, track: placeOf(track), amount, limit })),
+    entries: records.map(({ track, amount, keepMs }) => ({ track: placeOf(track), amount, keepMs })),
+    isShadow,
+    continues,
+  };
 }
 
 /** The caller, for the share that each may have of the memory. */
@@ -125,10 +139,22 @@ const failures = {
 
 function denialOf(failed: Failed, checks: CallHistory['checks']): Denial {
   if (failed.why === 'full') return new Denial('history.full', failed.detail);
-  const { kind, rule, wanted, because } = checks[failed.check] as HistoryCheck;
+  const check = checks[failed.check] as HistoryCheck;
+  const { reason, detail, rule, because } = policyDenialBy(check);
+  const retryAfterSeconds = check.kind === 'quota' ? Math.ceil(failed.retryAfterMs / 1000) : undefined;
+  return new Denial(reason, detail, { rule, because, retryAfterSeconds });
+}
+
+/** The refusal by a rule over time that was not met. Another token would not help. */
+export function policyDenialBy({ kind, rule, wanted, because }: HistoryCheck): PolicyDenial {
   const { reason, found } = failures[kind];
-  const retryAfterSeconds = kind === 'quota' ? Math.ceil(failed.retryAfterMs / 1000) : undefined;
-  return new Denial(reason, `wanted ${wanted}, found ${found}`, { rule, because, retryAfterSeconds });
+  return {
+    reason,
+    rule,
+    detail: `wanted ${wanted}, found ${found}`,
+    scope: [],
+    ...(because !== undefined && { because }),
+  };
 }
 
 /** @param entry The rule that is named where no rule refuses, but the ledger. */

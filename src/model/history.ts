@@ -25,6 +25,8 @@ export interface HistoryCheck {
   readonly amount: number;
   /** The most that a quota may sum up to, in whole units; otherwise 0. */
   readonly limit: number;
+  /** The decimal places of a unit. */
+  readonly decimals: number;
   /** What must hold, in words, as in a denial's detail. */
   readonly wanted: string;
   /** The operator's words for a caller that it refuses. */
@@ -37,4 +39,19 @@ export interface HistoryRecord {
   /** In whole units; 0 in a track that no quota sums up. */
   readonly amount: number;
   readonly keepMs: number;
+}
+
+/** A call that was made before another one, as a test describes it. */
+export interface EarlierCall {
+  readonly tool?: string;
+  readonly resource?: string;
+  readonly prompt?: string;
+  readonly method?: string;
+  readonly arguments?: Readonly<Record<string, unknown>>;
+  /** The time between the two calls, such as `10m`. */
+  readonly ago: string;
+  /** Undefined: the same caller. */
+  readonly subject?: string;
+  /** How it ended. Undefined: `answered`. */
+  readonly outcome?: 'answered' | 'error' | 'unanswered';
 }

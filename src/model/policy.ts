@@ -79,10 +79,10 @@ export type Decision =
 export interface Explanation {
   /** Path into the policy file; `''` for the whole of it. */
   readonly rule: string;
-  readonly kind: 'scope' | 'claim' | 'argument' | 'lifetime' | 'listed' | 'any' | 'all' | 'not';
+  readonly kind: 'scope' | 'claim' | 'argument' | 'lifetime' | 'history' | 'listed' | 'any' | 'all' | 'not';
   /**
-   * `error`: it could not be evaluated, which denies the call, under a `not` too. `unknown`: it
-   * depends on {@link unknownArguments}.
+   * `error`: it could not be evaluated, which denies the call, under a `not` too. `unknown`: it depends on
+   * {@link unknownArguments}, or, of kind `history`, on earlier calls.
    */
   readonly outcome: 'holds' | 'fails' | 'error' | 'unknown';
   /** The claim or argument that it reads, by name or JSON Pointer as written. */

@@ -4,6 +4,7 @@ import type { AllCondition, ClaimCondition, Condition } from './condition.ts';
 import type { Rules } from './decide.ts';
 import { lifetimeInWords } from './denial.ts';
 import { type ArgumentCondition, type Entry, takesArguments } from './entry.ts';
+import { explainHistory } from './history.ts';
 import { type Listing, entriesFor } from './listing.ts';
 import { describeFound } from './describe-found.ts';
 import type { Predicate } from './predicate.ts';
@@ -14,19 +15,26 @@ import { judge } from './verdict.ts';
  * Every condition that applies to a call, with what it wanted and what it found. It walks all of them, where `decide`
  * stops at the first that denies. The code that decides judges each of them.
  */
-export function explain({ condition, listing }: Rules, principal: Principal, attempt: Attempt): readonly Explanation[] {
+export function explain(rules: Rules, principal: Principal, attempt: Attempt): readonly Explanation[] {
+  const { condition, listing, past } = rules;
   const own = partsOf(condition, principal);
   if (attempt.kind === 'http' || listing === undefined) return own;
-  return [...own, ...ofListing(listing, principal, attempt)];
+  return [...own, ...ofListing(listing, past, principal, attempt)];
 }
 
-function ofListing(listing: Listing, principal: Principal, attempt: McpAttempt): readonly Explanation[] {
+function ofListing(
+  listing: Listing,
+  past: Rules['past'],
+  principal: Principal,
+  attempt: McpAttempt,
+): readonly Explanation[] {
   const entries = entriesFor(listing, attempt);
   if ('reason' in entries) {
     const { rule, wanted, found } = entries;
     return [{ rule, kind: 'listed', outcome: 'fails', wanted, found, parts: [] }];
   }
-  return entries.map((entry) => ofEntry(entry, principal, attempt));
+  const history = past === undefined ? [] : explainHistory(past, entries, principal, attempt);
+  return [...entries.map((entry) => ofEntry(entry, principal, attempt)), ...history];
 }
 
 function ofEntry(entry: Entry, principal: Principal, attempt: McpAttempt): Explanation {

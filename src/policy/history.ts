@@ -7,7 +7,13 @@ import { unreachable } from '../json/pointer.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { HistoryCheck, HistoryRecord } from '../model/history.ts';
 import { mcpMethod } from '../model/mcp-methods.ts';
-import { type McpAttempt, type Policy, type PolicyDenial, unknownArguments } from '../model/policy.ts';
+import {
+  type Explanation,
+  type McpAttempt,
+  type Policy,
+  type PolicyDenial,
+  unknownArguments,
+} from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { amountOf } from './amount.ts';
 import { kindOf } from './describe-value.ts';
@@ -67,6 +73,36 @@ export function uncountable(
   return undefined;
 }
 
+/**
+ * The rules over time that decide a call, each as far as the call alone decides it: what it depends on earlier calls
+ * is `unknown`. A rule of another call that cannot count this one is among them, because it refuses the call.
+ */
+export function explainHistory(
+  past: readonly PastRule[],
+  entries: readonly Entry[],
+  principal: Principal,
+  attempt: McpAttempt,
+): readonly Explanation[] {
+  const own = ownRules(entries, attempt).map((rule) => explainRule(rule, principal, attempt));
+  const others = coveringRules(past, attempt).map((rule) => explainRule(rule, principal, attempt));
+  const refusing = others.filter(({ rule, outcome }) => outcome === 'fails' && !own.some((each) => each.rule === rule));
+  return [...own, ...refusing];
+}
+
+function explainRule(rule: HistoryRule, principal: Principal, attempt: McpAttempt): Explanation {
+  const { wanted } = rule;
+  const base = { rule: rule.rule, kind: 'history', wanted, parts: [] } as const;
+  try {
+    const counted = count(rule, principal, attempt.arguments, () => attempt.arguments);
+    if (counted === 'unknown') return { ...base, outcome: 'unknown', found: 'unknown' };
+    if ('denial' in counted) return { ...base, outcome: 'fails', found: counted.denial.detail };
+    if (counted.track !== undefined) return { ...base, outcome: 'unknown', found: 'unknown' };
+    return { ...base, outcome: rule.kind === 'after' ? 'fails' : 'holds', found: 'no value that could be the same' };
+  } catch {
+    return { ...base, outcome: 'error', found: 'an argument that cannot be read' };
+  }
+}
+
 /** Compiles what calls mean for the rules over time of a policy. */
 export function compileCallHistory(
   listing: Listing,
@@ -107,8 +143,8 @@ export function compileCallHistory(
 
 function checkOf(rule: HistoryRule, { track, amount }: Counted): HistoryCheck {
   const { kind, rule: path, windowMs, wanted, because } = rule;
-  const limit = rule.kind === 'quota' ? rule.units.limit : 0;
-  return { kind, rule: path, track, windowMs, amount, limit, wanted, because };
+  const { limit, decimals } = rule.kind === 'quota' ? rule.units : { limit: 0, decimals: 0 };
+  return { kind, rule: path, track, windowMs, amount, limit, decimals, wanted, because };
 }
 
 /** The rules of the entries that decide a call. A completion only names what it completes, and uses nothing of it. */

@@ -1,8 +1,11 @@
 import { refusals } from '../model/denial.ts';
 import type { Config } from '../model/config.ts';
-import type { Attempt, Decision, Explanation } from '../model/policy.ts';
+import type { EarlierCall } from '../model/history.ts';
+import type { Attempt, Decision, Explanation, Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
+import type { Decided } from './coverage.ts';
+import { decideAfter } from './earlier-calls.ts';
 import { nearMisses } from './near-misses.ts';
 import { isPolicyDecision, recordedAttempt, type RecordedDecision, recordedPrincipal } from './recorded-decision.ts';
 
@@ -14,8 +17,8 @@ export interface Explained {
   readonly decidedBy: string;
   readonly policy: string | undefined;
   readonly allow: boolean;
-  /** Whether the call would be allowed only with arguments that the policy accepts, which are unknown. */
-  readonly isConditional: boolean;
+  /** What is unknown and might still refuse the call; empty for a call that is refused. */
+  readonly unknown: readonly ('arguments' | 'earlier calls')[];
   /** Whether the call was allowed only because the policy is in shadow mode. */
   readonly shadow: boolean;
   readonly reason: string | undefined;
@@ -30,33 +33,67 @@ export interface Explained {
 /** What an explanation needs of a configuration. */
 type InForce = Pick<Config, 'routes' | 'scopeHierarchy'>;
 
-/** The decision on a described call, by the policy of its route. */
-export function explainCall(route: Pick<Route, 'name' | 'policy'>, principal: Principal, attempt: Attempt): Explained {
+/**
+ * The decision on a described call, by the policy of its route.
+ *
+ * @param earlier The calls before it; undefined: they are unknown.
+ */
+export function explainCall(
+  route: Pick<Route, 'name' | 'policy'>,
+  principal: Principal,
+  attempt: Attempt,
+  earlier?: readonly EarlierCall[],
+): Explained {
   const { policy } = route;
-  const decision: Decision = policy?.decide(principal, attempt) ?? { allow: true, rule: '' };
-  const conditions = policy?.explain(principal, attempt) ?? [];
+  const { decision, conditions } = decided(policy, principal, attempt, earlier);
   const denial = decision.allow ? decision.shadow : decision.denial;
-  const isConditional = decision.allow && hasUnknown(conditions);
+  const unknown = unknownIn(conditions, earlier !== undefined);
   const near = policy === undefined ? [] : nearMisses(policy, principal, attempt, conditions, denial?.scope ?? []);
   return {
     route: route.name,
     decidedBy: policy === undefined ? 'no policy: any valid token' : `policy ${policy.name}`,
     policy: policy?.name,
     allow: decision.allow,
-    isConditional,
+    unknown: decision.allow ? unknown : [],
     shadow: decision.allow && denial !== undefined,
     reason: denial?.reason,
     detail: denial?.detail,
     rule: denial?.rule ?? decision.rule,
     neededScope: denial?.scope ?? [],
-    notes: [...(hasUnknown(conditions) ? ['without --arguments, the conditions on them are unknown'] : []), ...near],
+    notes: [...unknown.map((what) => unknownNotes[what]), ...near],
     conditions,
   };
 }
 
-/** Whether the outcome of any of the conditions is unknown. */
-function hasUnknown(conditions: readonly Explanation[]): boolean {
-  return conditions.some(({ outcome, parts }) => outcome === 'unknown' || hasUnknown(parts));
+function decided(
+  policy: Policy | undefined,
+  principal: Principal,
+  attempt: Attempt,
+  earlier: readonly EarlierCall[] | undefined,
+): Decided {
+  if (policy === undefined) return { decision: { allow: true, rule: '' }, conditions: [] };
+  if (earlier !== undefined) return decideAfter({ policy, principal, attempt, earlier });
+  const decision = policy.decide(principal, attempt);
+  return { decision, conditions: policy.explain(principal, attempt) };
+}
+
+const unknownNotes = {
+  arguments: 'without --arguments, the conditions on them are unknown',
+  'earlier calls': 'without --history, the rules over time are unknown',
+} as const;
+
+/** What the outcomes of conditions depend on and is unknown. */
+function unknownIn(conditions: readonly Explanation[], knowsEarlier: boolean): Explained['unknown'] {
+  const open = conditions.flatMap(leaves).filter(({ outcome }) => outcome === 'unknown');
+  const needsEarlier = ({ kind }: Explanation): boolean => kind === 'history' && !knowsEarlier;
+  return [
+    ...(open.every(needsEarlier) ? [] : (['arguments'] as const)),
+    ...(open.some(needsEarlier) ? (['earlier calls'] as const) : []),
+  ];
+}
+
+function leaves(explanation: Explanation): readonly Explanation[] {
+  return explanation.parts.length === 0 ? [explanation] : explanation.parts.flatMap(leaves);
 }
 
 /**
@@ -71,7 +108,7 @@ export function explainRecord(config: InForce, record: RecordedDecision): Explai
     decidedBy: decidedBy(record),
     policy,
     allow,
-    isConditional: false,
+    unknown: [],
     shadow,
     reason,
     detail,
@@ -107,6 +144,11 @@ function tokenNotes({ audiences, authorizationServers, tokens }: Route): readonl
   ];
 }
 
+const recordedNotes = {
+  arguments: 'arguments are not logged: the conditions on them are unknown',
+  'earlier calls': 'the rules over time depend on earlier calls: sallyport replay decides them again',
+} as const;
+
 function underCurrentPolicy(
   record: RecordedDecision,
   route: Route | undefined,
@@ -124,12 +166,12 @@ function underCurrentPolicy(
   const attempt = recordedAttempt(record, route);
   const conditions = policy.explain(principal, attempt);
   const { omitted = [] } = record.input;
-  const unknown = hasUnknown(conditions);
+  const unknown = unknownIn(conditions, false);
   const now = policy.decide(principal, attempt);
   const notes = [
-    ...(unknown ? ['arguments are not logged: the conditions on them are unknown'] : []),
+    ...unknown.map((what) => recordedNotes[what]),
     ...omitted.map((name) => `claim ${name} was too long for the log: the conditions on it are unknown`),
-    ...changeNotes(record, now, unknown || omitted.length > 0),
+    ...changeNotes(record, now, unknown.length + omitted.length > 0),
     ...nearMisses(policy, principal, attempt, conditions, now.allow ? [] : now.denial.scope),
   ];
   return { notes, conditions };

@@ -2,6 +2,7 @@ import type { PolicyTestFile } from '../config/policy-tests.ts';
 import { printable } from '../config/wording.ts';
 import type { Config } from '../model/config.ts';
 import type { Decided } from './coverage.ts';
+import { decideAfter } from './earlier-calls.ts';
 import { attemptOf, callerOf, foundOf, fulfils, wantedOf } from './test-case.ts';
 
 /** One test or property, decided. */
@@ -32,11 +33,12 @@ export function runTests(
   return tests.map(({ test, line }) => {
     const principal = callerOf(test.given, scopeHierarchy, defaultIssuer);
     const attempt = attemptOf(test.when);
-    const decision = policy.decide(principal, attempt);
+    const decided = decideAfter({ policy, principal, attempt, earlier: test.given.history ?? [] });
+    const { decision } = decided;
     const wanted = `wanted ${wantedOf(test.then)}`;
     const found = `found  ${foundOf(decision)}`;
     return {
-      decided: [{ decision, conditions: policy.explain(principal, attempt) }],
+      decided: [decided],
       policy: name,
       file: printable(file),
       line,

@@ -54,7 +54,7 @@ test('a title is found wherever it stands, a page read as it is written', () => 
 });
 
 /** Ranges given to changes that were made at the same time, first and last. Not every number was needed. */
-const reserved: readonly (readonly [number, number])[] = [[249, 287]];
+const reserved: readonly (readonly [number, number])[] = [[249, 294]];
 
 test('each number stands once, and none is missing: a requirement is struck through, never removed', () => {
   const ids = requirements.map(({ id }) => Number(id.slice(2)));

@@ -1,0 +1,122 @@
+import { policyDenialBy, reservationOf } from '../history/count.ts';
+import { createMemoryLedger } from '../history/memory-ledger.ts';
+import { durationMs } from '../lib/quantity.ts';
+import type { CallHistory, EarlierCall, HistoryCheck } from '../model/history.ts';
+import type { Failed } from '../model/ledger.ts';
+import type { Attempt, Decision, Explanation, Policy } from '../model/policy.ts';
+import { callerKey, type Principal } from '../model/principal.ts';
+import { inShadow } from '../policy/decide.ts';
+import type { Decided } from './coverage.ts';
+import { attemptOf } from './test-case.ts';
+
+/** A call and the calls before it. */
+interface CallInHistory {
+  readonly policy: Policy;
+  readonly principal: Principal;
+  readonly attempt: Attempt;
+  /** In any order. */
+  readonly earlier: readonly EarlierCall[];
+}
+
+/** Rules over time belong to a route; one of them is described. */
+const route = 'described';
+
+/**
+ * The decision on a call after described earlier calls, and all conditions with what they found: by the policy, and by
+ * the ledger that counts for the gateway. Earlier calls count whether or not the policy allows them.
+ */
+export function decideAfter({ policy, principal, attempt, earlier }: CallInHistory): Decided {
+  const decision = policy.decide(principal, attempt);
+  const conditions = policy.explain(principal, attempt);
+  const history = policy.history?.(principal, attempt);
+  if (history === undefined) return { decision, conditions };
+
+  let now = 0;
+  const ledger = createMemoryLedger(() => now, { ofAll: Infinity, ofOwner: Infinity });
+  const recorded: RecordedCall[] = [];
+  for (const [index, { call, agoMs }] of oldestFirst(earlier).entries()) {
+    const caller = call.subject === undefined ? principal : withSubject(principal, call.subject);
+    const left = policy.history?.(caller, attemptOf(call));
+    if (left === undefined) continue;
+    now = -agoMs;
+    const id = String(index);
+    ledger.reserve({ ...reservationOf(left, { id, principal: caller, route, continues: undefined }), isShadow: true });
+    const { outcome = 'answered' } = call;
+    if (outcome !== 'unanswered') ledger.settle(id, outcome === 'error' ? 'returned' : outcome);
+    if (outcome === 'error') continue;
+    recorded.push(...left.records.map((record) => ({ ...record, agoMs, isAnswered: outcome === 'answered' })));
+  }
+  now = 0;
+
+  const whole = reservationOf(history, { id: 'call', principal, route, continues: undefined });
+  const found = new Map(
+    history.checks.map((check, index) => {
+      const { failed } = ledger.reserve({ ...whole, checks: whole.checks.slice(index, index + 1), entries: [] });
+      const retryAfterMs = failed?.why === 'check' ? failed.retryAfterMs : undefined;
+      const outcome = failed === undefined ? 'holds' : 'fails';
+      return [check.rule, { outcome, found: inWords(check, recorded, retryAfterMs) } as const];
+    }),
+  );
+  return {
+    decision: decision.allow ? judged(decision, ledger.reserve(whole).failed, history) : decision,
+    conditions: conditions.map((each) => (each.outcome === 'unknown' ? { ...each, ...found.get(each.rule) } : each)),
+  };
+}
+
+type Allowed = Extract<Decision, { readonly allow: true }>;
+
+function judged(allowed: Allowed, failed: Failed | undefined, { checks, isShadow }: CallHistory): Decision {
+  const check = failed?.why === 'check' ? checks[failed.check] : undefined;
+  if (check === undefined || allowed.shadow !== undefined) return allowed;
+  const denial = policyDenialBy(check);
+  const denied = { allow: false, rule: denial.rule, denial } as const;
+  return isShadow ? inShadow(denied) : denied;
+}
+
+/** An entry that an earlier call left. */
+interface RecordedCall {
+  readonly track: string;
+  readonly amount: number;
+  readonly agoMs: number;
+  readonly isAnswered: boolean;
+}
+
+function oldestFirst(
+  earlier: readonly EarlierCall[],
+): readonly { readonly call: EarlierCall; readonly agoMs: number }[] {
+  return earlier
+    .map((call) => ({ call, agoMs: durationMs(call.ago) ?? 0 }))
+    .toSorted((one, other) => other.agoMs - one.agoMs);
+}
+
+function withSubject(principal: Principal, subject: string): Principal {
+  const { issuer, clientId, claims } = principal;
+  return {
+    ...principal,
+    subject,
+    callerKey: callerKey({ issuer, subject, clientId }),
+    claims: { ...claims, sub: subject },
+  };
+}
+
+/** What a rule found among earlier calls. */
+function inWords(
+  { kind, track, windowMs, limit, decimals }: HistoryCheck,
+  recorded: readonly RecordedCall[],
+  retryAfterMs: number | undefined,
+): string {
+  const within = recorded.filter((each) => each.track === track && each.agoMs < windowMs);
+  if (kind === 'quota') {
+    const used = within.reduce((sum, each) => sum + each.amount, 0);
+    const amounts = `${used / 10 ** decimals} used by ${within.length === 1 ? '1 call' : `${within.length} calls`}`;
+    const left = `${Math.max(0, limit - used) / 10 ** decimals} left`;
+    return `${amounts}, ${left}${retryAfterMs === undefined ? '' : `; room for this call in ${seconds(retryAfterMs)}`}`;
+  }
+  const latest = (kind === 'after' ? within.filter(({ isAnswered }) => isAnswered) : within).at(-1);
+  if (latest !== undefined) return `a call ${seconds(latest.agoMs)} ago`;
+  return within.length > 0 ? 'no call that was answered' : 'no call';
+}
+
+function seconds(ms: number): string {
+  return `${Math.ceil(ms / 1000)} s`;
+}

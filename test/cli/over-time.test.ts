@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest';
+import { base, edited, inFolder } from '../config/folder.ts';
+import { outcome } from '../serve/process.ts';
+
+const policy = `tools:
+  approve: {}
+  disburse:
+    after: { tool: approve, within: 1h, same: [/claim_id] }
+    quota:
+      - { count: 2, per: 1h }
+      - { sum: /amount, at_most: 50.5, per: 1d, by: tenant }
+  read_secret: {}
+  "export_*": {}
+  send_email:
+    never_after: { tool: [read_secret, "export_*"], within: 1d }
+`;
+
+const alice = 'claims: { sub: alice, tenant: acme }';
+const disburse = 'when: { tool: disburse, arguments: { claim_id: 7, amount: 20 } }';
+const approved = '{ tool: approve, arguments: { claim_id: 7 }, ago: 10m }';
+const paid = (amount: number, ago: string, more = ''): string =>
+  `{ tool: disburse, arguments: { claim_id: 7, amount: ${amount} }, ago: ${ago}${more} }`;
+const mail = 'when: { tool: send_email }';
+
+/** Each: the earlier calls, the call, and what is decided. */
+const examples: readonly (readonly [history: string, call: string, then: string])[] = [
+  [approved, disburse, 'allow'],
+  ['', disburse, '{ deny: history.missing }'],
+  // Windows: less than an hour ago.
+  [approved.replace('10m', '60m'), disburse, '{ deny: history.missing }'],
+  [approved.replace('10m', '59m'), disburse, 'allow'],
+  // The same value, of the same type, in both calls.
+  [approved.replace('7', '8'), disburse, '{ deny: history.missing }'],
+  [approved.replace('7', '"7"'), disburse, '{ deny: history.missing }'],
+  [approved, 'when: { tool: disburse, arguments: { amount: 20 } }', '{ deny: history.missing }'],
+  // An answer without an error, to the same subject.
+  [approved.replace('ago', 'outcome: error, ago'), disburse, '{ deny: history.missing }'],
+  [approved.replace('ago', 'outcome: unanswered, ago'), disburse, '{ deny: history.missing }'],
+  [approved.replace('ago', 'outcome: answered, ago'), disburse, 'allow'],
+  [approved.replace('ago', 'subject: bob, ago'), disburse, '{ deny: history.missing }'],
+  // A count for each subject.
+  [`${approved}, ${paid(1, '30m')}, ${paid(1, '20m')}`, disburse, '{ deny: quota.exceeded }'],
+  [`${approved}, ${paid(1, '60m')}, ${paid(1, '20m')}`, disburse, 'allow'],
+  [`${approved}, ${paid(1, '30m', ', outcome: error')}, ${paid(1, '20m')}`, disburse, 'allow'],
+  [`${approved}, ${paid(1, '30m', ', outcome: unanswered')}, ${paid(1, '20m')}`, disburse, '{ deny: quota.exceeded }'],
+  [`${approved}, ${paid(1, '30m', ', subject: bob')}, ${paid(1, '20m')}`, disburse, 'allow'],
+  // A sum for each tenant.
+  [`${approved}, ${paid(30.5, '23h')}`, disburse, 'allow'],
+  [`${approved}, ${paid(30.6, '23h')}`, disburse, '{ deny: quota.exceeded }'],
+  [`${approved}, ${paid(30.6, '24h')}`, disburse, 'allow'],
+  [`${approved}, ${paid(30.6, '23h', ', subject: bob')}`, disburse, '{ deny: quota.exceeded }'],
+  // Names and patterns; what is in progress counts.
+  ['', mail, 'allow'],
+  ['{ tool: read_secret, ago: 23h }', mail, '{ deny: history.forbidden }'],
+  ['{ tool: read_secret, ago: 1d }', mail, 'allow'],
+  ['{ tool: export_all, ago: 0s, outcome: unanswered }', mail, '{ deny: history.forbidden }'],
+  ['{ tool: approve, ago: 1s }', mail, 'allow'],
+];
+
+function run(tests: string, ...args: readonly string[]): ReturnType<typeof outcome> {
+  const files = { 'policies/mcp.yaml': policy, 'policies/mcp.test.yaml': tests };
+  return inFolder({ yaml: base, files }, (folder) => outcome(['test', ...args], folder));
+}
+
+describe('R-290: sallyport test decides examples with a history', () => {
+  test('by the rules over time of the policy', async () => {
+    const { code, stdout } = await run(
+      examples
+        .map(
+          ([history, when, then]) =>
+            `- name: it\n  given: { ${alice}, history: [${history}] }\n  ${when}\n  then: ${then}\n`,
+        )
+        .join(''),
+    );
+    expect(stdout).toContain(`\n${examples.length} passed, 0 failed`);
+    expect(code).toBe(0);
+  });
+
+  test('and says what it found', async () => {
+    const { code, stdout } = await run(`- name: paid\n  given: { ${alice} }\n  ${disburse}\n  then: allow\n`);
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      '    wanted allow\n    found  deny history.missing, by tools.disburse.after: ' +
+        'wanted an answered call of approve within 1h with the same /claim_id, found none\n',
+    );
+  });
+
+  test('with other reasons first, and without history for a call that the policy refuses', async () => {
+    const { stdout } = await run(
+      `- name: it\n  given: { claims: { sub: alice }, history: [${approved}] }\n  ${disburse}\n  then: { deny: claim.denied }\n` +
+        `- name: negative\n  given: { ${alice} }\n  ${disburse.replace('20', '-1')}\n  then: { deny: argument.denied }\n`,
+    );
+    expect(stdout).toContain('\n2 passed, 0 failed');
+  });
+
+  test('and counts its rules over time for the coverage', async () => {
+    const test = (history: string, when: string, then: string): string =>
+      `- name: it\n  given: { ${alice}, history: [${history}] }\n  ${when}\n  then: ${then}\n`;
+    const { stdout } = await run(
+      test(approved, disburse, 'allow') + test('', disburse, '{ deny: history.missing }'),
+      '--coverage',
+    );
+    const gaps = stdout.split('\n').filter((line) => /after|quota/.test(line));
+    expect(gaps).toEqual([
+      'policies/mcp.yaml: tools.disburse.quota[0]: no test is denied by it',
+      'policies/mcp.yaml: tools.disburse.quota[1]: no test is denied by it',
+      'policies/mcp.yaml: tools.send_email.never_after: no test passes it',
+    ]);
+  });
+
+  test('of a policy in shadow mode as such', async () => {
+    const files = {
+      'policies/mcp.yaml': `mode: shadow\n${policy}`,
+      'policies/mcp.test.yaml': `- name: it\n  given: { ${alice} }\n  ${disburse}\n  then: shadow\n`,
+    };
+    const { stdout } = await inFolder({ yaml: base, files }, (folder) => outcome(['test'], folder));
+    expect(stdout).toContain('\n1 passed, 0 failed');
+  });
+
+  test.each([
+    ['{ tool: approve }', '3:15: [0].given.history[0]: missing key: ago'],
+    ['{ ago: 1m }', '3:15: [0].given.history[0]: names no call; add tool, resource, prompt or method'],
+    ['{ tool: a, ago: soon }', 'is not a duration such as 30s, 10m, 1h or 7d'],
+    ['{ tool: a, prompt: b, ago: 1m }', 'one call cannot act on a tool and a prompt'],
+    ['{ resource: "a:b", arguments: {}, ago: 1m }', 'only a tool or a prompt takes arguments'],
+    ['{ tool: a, ago: 1m, outcome: failed }', '"failed" is not answered, error or unanswered'],
+    ['{ tool: a, agoo: 1m }', 'did you mean ago'],
+  ])('%s: refuses the example with its place', async (history, message) => {
+    const { code, stderr } = await run(`- name: it\n  given:\n    history: [${history}]\n  ${mail}\n  then: allow\n`);
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
+  });
+});
+
+const situation = {
+  yaml: edited(
+    ['name: api', 'name: tools\n    protocol: mcp\n    policy: mcp'],
+    ['path: /api', 'path: /mcp'],
+    ['audience: https://api.example', 'audience: http://127.0.0.1:8080/mcp'],
+  ),
+  files: {
+    'policies/mcp.yaml': policy,
+    'earlier.yaml': `- ${approved}\n- ${paid(30.5, '50m')}\n- ${paid(1, '20m')}\n`,
+    'broken.yaml': '- tool: approve\n',
+  },
+};
+const explain = (...args: readonly string[]): ReturnType<typeof outcome> =>
+  inFolder(situation, (folder) =>
+    outcome(['explain', '--route', 'tools', '--claims', '{"sub":"alice","tenant":"acme"}', ...args], folder),
+  );
+const pay = ['--tool', 'disburse', '--arguments', '{"claim_id":7,"amount":20}'];
+
+describe('R-291: sallyport explain shows what each rule over time found', () => {
+  test('among the calls of a file', async () => {
+    const { code, stdout } = await explain(...pay, '--history', 'earlier.yaml');
+    expect(code).toBe(0);
+    expect(stdout.split('\n').filter((line) => /after|quota/.test(line))).toEqual([
+      'deny quota.exceeded   (route tools, policy mcp)',
+      '  tools.disburse.quota[0]: wanted at most 2 calls per 1h, found that this call would exceed it',
+      expect.stringMatching(/^holds {2}tools\.disburse\.after +an answered call of .* +a call 600 s ago$/),
+      expect.stringMatching(/^fails .* 2 used by 2 calls, 0 left; room for this call in 600 s$/),
+      expect.stringMatching(/^fails .* 31\.5 used by 2 calls, 19 left; room for this call in 83400 s$/),
+    ]);
+  });
+
+  test('and that it is unknown without such a file', async () => {
+    const { stdout } = await explain(...pay);
+    expect(stdout).toMatch(/^allow, if the policy accepts the earlier calls {3}/);
+    expect(stdout).toContain('without --history, the rules over time are unknown\n');
+    const half = await explain('--tool', 'disburse', '--history', 'earlier.yaml');
+    expect(half.stdout).toMatch(/^deny quota.exceeded/);
+    const free = await explain('--tool', 'send_email', '--history', 'earlier.yaml');
+    expect(free.stdout).toMatch(/^allow {3}/);
+  });
+
+  test('refuses a file that is no such list, with its place', async () => {
+    const broken = await explain(...pay, '--history', 'broken.yaml');
+    expect(broken).toMatchObject({
+      code: 1,
+      stderr: 'broken.yaml:1:3: [0]: missing key: ago\nbroken.yaml: 1 problem\n',
+    });
+    const none = await explain(...pay, '--history', 'none.yaml');
+    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOENT') as string });
+  });
+});
