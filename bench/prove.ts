@@ -6,7 +6,7 @@
  * @module
  */
 
-import { attemptOf, callerOf } from '../src/review/test-case.ts';
+import { decidingBy } from '../src/review/run-properties.ts';
 import { compilePolicy } from '../src/policy/compile.ts';
 import type { ConditionDocument, PolicyDocument } from '../src/policy/document.ts';
 import { closeHierarchy } from '../src/policy/hierarchy.ts';
@@ -14,11 +14,7 @@ import { compileProperty, type PropertyDocument } from '../src/policy/property.t
 import { prove } from '../src/prove/prove.ts';
 
 const hierarchy = closeHierarchy({ write: ['read'] });
-const deciding = {
-  hierarchy,
-  callerOf: (given: object) => callerOf(given, hierarchy, 'https://as.example'),
-  attemptOf,
-};
+const deciding = decidingBy({ scopeHierarchy: hierarchy, defaultIssuer: 'https://as.example' });
 
 /** A policy with tools under conditions of their own, one in ten of them under a pattern. */
 function bank(tools: number): PolicyDocument {

@@ -8,7 +8,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Decision, Policy } from '../model/policy.ts';
 import { compiledRules } from '../policy/compile.ts';
 import type { Rules } from '../policy/decide.ts';
+import type { HistoryRule } from '../policy/history-rules.ts';
 import { callsIn, type KnownCall } from '../prove/calls.ts';
+import { appliedHistory, type CallKind } from '../prove/decisions.ts';
 import { type Examination, type Example, examine } from '../prove/examination.ts';
 import type { Formula } from '../prove/formula.ts';
 import { type Deciding, Disagreement } from '../prove/prove.ts';
@@ -26,10 +28,10 @@ import { type Edited, ruleOf, suspectsAmong } from './suspects.ts';
 
 /** One difference between two policies. */
 export interface Difference {
-  readonly kind: DecisionKind | 'mode changed' | 'lists changed' | 'lock changed';
+  readonly kind: DecisionKind | 'history changed' | 'mode changed' | 'lists changed' | 'lock changed';
   /** The entry that decides, a key that lists entries, or `policy`. */
   readonly rule: string;
-  /** What the old policy decides or says: `allow`, a reason, the scopes of a challenge, or a value. */
+  /** What the old policy decides or says: `allow`, a reason, the scopes of a challenge, rules over time, or a value. */
   readonly was: string;
   readonly now: string;
   /** A caller and a call on which the policies differ; undefined for a difference that is no decision. */
@@ -66,7 +68,7 @@ export function comparePolicies(before: Policy, after: Policy, deciding: Decidin
   const rules = [compiledRules(before), compiledRules(after)] as const;
   // A policy that was not edited is never too large to compare.
   if (isDeepStrictEqual(rules[0].document, rules[1].document)) return { differences: [], undecided: [] };
-  const found: Found = { differences: new Map(), undecided: new Map() };
+  const found: Found = { differences: new Map(), histories: new Map(), undecided: new Map() };
   let steps = MAX_STEPS;
   try {
     for (const call of callsIn({ kind: 'any' }, rules)) {
@@ -80,12 +82,15 @@ export function comparePolicies(before: Policy, after: Policy, deciding: Decidin
     note(found, 'policy', [error.message]);
   }
   const differences = [...found.differences.values()].toSorted(gravestFirst);
-  return { differences: [...differences, ...settingsOf(rules)], undecided: [...found.undecided.values()] };
+  const unwitnessed = [...found.histories.values(), ...settingsOf(rules)];
+  return { differences: [...differences, ...unwitnessed], undecided: [...found.undecided.values()] };
 }
 
 /** What was found so far: one difference of each kind that a rule causes. */
 interface Found {
   readonly differences: Map<string, WitnessedDifference>;
+  /** Rules over time that changed, by what decides the calls. */
+  readonly histories: Map<string, Difference>;
   readonly undecided: Map<string, Undecided>;
 }
 
@@ -107,6 +112,7 @@ function compareCalls(
 ): void {
   const rules = [compiledRules(policies[0]), compiledRules(policies[1])] as const;
   const kinds = editedKinds(call);
+  compareHistories(kinds, found);
   const { decisions, find: findAny } = examine(call, rules, {}, deciding, budget);
   const [was = [], is = []] = decisions;
   const any = findAny(differAtAll(differencesBetween(was, is)));
@@ -124,6 +130,20 @@ function compareCalls(
     if (answer.outcome !== 'found') continue;
     found.differences.set(key, { kind, rule, ...confirmed(kind, policies, answer.example, deciding) });
   }
+}
+
+/** Notes that calls are under other rules over time. What these refuse depends on calls that came before. */
+function compareHistories(kinds: Edited<CallKind>, { histories }: Found): void {
+  const [before, after] = kinds.map(appliedHistory);
+  if (before === undefined || after === undefined || historyInWords(before) === historyInWords(after)) return;
+  const rule = ruleOf(kinds);
+  const difference = { kind: 'history changed', rule, witness: undefined } as const;
+  histories.set(rule, { ...difference, was: historyInWords(before), now: historyInWords(after) });
+}
+
+/** Rules over time, each with its place: a quota of another entry counts other calls. */
+function historyInWords(rules: readonly HistoryRule[]): string {
+  return rules.length === 0 ? 'none' : rules.map(({ rule, wanted }) => `${rule}: ${wanted}`).join('; ');
 }
 
 /** The answer to the first goal that is met, or to the last one. */

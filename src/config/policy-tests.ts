@@ -127,7 +127,9 @@ function targetsOf(when: Named): readonly ('tool' | 'resource' | 'template' | 'p
   return (['tool', 'resource', 'template', 'prompt'] as const).filter((key) => when[key] !== undefined);
 }
 
-/** Where the list of earlier calls stands in {@link historyIn}'s document: a test. */
+/** A test, for {@link historyIn}. */
+const anyTest = parseYaml('', '{ name: history, when: {}, then: allow }').value as PolicyTest;
+/** Where the list of earlier calls stands in it. */
 const inTest = [0, 'given', 'history'] as const;
 
 /**
@@ -142,8 +144,7 @@ export function historyIn(
   const document = parseYaml(file, text);
   if (document.problems.length > 0) return { history: [], problems: document.problems };
   const history = (document.value ?? []) as readonly EarlierCall[];
-  const tests = [{ name: 'history', given: { history }, when: {}, then: 'allow' }];
-  const faults = violations('policy-test', tests);
+  const faults = violations('policy-test', [{ ...anyTest, given: { history } }]);
   if (faults.length === 0) faults.push(...impossibleHistory(history, inTest));
   const problems = faults.map((fault) => problemIn(document, { ...fault, path: fault.path.slice(inTest.length) }));
   return { history, problems: problems.toSorted(inTextOrder) };

@@ -39,13 +39,13 @@ export function compileOwner(by: string, path: DocumentPath, faults: PolicyFault
     claim,
     of({ issuer, claims }) {
       const value = claim(claims);
-      return isName(value) ? named(issuer, JSON.stringify(value)) : undefined;
+      return isOwnerName(value) ? named(issuer, JSON.stringify(value)) : undefined;
     },
     found: ({ claims }) => describeValue(claim(claims)),
   };
 }
 
-/** Whether a claim names one owner. JSON.parse rounds larger integers, so that two owners would become one. */
-function isName(value: unknown): boolean {
+/** Whether a value names one owner. JSON.parse rounds larger integers, so that two owners would become one. */
+export function isOwnerName(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value);
 }

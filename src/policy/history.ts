@@ -148,7 +148,7 @@ function checkOf(rule: HistoryRule, { track, amount }: Counted): HistoryCheck {
 }
 
 /** The rules of the entries that decide a call. A completion only names what it completes, and uses nothing of it. */
-function ownRules(entries: readonly Entry[], { method }: McpAttempt): readonly HistoryRule[] {
+export function ownRules(entries: readonly Entry[], { method }: Pick<McpAttempt, 'method'>): readonly HistoryRule[] {
   const isReference = mcpMethod(method).allowedBy === 'reference';
   return [...new Set(entries)].flatMap(({ key, history }) => (isReference && key !== 'methods' ? [] : history));
 }

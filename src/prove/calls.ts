@@ -1,6 +1,7 @@
 import { knownRequests, mcpMethod, methodsWithoutRow, namedBy, type TargetKind } from '../model/mcp-methods.ts';
 import type { Rules } from '../policy/decide.ts';
 import type { Entry } from '../policy/entry.ts';
+import type { PastRule } from '../policy/history-rules.ts';
 import { entriesFor, type Listing } from '../policy/listing.ts';
 import type { Predicate } from '../policy/predicate.ts';
 import type { CallPattern, McpPattern } from '../policy/property.ts';
@@ -23,7 +24,10 @@ const targetKinds: readonly TargetKind[] = ['tool', 'resource', 'prompt', 'templ
 
 /** The calls that a pattern describes: one for all that the policies cannot tell apart but by arguments. */
 export function callsIn(pattern: CallPattern, policies: readonly Rules[]): readonly KnownCall[] {
-  const http: KnownCall = { when: {}, kinds: policies.map(() => ({ attempt: { kind: 'http' }, entries: undefined })) };
+  const http: KnownCall = {
+    when: {},
+    kinds: policies.map(() => ({ attempt: { kind: 'http' }, entries: undefined, covering: [] })),
+  };
   if (pattern.kind === 'http') return [http];
   if (pattern.kind === 'mcp') return unique(messagesIn(pattern, policies));
   const rest = { kind: 'mcp', method: undefined, arguments: [] } as const;
@@ -88,17 +92,22 @@ function message(
   method: NameClass,
   policies: readonly Rules[],
 ): KnownCall {
+  const tool = targets.find(({ kind }) => kind === 'tool')?.found;
+  const covering = (policy: number): readonly PastRule[] =>
+    pastRulesOf(policies).flatMap((each, index) =>
+      each.policy === policy && tool?.entries[policies.length + index] !== undefined ? [each.rule] : [],
+    );
   const kinds = policies.map(({ listing }, index): CallKind => {
     const attempt = {
       kind: 'mcp',
       method: method.name ?? methodIn(method.class),
       targets: targets.map(({ kind, found }) => ({ kind, name: found.name ?? '' })),
     } as const;
-    if (listing === undefined) return { attempt, entries: undefined };
+    if (listing === undefined) return { attempt, entries: undefined, covering: [] };
     const unknown = [...targets, { kind: 'method', found: method }].filter(({ found }) => found.name === undefined);
     const finders = unknown.map(({ kind, found }) => [kind, () => found.entries[index]]);
     const found: Listing = { ...listing, ...Object.fromEntries(finders) };
-    return { attempt, entries: entriesFor(found, { ...attempt, arguments: undefined }) };
+    return { attempt, entries: entriesFor(found, { ...attempt, arguments: undefined }), covering: covering(index) };
   });
   return { when, kinds };
 }
@@ -113,11 +122,26 @@ function classesOf(
   predicates: readonly Predicate[],
   policies: readonly Rules[],
 ): readonly NameClass[] {
+  const past = kind === 'tool' ? pastRulesOf(policies) : [];
   return namesOf(
-    policies.map(({ listing }) => tableOf(kind, listing)),
+    [...policies.map(({ listing }) => tableOf(kind, listing)), ...past.map(({ rule }) => coveredBy(rule))],
     predicates,
     nameKinds[kind],
   );
+}
+
+/** The rules over time that look back at calls of tools, each with the index of its policy. */
+function pastRulesOf(policies: readonly Rules[]): readonly { readonly policy: number; readonly rule: PastRule }[] {
+  return policies.flatMap(({ past = [] }, policy) => past.map((rule) => ({ policy, rule })));
+}
+
+/** The tools that a rule looks back at: a call of one may be refused because it cannot be counted. */
+function coveredBy({ rule, tools, covers, because }: PastRule): NameTable {
+  const entries = tools.map((name): Entry => {
+    const condition = { kind: 'all', rule, conditions: [] } as const;
+    return { key: 'tools', name, rule, condition, arguments: [], history: [], allowed: { allow: true, rule }, because };
+  });
+  return { entries, find: (name) => (covers(name) ? entries[0] : undefined) };
 }
 
 const keys = {
@@ -144,9 +168,9 @@ function unique(calls: readonly KnownCall[]): readonly KnownCall[] {
 }
 
 /** What decides about calls of a kind. */
-function keyOf({ attempt, entries }: CallKind): string {
+function keyOf({ attempt, entries, covering }: CallKind): string {
   if (entries === undefined) return 'own';
   if ('reason' in entries) return `${entries.reason} ${entries.rule}`;
   const takesArguments = attempt.kind === 'mcp' && mcpMethod(attempt.method).allowedBy !== 'reference';
-  return [takesArguments, ...entries.map(({ rule }) => rule)].join(' ');
+  return [takesArguments, ...[...entries, ...covering].map(({ rule }) => rule)].join(' ');
 }

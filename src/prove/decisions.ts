@@ -2,8 +2,12 @@ import type { McpAttempt, PolicyReason } from '../model/policy.ts';
 import type { Condition } from '../policy/condition.ts';
 import type { Rules } from '../policy/decide.ts';
 import { type Entry, takesArguments } from '../policy/entry.ts';
+import { ownRules } from '../policy/history.ts';
+import type { HistoryRule, PastRule } from '../policy/history-rules.ts';
 import type { Unlisted } from '../policy/listing.ts';
+import { countingOf } from './counting.ts';
 import { type Formula, and, not } from './formula.ts';
+import type { Histories } from './histories.ts';
 import { mentionsIn } from './needed-scopes.ts';
 import { refusalsBy } from './refusals.ts';
 import type { Space } from './space.ts';
@@ -14,6 +18,8 @@ export interface CallKind {
   readonly attempt: { readonly kind: 'http' } | Omit<McpAttempt, 'arguments'>;
   /** What the policy lists for such a call; undefined where it needs no entry. */
   readonly entries: readonly Entry[] | Unlisted | undefined;
+  /** The rules over time of other calls that look back at such a call. */
+  readonly covering: readonly PastRule[];
 }
 
 /** One decision that a policy can make on a kind of calls. */
@@ -39,13 +45,28 @@ export function appliedArguments(kind: CallKind): readonly Entry['arguments'][nu
   return appliedEntries(kind).flatMap((entry) => entry.arguments);
 }
 
-/** Every decision that `decide` (`policy/decide.ts`) can make on a kind of calls, in its order. */
-export function decisionsOn({ condition }: Rules, kind: CallKind, space: Space): readonly PossibleDecision[] {
+/** The rules over time of the entries that apply to a kind of calls. */
+export function appliedHistory(kind: CallKind): readonly HistoryRule[] {
+  return kind.attempt.kind === 'http' ? [] : ownRules(appliedEntries(kind), kind.attempt);
+}
+
+/** All rules over time that count calls of a kind. */
+export function countingRules(kind: CallKind): readonly HistoryRule[] {
+  return appliedEntries(kind).length === 0 ? [] : [...appliedHistory(kind), ...kind.covering];
+}
+
+/** Every decision that `decide` (`policy/decide.ts`) and rules over time can make on a kind of calls, in order. */
+export function decisionsOn(
+  { condition }: Rules,
+  kind: CallKind,
+  space: Space,
+  histories: Histories,
+): readonly PossibleDecision[] {
   const { entries } = kind;
   const own = verdictsOn(condition, space);
   const decisions: PossibleDecision[] = [...refused([condition], 'refused', space, true)];
   if (entries === undefined) {
-    return [...decisions, ...passing([condition], 'policy', own, space, true)];
+    return [...decisions, ...passing([condition], 'policy', own, space, { guard: true, histories })];
   }
   const guards: Formula[] = [not(own.refused)];
   if ('reason' in entries) {
@@ -60,9 +81,21 @@ export function decisionsOn({ condition }: Rules, kind: CallKind, space: Space):
     decisions.push({ reason: 'argument.denied', rule: argument.rule, when: and([...guards, not(met)]), asked: [] });
     guards.push(met);
   }
+  for (const counting of countingRules(kind)) {
+    const { owner, countable } = countingOf(counting);
+    const needs = [
+      ...(owner === undefined ? [] : [['claim.denied', space.met(owner)] as const]),
+      ...countable.map((each) => ['argument.denied', space.metBy(each)] as const),
+    ];
+    for (const [reason, met] of needs) {
+      decisions.push({ reason, rule: counting.rule, when: and([...guards, not(met)]), asked: [] });
+      guards.push(met);
+    }
+  }
   const conditions = [condition, ...entries.map((entry) => entry.condition)];
   const all = verdictsOnAll(conditions.map((each) => verdictsOn(each, space)));
-  return [...decisions, ...passing(conditions, entries[0]?.rule ?? 'policy', all, space, and(guards))];
+  const guard = and(guards);
+  return [...decisions, ...passing(conditions, entries[0]?.rule ?? 'policy', all, space, { guard, histories })];
 }
 
 /** The decisions on a call that nothing refuses whatever the token. */
@@ -71,10 +104,11 @@ function passing(
   rule: string,
   { met }: { readonly met: Formula },
   space: Space,
-  guard: Formula,
+  { guard, histories }: { readonly guard: Formula; readonly histories: Histories },
 ): readonly PossibleDecision[] {
   return [
-    { reason: undefined, rule, when: and([guard, met]), asked: [] },
+    { reason: undefined, rule, when: and([guard, met, histories.met]), asked: [] },
+    ...histories.refusals.map((each) => ({ ...each, when: and([guard, met, each.when]), asked: [] })),
     ...refused(conditions, 'scope', space, guard),
     ...refused(conditions, 'lifetime', space, guard),
   ];

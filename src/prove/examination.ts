@@ -1,9 +1,19 @@
 import type { AllCondition } from '../policy/condition.ts';
 import type { Rules } from '../policy/decide.ts';
 import type { ArgumentCondition } from '../policy/entry.ts';
+import type { HistoryRule } from '../policy/history-rules.ts';
 import type { KnownCall, When } from './calls.ts';
-import { appliedArguments, appliedEntries, decisionsOn, type PossibleDecision } from './decisions.ts';
+import { countingOf } from './counting.ts';
+import {
+  appliedArguments,
+  appliedEntries,
+  appliedHistory,
+  countingRules,
+  decisionsOn,
+  type PossibleDecision,
+} from './decisions.ts';
 import { type Formula, and, holds } from './formula.ts';
+import { type Histories, historiesOf, noHistories } from './histories.ts';
 import { type Budget, search } from './search.ts';
 import { type Given, type Setting, Space } from './space.ts';
 import { Undecidable } from './undecidable.ts';
@@ -18,7 +28,12 @@ export interface Example {
 
 /** What was looked for: found, proved not to exist, or neither. */
 type Answer =
-  | { readonly outcome: 'found'; readonly example: Example }
+  | {
+      readonly outcome: 'found';
+      readonly example: Example;
+      /** For each policy the first rule over time that refuses the example; undefined: all are met. */
+      readonly refusing: readonly (HistoryRule | undefined)[];
+    }
   | { readonly outcome: 'none' }
   /** Each part that could not be decided, with the reason. */
   | { readonly outcome: 'undecided'; readonly why: readonly string[] };
@@ -27,12 +42,16 @@ type Answer =
 export interface Described {
   readonly callers?: AllCondition;
   readonly arguments?: readonly ArgumentCondition[];
+  /** Whether rules over time may refuse a call, as earlier calls make them; default: they are always met. */
+  readonly isAfterCalls?: true;
 }
 
 /** The decisions of some policies on all calls of one kind, by all callers. */
 export interface Examination {
   /** For each policy all that it can decide. */
   readonly decisions: readonly (readonly PossibleDecision[])[];
+  /** For each policy what earlier calls may make of its rules over time. */
+  readonly histories: readonly Histories[];
   /** Finds an example for which a statement on them holds. */
   readonly find: (goal: Formula) => Answer;
 }
@@ -50,29 +69,45 @@ export function examine(
   setting: Setting,
   budget: Budget,
 ): Examination {
+  const countings = kinds.flatMap(countingRules).map(countingOf);
   const conditions = [
     ...policies.flatMap(({ condition }, index) => [condition, ...entryConditions(kinds[index])]),
     ...(described.callers === undefined ? [] : [described.callers]),
+    ...countings.flatMap(({ owner }) => owner ?? []),
   ];
-  const inArguments = [...kinds.flatMap(appliedArguments), ...(described.arguments ?? [])];
+  const inArguments = [
+    ...kinds.flatMap(appliedArguments),
+    ...(described.arguments ?? []),
+    ...countings.flatMap(({ countable }) => countable),
+    ...countings.flatMap(({ comparable }) => comparable),
+  ];
   const space = new Space(conditions, inArguments, setting);
+  const histories = kinds.map((kind) =>
+    described.isAfterCalls === true ? historiesOf(appliedHistory(kind), space) : noHistories,
+  );
   const within = and([
     space.constraint,
+    ...histories.map(({ constraint }) => constraint),
     described.callers === undefined ? true : verdictsOn(described.callers, space).met,
     ...(described.arguments ?? []).map((each) => space.metBy(each)),
   ]);
   return {
-    decisions: policies.map((rules, index) => decisionsOn(rules, kindAt(kinds, index), space)),
+    histories,
+    decisions: policies.map((rules, index) =>
+      decisionsOn(rules, kindAt(kinds, index), space, histories[index] ?? noHistories),
+    ),
     find(goal) {
       const wanted = and([goal, within]);
       try {
         const real = when && search(wanted, space.variables.real, budget);
         if (when !== undefined && real !== undefined) {
-          const found = space.described(minimized(wanted, simplest(real)));
+          const classes = minimized(wanted, simplest(real));
+          const found = space.described(classes);
           const hasArguments = Object.keys(found.arguments).length > 0;
           return {
             outcome: 'found',
             example: { given: found.given, when: { ...when, ...(hasArguments && { arguments: found.arguments }) } },
+            refusing: histories.map(({ refusing }) => refusing(classes)),
           };
         }
         const assumed = search(wanted, space.variables.all, budget);

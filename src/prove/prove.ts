@@ -5,13 +5,16 @@
  */
 
 import { namedBy } from '../model/mcp-methods.ts';
-import type { Attempt, Decision, Policy } from '../model/policy.ts';
+import type { EarlierCall } from '../model/history.ts';
+import type { Attempt, Decision, Policy, PolicyDenial, PolicyReason } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { compiledRules } from '../policy/compile.ts';
+import type { HistoryRule } from '../policy/history-rules.ts';
 import { type Property, expectedReasons, isExpected } from '../policy/property.ts';
 import { judge } from '../policy/verdict.ts';
 import { callsIn } from './calls.ts';
-import type { PossibleDecision } from './decisions.ts';
+import { appliedHistory, type PossibleDecision } from './decisions.ts';
+import { earlierCalls } from './earlier-calls.ts';
 import { type Described, type Example, examine } from './examination.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import { challengeIs } from './needed-scopes.ts';
@@ -29,6 +32,8 @@ export type Proof =
 /** The code that serves, as far as a proof needs it. */
 export interface Deciding extends Setting {
   readonly attemptOf: (when: Example['when']) => Attempt;
+  /** The decision on an example, after the earlier calls that it has. */
+  readonly decide: (policy: Policy, example: Example) => Decision;
 }
 
 /** The code that serves does not decide what the proof says: one of them is wrong. */
@@ -49,12 +54,21 @@ export function prove(property: Property, policy: Policy, deciding: Deciding, ma
   const budget = { steps: maxSteps };
   const why: string[] = [];
   const examples: Example[] = [];
-  const speaksOf = { callers: property.callers, arguments: argumentsOf(property) };
+  const speaksOf = { callers: property.callers, arguments: argumentsOf(property), isAfterCalls: true } as const;
   try {
     for (const call of callsIn(property.calls, rules)) {
-      const { decisions, find } = examine(call, rules, speaksOf, deciding, budget);
-      const answer = find(unexpected(property, decisions.flat()));
-      if (answer.outcome === 'found') return confirmed(property, policy, answer.example, deciding);
+      const { decisions, histories, find } = examine(call, rules, speaksOf, deciding, budget);
+      let goal = unexpected(property, decisions.flat());
+      let answer = find(goal);
+      for (; answer.outcome === 'found'; answer = find(goal)) {
+        const [refusing] = answer.refusing;
+        const overTime = call.kinds.flatMap(appliedHistory);
+        const example = withEarlierCalls(answer.example, overTime, refusing, policy, deciding);
+        if (example !== undefined) return confirmed(property, policy, example, deciding);
+        const wanted = refusing === undefined ? 'are all met' : `refuse first by ${refusing.rule}`;
+        why.push(`${overTime[0]?.rule}: no earlier calls are known for which the rules over time ${wanted}`);
+        goal = and([goal, ...histories.map((each) => not(each.refusedBy(refusing)))]);
+      }
       if (answer.outcome === 'undecided') why.push(...answer.why);
       const described = find(true);
       if (described.outcome === 'found') examples.push(described.example);
@@ -86,11 +100,39 @@ function unexpected({ wanted }: Property, decisions: readonly PossibleDecision[]
   );
 }
 
+/** An example with earlier calls after which its rules over time decide as they must; undefined if none are known. */
+function withEarlierCalls(
+  example: Example,
+  rules: readonly HistoryRule[],
+  refusing: HistoryRule | undefined,
+  policy: Policy,
+  { decide }: Deciding,
+): Example | undefined {
+  const alone = refusalIn(decide(policy, example));
+  if (rules.length === 0 || (alone !== undefined && !isOverTime(alone.reason))) return example;
+  const after = (history: readonly EarlierCall[]): Example =>
+    history.length === 0 ? example : { ...example, given: { ...example.given, history } };
+  const isWanted = (history: readonly EarlierCall[]): boolean => {
+    return refusalIn(decide(policy, after(history)))?.rule === refusing?.rule;
+  };
+  const history = earlierCalls(rules, refusing, example, isWanted);
+  return history && after(history);
+}
+
+function refusalIn(decision: Decision): PolicyDenial | undefined {
+  return decision.allow ? decision.shadow : decision.denial;
+}
+
+/** Whether earlier calls are the reason of a refusal. */
+function isOverTime(reason: PolicyReason): boolean {
+  return reason === 'history.missing' || reason === 'history.forbidden' || reason === 'quota.exceeded';
+}
+
 /** A counterexample that the code that serves has decided too. */
 function confirmed(property: Property, policy: Policy, counterexample: Example, deciding: Deciding): Proof {
   const principal = deciding.callerOf(counterexample.given);
   const attempt = deciding.attemptOf(counterexample.when);
-  const decision = policy.decide(principal, attempt);
+  const decision = deciding.decide(policy, counterexample);
   if (!isDescribed(property, principal, attempt) || isExpected(decision, property.wanted)) {
     throw new Disagreement(`${policy.name}: ${property.name}: ${JSON.stringify(counterexample)}`);
   }

@@ -1,4 +1,5 @@
 import { keysOf } from '../json/pointer.ts';
+import type { EarlierCall } from '../model/history.ts';
 import type { Principal } from '../model/principal.ts';
 import { type ClaimCondition, type Condition, type LeafCondition, leavesOf } from '../policy/condition.ts';
 import type { ArgumentCondition } from '../policy/entry.ts';
@@ -17,6 +18,7 @@ export interface Given {
   readonly scope?: string;
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly lifetime?: string;
+  readonly history?: readonly EarlierCall[];
 }
 
 /** What the configuration says of callers. */

@@ -44,7 +44,8 @@ export function decideAfter({ policy, principal, attempt, earlier }: CallInHisto
     const { outcome = 'answered' } = call;
     if (outcome !== 'unanswered') ledger.settle(id, outcome === 'error' ? 'returned' : outcome);
     if (outcome === 'error') continue;
-    recorded.push(...left.records.map((record) => ({ ...record, agoMs, isAnswered: outcome === 'answered' })));
+    const isAnswered = outcome === 'answered';
+    recorded.push(...left.records.map(({ track, amount }) => ({ track, amount, agoMs, isAnswered })));
   }
   now = 0;
 
@@ -59,10 +60,17 @@ export function decideAfter({ policy, principal, attempt, earlier }: CallInHisto
   );
   return {
     decision: decision.allow ? judged(decision, ledger.reserve(whole).failed, history) : decision,
-    conditions: conditions.map((each) => (each.outcome === 'unknown' ? { ...each, ...found.get(each.rule) } : each)),
+    conditions: conditions.map((each) => withFound(each, found)),
   };
 }
 
+/** A rule over time with what it found; any other condition as it is. */
+function withFound(condition: Explanation, found: ReadonlyMap<string, Found>): Explanation {
+  const known = condition.kind === 'history' && condition.outcome === 'unknown' ? found.get(condition.rule) : undefined;
+  return known === undefined ? condition : { ...condition, ...known };
+}
+
+type Found = Pick<Explanation, 'outcome' | 'found'>;
 type Allowed = Extract<Decision, { readonly allow: true }>;
 
 function judged(allowed: Allowed, failed: Failed | undefined, { checks, isShadow }: CallHistory): Decision {

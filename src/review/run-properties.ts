@@ -5,6 +5,7 @@ import type { Expectation, Property } from '../policy/property.ts';
 import type { Example } from '../prove/examination.ts';
 import { type Deciding, Disagreement, type Proof, prove } from '../prove/prove.ts';
 import type { Decided } from './coverage.ts';
+import { decideAfter } from './earlier-calls.ts';
 import { flowYaml } from './flow-yaml.ts';
 import type { TestedBy, TestResult } from './run-tests.ts';
 import { attemptOf, callerOf, foundOf } from './test-case.ts';
@@ -28,9 +29,7 @@ export function runProperties({ file, policy: name, properties }: PolicyTestFile
 }
 
 function decided({ given, when }: Example, policy: Policy, { callerOf, attemptOf }: Deciding): Decided {
-  const principal = callerOf(given);
-  const attempt = attemptOf(when);
-  return { decision: policy.decide(principal, attempt), conditions: policy.explain(principal, attempt) };
+  return decideAfter({ policy, principal: callerOf(given), attempt: attemptOf(when), earlier: given.history ?? [] });
 }
 
 /** The code that serves, with what a configuration says of callers. */
@@ -38,7 +37,13 @@ export function decidingBy({
   scopeHierarchy: hierarchy,
   defaultIssuer,
 }: Pick<TestedBy, 'scopeHierarchy' | 'defaultIssuer'>): Deciding {
-  return { hierarchy, callerOf: (given) => callerOf(given, hierarchy, defaultIssuer), attemptOf };
+  const deciding: Deciding = {
+    hierarchy,
+    callerOf: (given) => callerOf(given, hierarchy, defaultIssuer),
+    attemptOf,
+    decide: (policy, example) => decided(example, policy, deciding).decision,
+  };
+  return deciding;
 }
 
 /** What is wrong with a property, in lines; undefined if it holds. */

@@ -185,3 +185,55 @@ test('a call is allowed exactly when every condition holds', () => {
     }),
   );
 });
+
+describe('explains rules over time as far as the call alone decides them', () => {
+  const document: PolicyDocument = {
+    tools: {
+      approve: {},
+      pay: {
+        never_after: { tool: 'read', within: '1d', same: ['/id'] },
+        after: { tool: 'approve', within: '1h', same: ['/id'] },
+        quota: [{ sum: '/amount', at_most: 10, per: '1h' }],
+      },
+      read: {},
+    },
+  };
+  const alice = { claims: { sub: 'alice' } };
+  const over = (given: Given, attempt: Attempt): readonly string[] =>
+    explained(document, given, attempt).filter((line) => /after|quota/.test(line));
+
+  test('what depends on earlier calls is unknown, and so is what depends on unknown arguments', () => {
+    const unknown = [
+      'tools.pay.never_after unknown: wanted no call of read within 1d with the same /id, found unknown',
+      'tools.pay.after unknown: wanted an answered call of approve within 1h with the same /id, found unknown',
+      'tools.pay.quota[0] unknown: wanted a sum of /amount of at most 10 per 1h, found unknown',
+    ];
+    expect(over(alice, call('pay', { id: 1, amount: 2 }))).toEqual(unknown);
+    expect(over(alice, call('pay', unknownArguments))).toEqual(unknown);
+  });
+
+  test('a value that is missing fails after, and meets never_after', () => {
+    expect(over(alice, call('pay', { amount: 11 }))).toEqual([
+      'tools.pay.never_after holds: wanted no call of read within 1d with the same /id, found no value that could be the same',
+      'tools.pay.after fails: wanted an answered call of approve within 1h with the same /id, found no value that could be the same',
+      'tools.pay.quota[0] fails: wanted a sum of /amount of at most 10 per 1h, ' +
+        'found argument /amount: wanted a number from 0 to 10, found more',
+    ]);
+  });
+
+  test('a rule of another call is shown only where it cannot count this one', () => {
+    expect(over(alice, call('approve', { id: 1 }))).toEqual([]);
+    expect(over(alice, call('approve', { id: [] }))).toEqual([
+      'tools.pay.after fails: wanted an answered call of approve within 1h with the same /id, ' +
+        'found argument /id: wanted a string, a number or a boolean, found an array',
+    ]);
+    const own = { tools: { pay: { never_after: { tool: 'pay', within: '1d', same: ['/id'] } } } };
+    expect(explained(own, alice, call('pay', { id: [] })).filter((line) => line.includes('after'))).toHaveLength(1);
+  });
+
+  test('an argument that cannot be read is an error', () => {
+    expect(over(alice, call('pay', { ID: 2, amount: 1 }))[0]).toBe(
+      'tools.pay.never_after error: wanted no call of read within 1d with the same /id, found an argument that cannot be read',
+    );
+  });
+});

@@ -1,4 +1,4 @@
-import { attemptOf, callerOf } from '../../src/review/test-case.ts';
+import { decidingBy } from '../../src/review/run-properties.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
@@ -9,8 +9,7 @@ import { type Deciding, type Proof, prove } from '../../src/prove/prove.ts';
 
 /** The code that serves, with a hierarchy of scopes. */
 export function deciding(scopes: Readonly<Record<string, readonly string[]>> = {}): Deciding {
-  const hierarchy = closeHierarchy(scopes);
-  return { hierarchy, callerOf: (given) => callerOf(given, hierarchy, 'https://as.example'), attemptOf };
+  return decidingBy({ scopeHierarchy: closeHierarchy(scopes), defaultIssuer: 'https://as.example' });
 }
 
 /** A property without its name, and what is to be proved of it. */

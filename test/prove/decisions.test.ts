@@ -2,8 +2,10 @@ import { expect, test } from 'vitest';
 import { compiledRules } from '../../src/policy/compile.ts';
 import type { ConditionDocument, PolicyDocument } from '../../src/policy/document.ts';
 import { callsIn } from '../../src/prove/calls.ts';
-import { appliedArguments, appliedEntries, decisionsOn } from '../../src/prove/decisions.ts';
+import { countingOf } from '../../src/prove/counting.ts';
+import { appliedArguments, appliedEntries, countingRules, decisionsOn } from '../../src/prove/decisions.ts';
 import { holds } from '../../src/prove/formula.ts';
+import { noHistories } from '../../src/prove/histories.ts';
 import { challengeIs } from '../../src/prove/needed-scopes.ts';
 import { Space } from '../../src/prove/space.ts';
 import { deciding, policyOf } from './deciding.ts';
@@ -28,9 +30,15 @@ function bothOn(document: PolicyDocument): readonly (readonly [formulas: unknown
   const rules = compiledRules(policy);
   return callsIn({ kind: 'any' }, [rules]).flatMap(({ when, kinds: [kind] }) => {
     if (when === undefined || kind === undefined) return [];
-    const conditions = [rules.condition, ...appliedEntries(kind).map(({ condition }) => condition)];
-    const space = new Space(conditions, appliedArguments(kind), setting);
-    const possible = decisionsOn(rules, kind, space);
+    const countings = countingRules(kind).map(countingOf);
+    const conditions = [
+      rules.condition,
+      ...appliedEntries(kind).map(({ condition }) => condition),
+      ...countings.flatMap(({ owner }) => owner ?? []),
+    ];
+    const inArguments = [...appliedArguments(kind), ...countings.flatMap(({ countable }) => countable)];
+    const space = new Space(conditions, inArguments, setting);
+    const possible = decisionsOn(rules, kind, space, noHistories);
     return combinations(space.variables.all)
       .filter((classes) => holds(space.constraint, classes))
       .map((classes) => {
@@ -58,6 +66,22 @@ function bothOn(document: PolicyDocument): readonly (readonly [formulas: unknown
 }
 
 test.each<[what: string, policy: PolicyDocument]>([
+  [
+    'rules over time',
+    {
+      scope: 'read',
+      tools: {
+        approve: {},
+        disburse: {
+          after: { tool: 'approve', within: '1h', same: ['/id'], by: 'tenant' },
+          quota: [
+            { sum: '/amount', at_most: 10, per: '1h', by: 'client' },
+            { sum: '/units', at_most: 5, integer: true, per: '1h', by: 'everyone' },
+          ],
+        },
+      },
+    },
+  ],
   ['nothing at all', {}],
   ['scopes', { scope: 'read pay' }],
   ['each kind of condition', { scope: 'read', ...trader, ...short, not: { claims: { risk: 5 } } }],

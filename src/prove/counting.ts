@@ -1,0 +1,80 @@
+import { claimReader, unreachable } from '../json/pointer.ts';
+import { amountOf } from '../policy/amount.ts';
+import type { ClaimCondition } from '../policy/condition.ts';
+import type { ArgumentCondition } from '../policy/entry.ts';
+import { isOwnerName } from '../policy/history-owner.ts';
+import type { HistoryRule } from '../policy/history-rules.ts';
+import type { Operand, Predicate } from '../policy/predicate.ts';
+
+/** What a rule over time needs of a call. */
+export interface Counting {
+  /** Without it no owner is known, and the call is refused; undefined for a rule that counts all calls together. */
+  readonly owner: ClaimCondition | undefined;
+  /** Without them the call cannot be counted, and is refused. */
+  readonly countable: readonly ArgumentCondition[];
+  /** Without them no earlier call makes a difference: no value can be the same, or nothing is added to a sum. */
+  readonly comparable: readonly ArgumentCondition[];
+}
+
+/** The claims that name the owners which are no claims of a policy. */
+const registered: Readonly<Record<string, string>> = { subject: 'sub', client: 'client_id' };
+
+/** What a rule over time needs of a call, as conditions. */
+export function countingOf(rule: HistoryRule): Counting {
+  const on = ({ pointer, read }: Pick<ArgumentCondition, 'pointer' | 'read'>, predicates: readonly Predicate[]) => {
+    return { rule: rule.rule, pointer, read, predicates };
+  };
+  const owner = ownerIn(rule);
+  if (rule.kind !== 'quota') {
+    return {
+      owner,
+      countable: rule.same.map((each) =>
+        on(each, [predicate(present, (value) => !isPresent(value) || isScalar(value))]),
+      ),
+      comparable: rule.same.map((each) => on(each, [predicate(present, isPresent)])),
+    };
+  }
+  const { sum, units } = rule;
+  if (sum === undefined) return { owner, countable: [], comparable: [] };
+  const { isInteger: integer, most } = sum;
+  const at = (bound: number): Operand => ({ kind: 'bound', bound, integer });
+  const unitsOf = (value: unknown): number => {
+    const amount = amountOf(value, integer);
+    return amount === undefined ? Number.NaN : units.of(amount);
+  };
+  return {
+    owner,
+    countable: [
+      on(sum, [
+        predicate(at(0), (value) => unitsOf(value) >= 0),
+        predicate(at(most), (value) => unitsOf(value) <= units.limit),
+      ]),
+    ],
+    comparable: [on(sum, [predicate(at(0), (value) => unitsOf(value) > 0)])],
+  };
+}
+
+function ownerIn({ rule, owner: { by, claim } }: HistoryRule): ClaimCondition | undefined {
+  if (claim !== undefined) {
+    return { kind: 'claim', rule, name: by, read: claim, predicates: [predicate({ kind: 'integer' }, isOwnerName)] };
+  }
+  const name = registered[by];
+  const read = name === undefined ? undefined : claimReader(name);
+  if (name === undefined || read === undefined) return undefined;
+  return { kind: 'claim', rule, name, read, predicates: [predicate(present, (value) => typeof value === 'string')] };
+}
+
+const present: Operand = { kind: 'presence' };
+
+/** A predicate that no policy writes, which can tell apart what `operand` says. */
+function predicate(operand: Operand, test: (value: unknown) => boolean): Predicate {
+  return { wanted: '', operand, test };
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value !== 'object' && value !== unreachable;
+}
