@@ -193,6 +193,8 @@ test('a subscription to two resources of one entry counts once, and a completion
   expect(historyOf(document, message('completion/complete', 'prompt p'))?.checks.map(({ limit }) => limit)).toEqual([
     7,
   ]);
+  const completes = message('completion/complete', 'prompt p');
+  expect(compilePolicy('test', document).decide(alice, completes).allow).toBe(true);
 });
 
 test('a name without * covers only itself', () => {
