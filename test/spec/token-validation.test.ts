@@ -54,7 +54,8 @@ describe('the issuer', () => {
     expect(await reason()).toBe('token.signature');
   });
 
-  test('R-41: fetches the keys from the jwks_uri of the metadata', () => {
+  test('R-41: fetches the keys from the jwks_uri of the metadata', async () => {
+    expect(await present(await service.apiToken())).toEqual(accepted);
     const paths = service.issuer.requests.map(({ path }) => path);
     expect(paths).toContain('/.well-known/oauth-authorization-server');
     expect(paths).toContain('/jwks');
