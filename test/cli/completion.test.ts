@@ -45,7 +45,7 @@ const offered: Readonly<Record<Shell, (line: string) => Promise<readonly string[
     // input is pending.
     const script = `zmodload zsh/zpty; zpty shell zsh -f -i
       zpty -w shell 'PS1= PS2= RPS1=; autoload -U compinit; compinit -u -D; source ./.zsh; zstyle ":completion:*" list-grouped false'
-      zpty -w shell 'compadd() { builtin compadd -O offered "$@"; print -rl -- "<$^offered>" >> offered.zsh; builtin compadd "$@" }'
+      zpty -w shell 'compadd() { builtin compadd -O offered "$@"; print -rl -- "<"$^offered">" >> offered.zsh; builtin compadd "$@" }'
       zpty -w shell 'setopt no_beep; print ready'
       zpty -r shell seen '*ready*ready*'
       zpty -n -w shell '${line.replaceAll("'", '')}'$'\\t'
@@ -82,7 +82,7 @@ describe.for(shells.filter(isInstalled))('%s', { timeout: 60_000 }, (shell) => {
     ['sallyport check -c gat', ['gateway.yaml']],
     ['sallyport explain --route gat', []],
   ] as const)('%s', async ([line, words]) => {
-    expect(await offered[shell](line)).toEqual(words);
+    expect((await offered[shell](line)).toSorted()).toEqual(words);
   });
 });
 
