@@ -33,7 +33,7 @@ routes:
   - { name: tools, path: /mcp, protocol: mcp, tokens: [jwt], policy: tools, upstream: { url: "${url}/mcp" } }
 `;
 
-test('R-265: writes the definitions that a server shows, and --check says which of them differ', async () => {
+test('R-259: writes the definitions that a server shows, and --check says which of them differ', async () => {
   const files = { 'policies/tools.yaml': 'lock: deny' };
   await inFolder({ yaml: yaml(upstream.url), files }, async (folder) => {
     const file = 'policies/tools.lock.yaml';

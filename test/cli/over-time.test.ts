@@ -62,7 +62,7 @@ function run(tests: string, ...args: readonly string[]): ReturnType<typeof outco
   return inFolder({ yaml: base, files }, (folder) => outcome(['test', ...args], folder));
 }
 
-describe('R-290: sallyport test decides examples with a history', () => {
+describe('R-273: sallyport test decides examples with a history', () => {
   test('by the rules over time of the policy', async () => {
     const { code, stdout } = await run(
       examples
@@ -150,7 +150,7 @@ const explain = (...args: readonly string[]): ReturnType<typeof outcome> =>
   );
 const pay = ['--tool', 'disburse', '--arguments', '{"claim_id":7,"amount":20}'];
 
-describe('R-291: sallyport explain shows what each rule over time found', () => {
+describe('R-274: sallyport explain shows what each rule over time found', () => {
   test('among the calls of a file', async () => {
     const { code, stdout } = await explain(...pay, '--history', 'earlier.yaml');
     expect(code).toBe(0);

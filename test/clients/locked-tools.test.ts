@@ -14,7 +14,7 @@ test.for([
   ['auto', 'sse'],
   ['auto', 'json'],
 ] as const)(
-  'R-266: the official client (%s) sees and calls only what was approved, as %s',
+  'R-260: the official client (%s) sees and calls only what was approved, as %s',
   async ([mode, responseMode]) => {
     let [description, instructions] = ['Pays.', 'Pay first.'];
     const handle = toNodeHandler(

@@ -151,7 +151,7 @@ test('its subject is the person that signs in at the provider of the same compan
   expect(await subjectOf(vouched.body['access_token'])).toBe(subject);
 });
 
-test('R-277: its token is bound to the key of the client, if the client proves one', async () => {
+test('R-270: its token is bound to the key of the client, if the client proves one', async () => {
   const owner = await createProver();
   const form = { grant_type: grant, assertion: await assertion() };
   const dpop = await owner.proof({ url: `${world.issuer}/token`, method: 'POST' });
@@ -251,7 +251,7 @@ describe('refuses an assertion', () => {
 });
 
 test.runIf(hasRedis)(
-  'R-276: an assertion counts once over all replicas, also when it reaches several at once',
+  'R-269: an assertion counts once over all replicas, also when it reaches several at once',
   async () => {
     const redis = await startRedis();
     const top = `session_key: k3y-of-at-least-thirty-two-characters\nshared: ${redis.url}`;

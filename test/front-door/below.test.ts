@@ -21,7 +21,7 @@ test.each([...legacyClients, sdkV2Auto])('$name signs its user in', async (clien
   await agent.close();
 });
 
-test('R-278: a client authenticates with a header, and learns why it is refused', async () => {
+test('R-271: a client authenticates with a header, and learns why it is refused', async () => {
   const client = await registerClient(world.issuer, { token_endpoint_auth_method: 'client_secret_basic' });
   const { callback, verifier } = await client.authorize();
   const form = new URLSearchParams({
@@ -45,7 +45,7 @@ test('R-278: a client authenticates with a header, and learns why it is refused'
   expect(await world.listTools(body['access_token'])).toBe(200);
 });
 
-test('R-278: a page of any origin can be a client, as at an origin of its own, and call no other route', async () => {
+test('R-271: a page of any origin can be a client, as at an origin of its own, and call no other route', async () => {
   const origin = 'https://agent.example';
   const preflight = (url: string): Promise<Response> =>
     fetch(url, {

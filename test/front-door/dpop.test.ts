@@ -60,7 +60,7 @@ describe.each([
     return answer.status;
   }
 
-  test('R-277: binds a token to the key of its client, which the gateway then requires', async () => {
+  test('R-270: binds a token to the key of its client, which the gateway then requires', async () => {
     const [owner, thief] = [await createProver(), await createProver()];
     const client = await registerClient(world.issuer);
     const { body } = await postWith(owner, client, await codeOf(client));
@@ -78,7 +78,7 @@ describe.each([
     }
   });
 
-  test('R-277: redeems a code that is bound to a key for that key alone', async () => {
+  test('R-270: redeems a code that is bound to a key for that key alone', async () => {
     const [owner, thief] = [await createProver(), await createProver()];
     const client = await registerClient(world.issuer);
     const bound = () => codeOf(client, { dpop_jkt: owner.cnf.jkt });
@@ -87,7 +87,7 @@ describe.each([
     expect((await postWith(owner, client, await bound())).body).toMatchObject({ token_type: 'DPoP' });
   });
 
-  test('R-277: refreshes a bound token of a public client for its key alone', async () => {
+  test('R-270: refreshes a bound token of a public client for its key alone', async () => {
     const [owner, thief] = [await createProver(), await createProver()];
     const client = await registerClient(world.issuer, { grant_types: ['authorization_code', 'refresh_token'] });
     const refreshTokenOf = async (): Promise<Record<string, string>> => {
@@ -99,7 +99,7 @@ describe.each([
     expect((await postWith(owner, client, await refreshTokenOf())).body).toMatchObject({ token_type: 'DPoP' });
   });
 
-  test('R-277: accepts a proof once', async () => {
+  test('R-270: accepts a proof once', async () => {
     const owner = await createProver();
     const client = await registerClient(world.issuer);
     const dpop = await owner.proof({ url: tokenUrl(), method: 'POST' });
@@ -113,7 +113,7 @@ describe.each([
     ['another address', { htu: 'https://other.example/token' }],
     ['another method', { htm: 'GET' }],
     ['an old time', { iat: 1_700_000_000 }],
-  ])('R-277: refuses a proof for %s', async (_what, claims) => {
+  ])('R-270: refuses a proof for %s', async (_what, claims) => {
     const client = await registerClient(world.issuer);
     const dpop = await (await createProver()).proof({ url: tokenUrl(), method: 'POST' }, { claims });
     expect((await client.post(await codeOf(client), '/token', { dpop })).body).toMatchObject({

@@ -89,17 +89,17 @@ async function reasonFor(token: string, path = '/jobs'): Promise<unknown> {
   return allow === true ? subject : reason;
 }
 
-test('R-279: a route that trusts the cluster accepts a token for its resource, and decides by its claims', async () => {
+test('R-272: a route that trusts the cluster accepts a token for its resource, and decides by its claims', async () => {
   expect(await reasonFor(await projected())).toBe('system:serviceaccount:finance:report');
   expect(await reasonFor(await projected({ namespace: 'default' }))).toBe('claim.denied');
   expect(await reasonFor(await projected({ audience: 'https://kubernetes.default.svc' }))).toBe('token.audience');
 });
 
-test('R-279: it opens no route that trusts the front door alone', async () => {
+test('R-272: it opens no route that trusts the front door alone', async () => {
   expect(await reasonFor(await projected({ audience: world.mcpUrl.href }), '/mcp')).toBe('token.form');
 });
 
-test('R-279: the front door takes it neither as an assertion nor as the authentication of a client', async () => {
+test('R-272: the front door takes it neither as an assertion nor as the authentication of a client', async () => {
   const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
   const client = oauthClient(world.issuer, 'report', undefined, { client_secret: secret });
   const assertion = await projected({ audience: world.issuer });

@@ -108,7 +108,7 @@ describe.runIf(hasRedis)('with a shared store and a front door apart', () => {
     return (await log.lines()).filter(({ msg }) => msg === 'stream ended').length;
   }
 
-  test('R-275: every replica ends streams, and forgets its positive answer', async () => {
+  test('R-268: every replica ends streams, and forgets its positive answer', async () => {
     const client = await registerClient(world.issuer);
     const { body } = await client.token();
     const token = body['access_token'];
@@ -121,7 +121,7 @@ describe.runIf(hasRedis)('with a shared store and a front door apart', () => {
     expect(line).toMatchObject({ route: 'tools', reason: 'token.inactive' });
   });
 
-  test('R-275: a replica that was cut off from the store asks again when it is back', async () => {
+  test('R-268: a replica that was cut off from the store asks again when it is back', async () => {
     const client = await registerClient(world.issuer);
     const [lost, kept] = [(await client.token()).body['access_token'], (await client.token()).body['access_token']];
     const [ends, goesOn] = [
@@ -139,7 +139,7 @@ describe.runIf(hasRedis)('with a shared store and a front door apart', () => {
     expect(await ended()).toBe(2);
   });
 
-  test('R-275: streams end after an outage of the store, as soon as the front door can answer for them', async () => {
+  test('R-268: streams end after an outage of the store, as soon as the front door can answer for them', async () => {
     const client = await registerClient(world.issuer);
     const { body } = await client.token();
     const urls = [world.gateway.url, replica.url];
@@ -152,7 +152,7 @@ describe.runIf(hasRedis)('with a shared store and a front door apart', () => {
     expect(await ended()).toBe(1);
   });
 
-  test('R-275: messages that no replica wrote end nothing', async () => {
+  test('R-268: messages that no replica wrote end nothing', async () => {
     const client = await registerClient(world.issuer);
     const [one, other] = [(await client.token()).body['access_token'], (await client.token()).body['access_token']];
     const streams = [

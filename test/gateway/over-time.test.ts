@@ -77,7 +77,7 @@ function modernCall(tool: string, args: object, params: object = {}): Parameters
 }
 
 describe('after', () => {
-  test('R-250: lets a call pass only after an answered call of another tool with the same argument', async () => {
+  test('R-249: lets a call pass only after an answered call of another tool with the same argument', async () => {
     expect(await outcome('disburse', { claim: 7 })).toBe('history.missing');
     expect(await outcome('approve', { claim: 8 })).toBe(200);
     expect(await outcome('disburse', { claim: 7 })).toBe('history.missing');
@@ -87,7 +87,7 @@ describe('after', () => {
     expect(await outcome('disburse', {})).toBe('history.missing');
   });
 
-  test('R-254: knows a caller by issuer and subject, over its tokens and clients', async () => {
+  test('R-253: knows a caller by issuer and subject, over its tokens and clients', async () => {
     expect(await outcome('approve', { claim: 7 })).toBe(200);
     expect(await outcome('disburse', { claim: 7 }, { claims: { client_id: 'other', jti: 'x' } })).toBe(200);
     expect(await outcome('disburse', { claim: 7 }, { claims: { sub: 'mallory' } })).toBe('history.missing');
@@ -154,7 +154,7 @@ describe('after', () => {
 });
 
 describe('quota', () => {
-  test('R-251: sums up an argument, and refuses a call that would exceed it with the seconds to wait', async () => {
+  test('R-250: sums up an argument, and refuses a call that would exceed it with the seconds to wait', async () => {
     expect(await outcome('pay', { amount: 2000 })).toBe(200);
     expect(await outcome('pay', { amount: 2000.5 })).toBe(200);
     const response = await send('pay', { amount: 1000 });
@@ -185,7 +185,7 @@ describe('quota', () => {
     ]);
   });
 
-  test('R-251: three calls of 2,000 at once under 5,000 let exactly two pass', async () => {
+  test('R-250: three calls of 2,000 at once under 5,000 let exactly two pass', async () => {
     const outcomes = await Promise.all([1, 2, 3].map(() => outcome('pay', { amount: 2000 })));
     expect(outcomes.filter((each) => each === 200)).toHaveLength(2);
     expect(outcomes).toContain('quota.exceeded');
@@ -196,7 +196,7 @@ describe('quota', () => {
     ['a JSON-RPC error', '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}'],
     ['a tool error', result({ content: [], isError: true })],
     ['a tool error in an event stream', event(result({ isError: true })), 'text/event-stream'],
-  ])('R-252: %s gives its part back, which the decision log says', async (_, text, type, status) => {
+  ])('R-251: %s gives its part back, which the decision log says', async (_, text, type, status) => {
     answer(text, type, status);
     for (let i = 0; i < 3; i += 1) await (await send('pay', { amount: 5000 })).text();
     answer(result({}));
@@ -216,14 +216,14 @@ describe('quota', () => {
     ['a task', result({ task: { taskId: 't', status: 'working' } })],
     ['an answer that cannot be read', 'no', 'text/plain'],
     ['a redirect', '', 'text/plain', 303],
-  ])('R-253: %s counts', async (_, text, type, status) => {
+  ])('R-252: %s counts', async (_, text, type, status) => {
     answer(text, type, status);
     await (await send('pay', { amount: 5000 })).text();
     answer(result({}));
     expect(await outcome('pay', { amount: 1 })).toBe('quota.exceeded');
   });
 
-  test('R-252: a call that never reached the upstream gives its part back', async () => {
+  test('R-251: a call that never reached the upstream gives its part back', async () => {
     const { server } = world.upstream;
     const { port } = server.address() as { port: number };
     server.close();
@@ -233,14 +233,14 @@ describe('quota', () => {
     expect(await outcome('pay', { amount: 5000 })).toBe(200);
   });
 
-  test('R-253: a call that the upstream drops after it came counts', async () => {
+  test('R-252: a call that the upstream drops after it came counts', async () => {
     world.handle = (request) => void request.socket.destroy();
     expect(await outcome('pay', { amount: 5000 })).toBe('upstream.unreachable');
     answer(result({}));
     expect(await outcome('pay', { amount: 1 })).toBe('quota.exceeded');
   });
 
-  test('R-253: a client that leaves after its call came does not get its part back', async () => {
+  test('R-252: a client that leaves after its call came does not get its part back', async () => {
     const leaves = new AbortController();
     const left = new Promise<IncomingMessage>((resolve) => {
       world.handle = (request) => {
@@ -266,7 +266,7 @@ describe('quota', () => {
 });
 
 describe('never_after', () => {
-  test('R-250: refuses a call after another, also one that is still in progress', async () => {
+  test('R-249: refuses a call after another, also one that is still in progress', async () => {
     const held: ServerResponse[] = [];
     world.handle = (_request, response) => void held.push(response);
     const reading = send('read_secret');
@@ -278,7 +278,7 @@ describe('never_after', () => {
     expect(await outcome('mail', {}, { claims: { scope: 'read mail' } })).toBe('history.forbidden');
   });
 
-  test('R-252: a call that was answered with an error does not forbid a later one', async () => {
+  test('R-251: a call that was answered with an error does not forbid a later one', async () => {
     answer(result({ isError: true }));
     await (await send('read_secret')).text();
     answer(result({}));
@@ -286,13 +286,13 @@ describe('never_after', () => {
   });
 });
 
-test('R-252: a call that is refused for something else uses up nothing', async () => {
+test('R-251: a call that is refused for something else uses up nothing', async () => {
   for (let i = 0; i < 3; i += 1) expect(await outcome('mail')).toBe('scope.insufficient');
   expect(await outcome('mail', {}, { claims: { scope: 'read mail' } })).toBe(200);
   expect(await outcome('mail', {}, { claims: { scope: 'read mail', sub: 'other' } })).toBe('quota.exceeded');
 });
 
-describe('R-255: the rounds of a call that needs input', () => {
+describe('R-254: the rounds of a call that needs input', () => {
   const needsInput = result({ resultType: 'input_required', requestState: 'state' });
 
   async function firstRound(tool: string, args: object): Promise<string> {
@@ -333,7 +333,7 @@ describe('R-255: the rounds of a call that needs input', () => {
   });
 });
 
-test('R-255: a task is answered when its result is fetched, under one bound id', async () => {
+test('R-254: a task is answered when its result is fetched, under one bound id', async () => {
   answer(result({ task: { taskId: 't', status: 'working' } }));
   const created = (await (await send('approve', { claim: 7 }, { params: { task: {} } })).json()) as {
     result: { task: { taskId: string } };
@@ -352,7 +352,7 @@ test('R-255: a task is answered when its result is fetched, under one bound id',
   expect(await outcome('disburse', { claim: 7 })).toBe(200);
 });
 
-test('R-255: a task of 2026-07-28 is answered when tasks/get holds its result', async () => {
+test('R-254: a task of 2026-07-28 is answered when tasks/get holds its result', async () => {
   answer(result({ resultType: 'task', taskId: 't', status: 'working' }));
   const created = (await (await send(...modernCall('approve', { claim: 7 }))).json()) as { result: { taskId: string } };
   const { taskId } = created.result;

@@ -6,7 +6,7 @@ import { definitionKey } from '../../src/model/lock.ts';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const tool = (json: string) => definitionOf('tool', 'pay', JSON.parse(json));
 
-test('R-271, RFC 8785 §3.2: the digest is that of the canonical text, and each member has the beginning of its own', () => {
+test('R-265, RFC 8785 §3.2: the digest is that of the canonical text, and each member has the beginning of its own', () => {
   expect(tool('{"name": "pay", "description": "Pays.", "inputSchema": {"b": 1.0, "a": []}}')).toEqual({
     kind: 'tool',
     name: 'pay',

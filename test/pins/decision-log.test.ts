@@ -109,7 +109,7 @@ test('leaves out unknown members', () => {
   );
 });
 
-test('R-252: the members of the line for a call that gave its part back, only where allowed calls are logged', () => {
+test('R-251: the members of the line for a call that gave its part back, only where allowed calls are logged', () => {
   const lines: string[] = [];
   const writeText = (text: string): void => void lines.push(text);
   const output = { write: () => {}, writeText, close: () => Promise.resolve(), dropped: 0 };

@@ -110,7 +110,7 @@ test.each<[what: string, policy: PolicyDocument]>([
     'methods and tools',
     { methods: { 'tools/call': { scope: 'call', ...trader } }, tools: { one: { scope: 'one', ...risk } } },
   ],
-])('R-273: formulas and the gateway decide alike, for every class of callers and calls: %s', (_what, policy) => {
+])('R-267: formulas and the gateway decide alike, for every class of callers and calls: %s', (_what, policy) => {
   const both = bothOn(policy);
   expect(both.length).toBeGreaterThan(0);
   expect(both.map(([formulas]) => formulas)).toEqual(both.map(([, serving]) => serving));

@@ -38,7 +38,7 @@ function given(when: PropertyDocument['when'], then: PropertyDocument['then'], f
   return { ...found.counterexample, reason: found.decision.allow ? 'allow' : found.decision.denial.reason };
 }
 
-describe('R-292: a property counts rules over time as both met and refusing', () => {
+describe('R-275: a property counts rules over time as both met and refusing', () => {
   test('so that earlier calls refute that a call is always allowed', () => {
     expect(given({ tool: 'send_email' }, 'allow')).toEqual({
       given: { claims: { sub: expect.any(String) as string }, history: [{ tool: 'read_x', ago: '0s' }] },
@@ -120,7 +120,7 @@ describe('R-292: a property counts rules over time as both met and refusing', ()
   });
 });
 
-describe('R-293: compare', () => {
+describe('R-276: compare', () => {
   const edited = (disburse: object): readonly unknown[] => {
     const after = { tools: { ...claims.tools, disburse } };
     const { differences, undecided } = comparePolicies(policyOf(claims), policyOf(after), deciding());

@@ -102,7 +102,7 @@ test('a property that holds has an example of each kind of calls that it describ
 });
 
 test.each(['pay', '', 'read', 'pay read'])(
-  'R-273: the challenge "%s" is not proved where another one is sent',
+  'R-267: the challenge "%s" is not proved where another one is sent',
   (challenge) => {
     const property = `for_all: { not: { scope: read } }, when: {}, then: { deny: scope.insufficient, challenge: "${challenge}" }`;
     expect(proved({ scope: 'read pay' }, property)).toEqual([{}, {}, 'scope.insufficient']);

@@ -7,7 +7,7 @@ import { sallyport } from './process.ts';
 const pay = { name: 'pay', description: 'Pays.' };
 const approved = { tools: [pay] };
 
-test('R-272: all workers refuse what one of them saw, and allow it again together', { timeout: 300_000 }, async () => {
+test('R-266: all workers refuse what one of them saw, and allow it again together', { timeout: 300_000 }, async () => {
   // The server shows the gateway itself what was approved, so that only what passes tells of the change.
   const world = await startLockedWorld({ approved, showsGateway: approved });
   onTestFinished(() => world.close());

@@ -29,7 +29,7 @@ function workersOf(count: number): readonly AskingLedger[] {
   });
 }
 
-test('R-260: counts the calls of all workers together', async () => {
+test('R-255: counts the calls of all workers together', async () => {
   const [one, other] = workersOf(2) as [AskingLedger, AskingLedger];
   expect(await one.reserve(call('a'))).toEqual({ passed: true, failed: undefined });
   expect(await other.reserve(looks('never_after'))).toEqual(refusal);

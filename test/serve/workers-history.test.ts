@@ -24,7 +24,7 @@ function pay(url: string, token: string): Promise<number | undefined> {
   return promise;
 }
 
-test('R-260: a quota holds over all workers, and after one of them was killed', { timeout: 300_000 }, async () => {
+test('R-255: a quota holds over all workers, and after one of them was killed', { timeout: 300_000 }, async () => {
   const issuer = await startIssuer();
   const upstream = await startUpstream((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });

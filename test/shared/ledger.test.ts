@@ -89,7 +89,7 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', { retry: 2 }, () =>
     );
   }, 60_000);
 
-  test('R-260: lets exactly two of three calls of 2,000 pass under 5,000, 1,000 times over two connections', async () => {
+  test('R-255: lets exactly two of three calls of 2,000 pass under 5,000, 1,000 times over two connections', async () => {
     const [one, other] = [replica(0), replica(1)];
     const passing: number[] = [];
     for (let trial = 0; trial < 1000; trial += 1) {
@@ -157,7 +157,7 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', { retry: 2 }, () =>
     expect(await ledger.reserve(looks('never_after'))).toEqual(passed);
   });
 
-  test('R-261: refuses a caller that has its part, and every caller when it is full, until entries end', async () => {
+  test('R-256: refuses a caller that has its part, and every caller when it is full, until entries end', async () => {
     await setClock(1_000_000);
     const bounded = replica(0, { script: settable, bounds: { ofOwner: 1, ofAll: 2 } });
     const full = (detail: string): Verdict => ({ passed: false, failed: { why: 'full', detail } });
@@ -184,7 +184,7 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', { retry: 2 }, () =>
     expect(await ledger.reserve(spend(1, 5))).toEqual({ passed: false, failed });
   });
 
-  test('R-263: stores neither tracks nor callers nor ids, and every key expires', async () => {
+  test('R-258: stores neither tracks nor callers nor ids, and every key expires', async () => {
     await replica(0).reserve(spend(3, 5, 'secret-track'));
     const keys: string[] = [];
     for await (const found of redis.client.scanIterator()) keys.push(...found);
@@ -196,7 +196,7 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', { retry: 2 }, () =>
     expect(Math.max(...expiries)).toBeLessThanOrEqual(HOUR);
   });
 
-  test('R-262: refuses while the store is away, or counts alone with on_store_failure: open', async () => {
+  test('R-257: refuses while the store is away, or counts alone with on_store_failure: open', async () => {
     const local = createMemoryLedger(() => performance.now());
     const open = replica(0, { onFailure: 'open', local });
     const closed = replica(0);
