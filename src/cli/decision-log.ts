@@ -1,6 +1,27 @@
 import { recordedDecision, type RecordedDecision } from '../review/recorded-decision.ts';
 import { followedLines, linesOf } from './log-lines.ts';
 
+/** A call that gave its part back to rules over time. */
+export interface SettledCall {
+  /** The id of the decision on it. */
+  readonly settled: string;
+}
+
+/**
+ * The decisions of a log, and what was settled, one JSON object a line; undefined for any other line.
+ *
+ * @param file `-` reads stdin.
+ * @throws the system's error if the file cannot be read.
+ */
+export async function* recordsIn(file: string): AsyncGenerator<RecordedDecision | SettledCall | undefined> {
+  for await (const line of linesOf(file)) {
+    if (line.trim() === '') continue;
+    const entry = entryOf(line);
+    if (entry?.['msg'] === 'settled') yield { settled: String(entry['decision']) };
+    else yield entry && recordedDecision(entry);
+  }
+}
+
 /**
  * The decisions of a log, one JSON object a line; undefined for any other line, and for one that was cut off.
  *
@@ -15,14 +36,18 @@ export async function* decisionsIn(file: string, follow = false): AsyncGenerator
 }
 
 function decisionOf(line: string): RecordedDecision | undefined {
+  const entry = entryOf(line);
+  return entry && recordedDecision(entry);
+}
+
+/** The members of a line that names a decision. */
+function entryOf(line: string): Record<string, unknown> | undefined {
   // Log collectors put a timestamp or a container's name before the line.
   const start = line.indexOf('{');
   if (start === -1 || !line.includes('"decision"')) return undefined;
-  let entry: Record<string, unknown>;
   try {
-    entry = JSON.parse(line.slice(start)) as Record<string, unknown>;
+    return JSON.parse(line.slice(start)) as Record<string, unknown>;
   } catch {
     return undefined;
   }
-  return recordedDecision(entry);
 }

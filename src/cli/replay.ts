@@ -1,8 +1,9 @@
 import { load, type Loaded } from '../config/load.ts';
 import type { Policy } from '../model/policy.ts';
 import { countDifference, type CountedDifference, differenceOf } from '../review/difference.ts';
-import { isPolicyDecision } from '../review/recorded-decision.ts';
-import { decisionsIn } from './decision-log.ts';
+import { isPolicyDecision, type RecordedDecision } from '../review/recorded-decision.ts';
+import { createReplayedCalls, type ReplayedCalls } from '../review/replayed-calls.ts';
+import { recordsIn, type SettledCall } from './decision-log.ts';
 import { type ExitCode, reportProblems } from './exit.ts';
 import { policiesIn } from './policies-in.ts';
 
@@ -33,9 +34,18 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
   let passedOver = 0;
   let skippedLines = 0;
   try {
-    for await (const record of decisionsIn(log)) {
+    // Whether a call gave its part back is known only later in the log.
+    const isOverTime = [...edited.values()].some((policy) => policy?.history !== undefined);
+    const records = isOverTime ? await allOf(recordsIn(log)) : recordsIn(log);
+    const calls = Array.isArray(records) ? callsOf(records) : undefined;
+    const parts = { scopeHierarchy: loaded.config.scopeHierarchy, judgeOverTime: calls?.judge };
+    for await (const record of records) {
       if (record === undefined) {
         skippedLines += 1;
+        continue;
+      }
+      if ('settled' in record) {
+        calls?.settled(record.settled);
         continue;
       }
       const route = routes.get(record.route);
@@ -44,7 +54,7 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
         continue;
       }
       decided += 1;
-      const difference = differenceOf(record, route, edited.get(route.policy.name), loaded.config.scopeHierarchy);
+      const difference = differenceOf(record, route, edited.get(route.policy.name), parts);
       if (difference !== undefined) countDifference(rows, difference);
     }
   } catch (error) {
@@ -62,6 +72,19 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
       : report(changes, decided, passedOver, skippedLines),
   );
   return 0;
+}
+
+async function allOf<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+function callsOf(records: readonly (RecordedDecision | SettledCall | undefined)[]): ReplayedCalls {
+  const known = records.filter((each) => each !== undefined);
+  const first = known.find((each) => 'time' in each);
+  const returned = known.flatMap((each) => ('settled' in each ? [each.settled] : []));
+  return createReplayedCalls(Date.parse(first?.time ?? ''), new Set(returned));
 }
 
 /** Why a log has no decision to decide again, and which log to pass instead. */

@@ -170,7 +170,7 @@ function replayOf(
     decided += count;
     const protocol = /^[A-Z]+$/.test(decision.method) && decision.tool === undefined ? 'http' : 'mcp';
     const route = { protocol: task.route?.protocol ?? protocol, policy: inForce } as const;
-    const difference = differenceOf(record, route, draft, task.scopeHierarchy);
+    const difference = differenceOf(record, route, draft, task);
     if (difference !== undefined) countDifference(changes, difference, count);
   }
   return { decided, changes: [...changes.values()].toSorted((one, other) => other.count - one.count) };

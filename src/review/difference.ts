@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { printable } from '../config/wording.ts';
 import type { Config } from '../model/config.ts';
-import type { Attempt, Decision, Policy } from '../model/policy.ts';
-import type { Principal } from '../model/principal.ts';
+import type { Decision, Explanation, Policy } from '../model/policy.ts';
+import type { Reason } from '../model/denial.ts';
 import type { Route } from '../model/route.ts';
 import { calledIn, recordedAttempt, type RecordedDecision, recordedPrincipal } from './recorded-decision.ts';
+import { type JudgeOverTime, openOverTime } from './replayed-calls.ts';
 
 /** How a decision would change. `unknown`: it depends on values that are not logged. */
 type Change = 'would be denied' | 'would be allowed' | 'would get another answer' | 'unknown';
@@ -31,12 +32,16 @@ export function countDifference(rows: Map<string, CountedDifference>, difference
   else known.count += times;
 }
 
-/** How the decision of `policy` differs from the recorded one on `route`; undefined if it does not. */
+/**
+ * How the decision of `policy` differs from the recorded one on `route`; undefined if it does not.
+ *
+ * @param judgeOverTime Called once for each decision that the policy otherwise allows, in the order of the log.
+ */
 export function differenceOf(
   record: RecordedDecision,
   route: Pick<Route, 'protocol' | 'policy'>,
   policy: Policy | undefined,
-  hierarchy: Config['scopeHierarchy'],
+  { scopeHierarchy, judgeOverTime = openOverTime }: ReplayParts,
 ): Difference | undefined {
   const before = outcome(kindOf(record.allow, record.shadow), record.reason, record.neededScope);
   const base = {
@@ -46,15 +51,40 @@ export function differenceOf(
     before,
   };
   if (policy === undefined) return { ...base, change: 'unknown', after: 'the policy is gone' };
-  const principal = recordedPrincipal(record, hierarchy);
+  const principal = recordedPrincipal(record, scopeHierarchy);
   const attempt = recordedAttempt(record, route);
-  const decision = policy.decide(principal, attempt);
-  const unknown = whatIsMissing(record, decision, argumentsChanged(policy, route.policy, principal, attempt));
-  if (unknown !== undefined) return { ...base, change: 'unknown', after: unknown };
+  const isChanged = (kind: Explanation['kind']): boolean =>
+    !isDeepStrictEqual(
+      conditionsOf(kind, policy.explain(principal, attempt)),
+      conditionsOf(kind, route.policy?.explain(principal, attempt) ?? []),
+    );
   // The conditions on arguments are the same, so that the logged arguments would be denied again.
-  const after = !record.allow && record.reason === 'argument.denied' && decision.allow ? before : outcomeOf(decision);
+  const deniesArguments = record.reason === 'argument.denied' && !record.allow;
+  const alone = policy.decide(principal, attempt);
+  const decision =
+    alone.allow && !deniesArguments ? judgeOverTime({ record, policy, principal, attempt, decision: alone }) : alone;
+  const unknown = whatIsMissing(record, alone, isChanged('argument'));
+  if (unknown !== undefined) return { ...base, change: 'unknown', after: unknown };
+  if (decision === undefined) {
+    const isAsRecorded = !isChanged('history') && (record.reason === undefined || overTime.has(record.reason));
+    return isAsRecorded ? undefined : { ...base, change: 'unknown', after: 'depends on calls that are not logged' };
+  }
+  const after = deniesArguments && decision.allow ? before : outcomeOf(decision);
   return after === before ? undefined : { ...base, change: changeOf(before, after), after };
 }
+
+/** What a decision of a log needs beside the policy. */
+interface ReplayParts extends Pick<Config, 'scopeHierarchy'> {
+  /** Default: rules over time remain open. */
+  readonly judgeOverTime?: JudgeOverTime | undefined;
+}
+
+/** The reasons of rules over time. */
+const overTime: ReadonlySet<string> = new Set([
+  'history.missing',
+  'history.forbidden',
+  'quota.exceeded',
+] satisfies Reason[]);
 
 /** The values that the log lacks. They matter only if all other conditions would allow the call. */
 function whatIsMissing(
@@ -66,13 +96,12 @@ function whatIsMissing(
   return decision.allow && argumentsMatter ? 'depends on arguments, which are not logged' : undefined;
 }
 
-function argumentsChanged(policy: Policy, before: Policy | undefined, principal: Principal, attempt: Attempt): boolean {
-  const asked = (of: Policy | undefined): readonly unknown[] =>
-    (of?.explain(principal, attempt) ?? [])
-      .flatMap(({ parts }) => parts)
-      .filter(({ kind }) => kind === 'argument')
-      .map(({ rule, wanted }) => [rule, wanted]);
-  return !isDeepStrictEqual(asked(policy), asked(before));
+/** The conditions of a kind, without what they found. */
+function conditionsOf(kind: Explanation['kind'], explanations: readonly Explanation[]): readonly unknown[] {
+  return explanations
+    .flatMap((each) => [each, ...each.parts])
+    .filter((each) => each.kind === kind)
+    .map(({ rule, wanted }) => [rule, wanted]);
 }
 
 function outcomeOf(decision: Decision): string {

@@ -146,7 +146,7 @@ function tokenNotes({ audiences, authorizationServers, tokens }: Route): readonl
 
 const recordedNotes = {
   arguments: 'arguments are not logged: the conditions on them are unknown',
-  'earlier calls': 'the rules over time depend on earlier calls: sallyport replay decides them again',
+  'earlier calls': 'the rules over time depend on earlier calls: sallyport replay decides them again from a whole log',
 } as const;
 
 function underCurrentPolicy(

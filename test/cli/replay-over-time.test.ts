@@ -1,0 +1,135 @@
+/** `sallyport replay` of rules over time, with the log of a gateway that serves. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { outcome } from '../serve/process.ts';
+import { startMcpWorld } from '../worlds/mcp.ts';
+
+const policy = `
+scope: read
+tools:
+  approve: {}
+  disburse: { after: { tool: approve, within: 1h } }
+  get_price: { quota: [{ count: 3, per: 1h }] }
+  read_secret: {}
+  mail: { never_after: { tool: read_secret, within: 1h } }
+`;
+let folder: string;
+let statuses: readonly number[];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
+  const world = await startMcpWorld({ policy });
+  const call = async (name: string, isError = false): Promise<number> => {
+    const result = { content: [], isError };
+    world.handle = (_request, response) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } };
+    const response = await world.send(message, { claims: { sub: 'alice', scope: 'read' } });
+    await response.text();
+    return response.status;
+  };
+  statuses = [
+    await call('disburse'),
+    await call('approve'),
+    await call('disburse'),
+    await call('get_price', true),
+    await call('get_price'),
+    await call('get_price'),
+    await call('get_price'),
+    await call('get_price'),
+    await call('read_secret', true),
+    await call('mail'),
+  ];
+  await world.gateway.decisions(10);
+  const lines = await world.gateway.lines();
+  await world.close();
+  await writeFile(join(folder, 'log'), lines.map((line) => JSON.stringify(line)).join('\n'));
+  await writeFile(
+    join(folder, 'gateway.yaml'),
+    `public_url: http://gateway.test
+authorization_servers: { main: { issuer: https://as.example.com, jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { url: http://127.0.0.1:1/mcp } }
+`,
+  );
+  await write('policies', policy);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function write(name: string, text: string): Promise<void> {
+  await mkdir(join(folder, name), { recursive: true });
+  await writeFile(join(folder, name, 'tools.yaml'), text);
+}
+
+test('the gateway answered the calls of the log', () => {
+  expect(statuses).toEqual([403, 200, 200, 200, 200, 200, 200, 429, 200, 200]);
+});
+
+test.each<[string, (text: string) => string, readonly string[]]>([
+  ['the same rules', (text) => text, []],
+  [
+    'a lower quota: calls that gave their part back do not count',
+    (text) => text.replace('count: 3', 'count: 2'),
+    [
+      '1 would be denied get_price allow → deny quota.exceeded',
+      '3 unknown get_price allow → depends on calls that are not logged',
+    ],
+  ],
+  [
+    'a higher quota: calls before the log began may count',
+    (text) => text.replace('count: 3', 'count: 5'),
+    [
+      '1 unknown get_price deny quota.exceeded → depends on calls that are not logged',
+      '4 unknown get_price allow → depends on calls that are not logged',
+    ],
+  ],
+  [
+    'a call that must not have come before',
+    (text) => text.replace('tool: read_secret', 'tool: approve'),
+    ['1 would be denied mail allow → deny history.forbidden'],
+  ],
+  [
+    'a call that must have come before, perhaps before the log began',
+    (text) => text.replace('tool: approve', 'tool: read_secret'),
+    [
+      '1 unknown disburse allow → depends on calls that are not logged',
+      '1 unknown disburse deny history.missing → depends on calls that are not logged',
+    ],
+  ],
+  [
+    'an argument that must be the same',
+    (text) => text.replace('tool: approve, within: 1h', 'tool: approve, within: 1h, same: [/claim]'),
+    [
+      '1 unknown disburse allow → depends on calls that are not logged',
+      '1 unknown disburse deny history.missing → depends on calls that are not logged',
+    ],
+  ],
+  [
+    'rules over time that are removed',
+    (text) => text.replace(/ {2}disburse: .*/, '  disburse: {}'),
+    ['1 would be allowed disburse deny history.missing → allow'],
+  ],
+  [
+    'a scope that the caller lacks: what is refused for it does not count',
+    (text) => text.replace('approve: {}', 'approve: { scope: write }'),
+    ['1 would be denied approve allow → deny scope.insufficient (read write)'],
+  ],
+])('R-277: decides logged calls again by rules over time: %s', async (title, edit, changes) => {
+  const name = title.replaceAll(/\W+/g, '-');
+  await write(name, edit(policy));
+  const { code, stdout, stderr } = await outcome(['replay', 'log', '--json', '--policies', name], folder);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const { decided, changes: found } = JSON.parse(stdout) as {
+    readonly decided: number;
+    readonly changes: readonly Readonly<Record<'count' | 'change' | 'called' | 'before' | 'after', string>>[];
+  };
+  expect(decided).toBe(10);
+  const told = found.map(
+    ({ count, change, called, before, after }) => `${count} ${change} ${called} ${before} → ${after}`,
+  );
+  expect(told.toSorted()).toEqual(changes);
+});
