@@ -80,11 +80,12 @@ export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBi
   }
 
   function unbind(value: string, kind: HandleKind, context: HandleContext): Own | undefined {
-    const parts = handles.unbind(value, parties(kind, context))?.split('.');
-    const encoded = parts?.pop();
-    if (parts === undefined || encoded === undefined) return undefined;
-    if (kind === 'state' && Number.parseInt(parts.shift() ?? '', 36) <= clock()) return undefined;
-    return { value: Buffer.from(encoded, 'base64url').toString(), counted: parts[0] };
+    const own = handles.unbind(value, parties(kind, context));
+    if (own === undefined) return undefined;
+    // parseInt stops at the dot behind the expiry.
+    if (kind === 'state' && Number.parseInt(own, 36) <= clock()) return undefined;
+    const [counted] = own.split('.').slice(kind === 'state' ? 1 : 0, -1);
+    return { value: Buffer.from(own.slice(own.lastIndexOf('.') + 1), 'base64url').toString(), counted };
   }
 
   return {

@@ -94,6 +94,25 @@ describe('binding', () => {
     expect(binding.bindAll('{"result":{"taskId":"a"}}', alice, new Map())).toBeUndefined();
   });
 
+  test('keeps the counted call that each handle came from', () => {
+    const text = '{"result":{"taskId":"a","task":{"taskId":"b"},"requestState":"a"}}';
+    const made = (counted: string | undefined): readonly unknown[] => {
+      const tasks = new Map([['a', 'c1'] as const, ['b', undefined] as const]);
+      const { result } = JSON.parse(binding.bindAll(text, { ...alice, counted }, tasks) ?? '') as {
+        result: { taskId: string; task: { taskId: string }; requestState: string };
+      };
+      const related = { 'io.modelcontextprotocol/relatedTaskIds': [result.task.taskId] };
+      const about = { method: 'tasks/get', params: { taskId: result.taskId, _meta: related } };
+      const next = { method: 'tools/call', params: { requestState: result.requestState } };
+      const continued = unbound(JSON.stringify(next));
+      return [unbound(JSON.stringify(about)).tasks, continued.continues, JSON.parse(continued.text)];
+    };
+    const state = { method: 'tools/call', params: { requestState: 'a' } };
+    const withCounted = [['a', 'c1'] as const, ['b', 'c9'] as const];
+    expect(made('c9')).toEqual([new Map(withCounted), 'c9', state]);
+    expect(made(undefined)).toEqual([new Map([['a', 'c1'] as const, ['b', undefined] as const]), undefined, state]);
+  });
+
   test('lists the tasks that a message presents', () => {
     const related = { 'io.modelcontextprotocol/relatedTaskIds': [boundTask('b')] };
     const message = { method: 'tasks/get', params: { taskId: boundTask('a'), _meta: related } };

@@ -499,3 +499,30 @@ describe('faults', () => {
     expect(() => compilePolicy('test', document)).toThrow('looks back at "*", which tools does not list');
   });
 });
+
+describe('explains the rules over time of a call', () => {
+  const document = {
+    tools: {
+      approve: { quota: [{ count: 20, per: '1h' }] },
+      disburse: { after: { tool: 'approve', within: '1h', same: ['/claim_id'], by: 'tenant' } },
+    },
+  } as const satisfies PolicyDocument;
+  const explained = (attempt: Attempt, principal: Principal): readonly unknown[] =>
+    compilePolicy('test', document)
+      .explain(principal, attempt)
+      .filter(({ kind }) => kind === 'history')
+      .map(({ rule, outcome }) => [rule, outcome]);
+
+  test('as open, where they depend on earlier calls', () => {
+    expect(explained(call('disburse', { claim_id: 7 }), alice)).toEqual([['tools.disburse.after', 'unknown']]);
+    expect(explained(call('disburse', {}), alice)).toEqual([['tools.disburse.after', 'fails']]);
+  });
+
+  test('with the rule of another call that cannot count this one', () => {
+    expect(explained(call('approve', { claim_id: 7 }), alice)).toEqual([['tools.approve.quota[0]', 'unknown']]);
+    expect(explained(call('approve', { claim_id: 7 }), caller({}))).toEqual([
+      ['tools.approve.quota[0]', 'unknown'],
+      ['tools.disburse.after', 'fails'],
+    ]);
+  });
+});
