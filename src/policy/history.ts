@@ -93,7 +93,7 @@ function explainRule(rule: HistoryRule, principal: Principal, attempt: McpAttemp
   const { wanted } = rule;
   const base = { rule: rule.rule, kind: 'history', wanted, parts: [] } as const;
   try {
-    const counted = count(rule, principal, attempt.arguments, () => attempt.arguments);
+    const counted = count(rule, principal, attempt.arguments);
     if (counted === 'unknown') return { ...base, outcome: 'unknown', found: 'unknown' };
     if ('denial' in counted) return { ...base, outcome: 'fails', found: counted.denial.detail };
     if (counted.track !== undefined) return { ...base, outcome: 'unknown', found: 'unknown' };
