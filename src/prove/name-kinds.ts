@@ -10,7 +10,8 @@ const plainNames: NameKind = {
   known: [],
   classOf: () => '',
   classes: [''],
-  isMisspelled: () => true,
+  plain: plainName,
+  isMisspelled: (name) => plainName(name) !== name,
 };
 
 /** URIs, most of them in canonical form. */
@@ -21,6 +22,8 @@ const uris: NameKind = {
   star: '[^/?#]*',
   samples: { star: ['x', '', 'xx'], any: ['x', 'x/x', 'x://x'], fresh: ['x://x', 'y://y', 'x'] },
   sources: [canonicalUri],
+  plain: (uri) => uri,
+  isMisspelled: () => true,
 };
 
 const methods: NameKind = {

@@ -30,6 +30,8 @@ export interface NameKind {
   readonly classOf: (name: string) => string;
   /** The classes of which there may be any number of names. */
   readonly classes: readonly string[];
+  /** How a lenient server reads a name. A pattern covers no name that such a server reads as one of another entry. */
+  readonly plain: (name: string) => string;
   /** Whether the gateway refuses a name, which a pattern covers, for its mere spelling. */
   readonly isMisspelled: (name: string) => boolean;
 }
@@ -68,7 +70,9 @@ export function namesOf(
     const key = keyOf(each);
     if (!found.has(key)) found.set(key, each);
   };
-  const exact = tables.flatMap(({ entries }) => entries.map(({ name }) => name).filter((name) => !isPattern(name)));
+  const exact = tables
+    .flatMap(({ entries }) => entries.map(({ name }) => name).filter((name) => !isPattern(name)))
+    .flatMap((name) => [name, kind.plain(name)]);
   const patterns = tables.map(({ entries }) => entries.filter(({ name }) => isPattern(name)));
   for (const name of [...exact, ...listed, ...patterns.flat().flatMap((each) => samplesOf(each, kind))]) add(name);
   for (const name of [...kind.known, ...kind.samples.fresh]) add(name);
@@ -78,6 +82,10 @@ export function namesOf(
   const sources = [
     ...kind.sources,
     ...leaves.flatMap(({ operand }) => (operand.kind === 'pattern' ? [operand.source] : [])),
+    ...patterns
+      .flat()
+      .filter(({ name }) => kind.plain(name) !== name)
+      .map(({ name }) => sourceOf(kind.plain(name), kind)),
   ];
   for (const entries of combinations(patterns)) {
     const open = kind.classes.filter((each) => !found.has(keyOf({ entries, class: each })));
