@@ -8,13 +8,18 @@ export interface SettledCall {
 }
 
 /**
- * The decisions of a log, and what was settled, one JSON object a line; undefined for any other line.
+ * The decisions of a log, and what was settled, one JSON object a line; undefined for any other line, and for one that
+ * was cut off.
  *
  * @param file `-` reads stdin.
+ * @param follow Whether to wait for more lines at the end of the file.
  * @throws the system's error if the file cannot be read.
  */
-export async function* recordsIn(file: string): AsyncGenerator<RecordedDecision | SettledCall | undefined> {
-  for await (const line of linesOf(file)) {
+export async function* recordsIn(
+  file: string,
+  follow = false,
+): AsyncGenerator<RecordedDecision | SettledCall | undefined> {
+  for await (const line of follow && file !== '-' ? followedLines(file) : linesOf(file)) {
     if (line.trim() === '') continue;
     const entry = entryOf(line);
     if (entry?.['msg'] === 'settled') yield { settled: String(entry['decision']) };
@@ -22,22 +27,11 @@ export async function* recordsIn(file: string): AsyncGenerator<RecordedDecision 
   }
 }
 
-/**
- * The decisions of a log, one JSON object a line; undefined for any other line, and for one that was cut off.
- *
- * @param file `-` reads stdin.
- * @param follow Whether to wait for more lines at the end of the file.
- * @throws the system's error if the file cannot be read.
- */
+/** {@link recordsIn}, with undefined for what was settled too. */
 export async function* decisionsIn(file: string, follow = false): AsyncGenerator<RecordedDecision | undefined> {
-  for await (const line of follow && file !== '-' ? followedLines(file) : linesOf(file)) {
-    if (line.trim() !== '') yield decisionOf(line);
+  for await (const record of recordsIn(file, follow)) {
+    yield record === undefined || 'settled' in record ? undefined : record;
   }
-}
-
-function decisionOf(line: string): RecordedDecision | undefined {
-  const entry = entryOf(line);
-  return entry && recordedDecision(entry);
 }
 
 /** The members of a line that names a decision. */

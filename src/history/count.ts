@@ -137,6 +137,9 @@ const failures = {
   quota: { reason: 'quota.exceeded', found: 'that this call would exceed it' },
 } as const;
 
+/** The reasons of rules over time that were not met. */
+export const reasonsOverTime: ReadonlySet<string> = new Set(Object.values(failures).map(({ reason }) => reason));
+
 function denialOf(failed: Failed, checks: CallHistory['checks']): Denial {
   if (failed.why === 'full') return new Denial('history.full', failed.detail);
   const check = checks[failed.check] as HistoryCheck;

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { printable } from '../config/wording.ts';
+import { reasonsOverTime } from '../history/count.ts';
 import type { Config } from '../model/config.ts';
 import type { Decision, Explanation, Policy } from '../model/policy.ts';
-import type { Reason } from '../model/denial.ts';
 import type { Route } from '../model/route.ts';
 import { calledIn, recordedAttempt, type RecordedDecision, recordedPrincipal } from './recorded-decision.ts';
 import { type JudgeOverTime, openOverTime } from './replayed-calls.ts';
@@ -66,7 +66,7 @@ export function differenceOf(
   const unknown = whatIsMissing(record, alone, isChanged('argument'));
   if (unknown !== undefined) return { ...base, change: 'unknown', after: unknown };
   if (decision === undefined) {
-    const isAsRecorded = !isChanged('history') && (record.reason === undefined || overTime.has(record.reason));
+    const isAsRecorded = !isChanged('history') && (record.reason === undefined || reasonsOverTime.has(record.reason));
     return isAsRecorded ? undefined : { ...base, change: 'unknown', after: 'depends on calls that are not logged' };
   }
   const after = deniesArguments && decision.allow ? before : outcomeOf(decision);
@@ -78,13 +78,6 @@ interface ReplayParts extends Pick<Config, 'scopeHierarchy'> {
   /** Default: rules over time remain open. */
   readonly judgeOverTime?: JudgeOverTime | undefined;
 }
-
-/** The reasons of rules over time. */
-const overTime: ReadonlySet<string> = new Set([
-  'history.missing',
-  'history.forbidden',
-  'quota.exceeded',
-] satisfies Reason[]);
 
 /** The values that the log lacks. They matter only if all other conditions would allow the call. */
 function whatIsMissing(

@@ -1,12 +1,11 @@
-import { policyDenialBy, reservationOf } from '../history/count.ts';
-import { createMemoryLedger } from '../history/memory-ledger.ts';
+import { reservationOf } from '../history/count.ts';
 import { durationMs } from '../lib/quantity.ts';
 import type { CallHistory, EarlierCall, HistoryCheck } from '../model/history.ts';
 import type { Failed } from '../model/ledger.ts';
 import type { Attempt, Decision, Explanation, Policy } from '../model/policy.ts';
 import { callerKey, type Principal } from '../model/principal.ts';
-import { inShadow } from '../policy/decide.ts';
 import type { Decided } from './coverage.ts';
+import { createReviewLedger, deniedBy, failureOf } from './rules-over-time.ts';
 import { attemptOf } from './test-case.ts';
 
 /** A call and the calls before it. */
@@ -32,7 +31,7 @@ export function decideAfter({ policy, principal, attempt, earlier }: CallInHisto
   if (history === undefined) return { decision, conditions };
 
   let now = 0;
-  const ledger = createMemoryLedger(() => now, { ofAll: Infinity, ofOwner: Infinity });
+  const ledger = createReviewLedger(() => now);
   const recorded: RecordedCall[] = [];
   for (const [index, { call, agoMs }] of oldestFirst(earlier).entries()) {
     const caller = call.subject === undefined ? principal : withSubject(principal, call.subject);
@@ -52,7 +51,7 @@ export function decideAfter({ policy, principal, attempt, earlier }: CallInHisto
   const whole = reservationOf(history, { id: 'call', principal, route, continues: undefined });
   const found = new Map(
     history.checks.map((check, index) => {
-      const { failed } = ledger.reserve({ ...whole, checks: whole.checks.slice(index, index + 1), entries: [] });
+      const failed = failureOf(ledger, whole, index);
       const retryAfterMs = failed?.why === 'check' ? failed.retryAfterMs : undefined;
       const outcome = failed === undefined ? 'holds' : 'fails';
       return [check.rule, { outcome, found: inWords(check, recorded, retryAfterMs) } as const];
@@ -75,10 +74,7 @@ type Allowed = Extract<Decision, { readonly allow: true }>;
 
 function judged(allowed: Allowed, failed: Failed | undefined, { checks, isShadow }: CallHistory): Decision {
   const check = failed?.why === 'check' ? checks[failed.check] : undefined;
-  if (check === undefined || allowed.shadow !== undefined) return allowed;
-  const denial = policyDenialBy(check);
-  const denied = { allow: false, rule: denial.rule, denial } as const;
-  return isShadow ? inShadow(denied) : denied;
+  return check === undefined || allowed.shadow !== undefined ? allowed : deniedBy(check, isShadow);
 }
 
 /** An entry that an earlier call left. */

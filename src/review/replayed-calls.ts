@@ -1,10 +1,9 @@
-import { policyDenialBy, reservationOf } from '../history/count.ts';
-import { createMemoryLedger } from '../history/memory-ledger.ts';
+import { reservationOf } from '../history/count.ts';
 import type { HistoryCheck } from '../model/history.ts';
 import type { Attempt, Decision, Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
-import { inShadow } from '../policy/decide.ts';
 import type { RecordedDecision } from './recorded-decision.ts';
+import { createReviewLedger, deniedBy, failureOf } from './rules-over-time.ts';
 
 /** A recorded call that a policy allows, apart from its rules over time. */
 interface AllowedCall {
@@ -40,7 +39,7 @@ export interface ReplayedCalls {
  */
 export function createReplayedCalls(beganAt: number, returned: ReadonlySet<string>): ReplayedCalls {
   let now = -Infinity;
-  const ledger = createMemoryLedger(() => now, { ofAll: Infinity, ofOwner: Infinity });
+  const ledger = createReviewLedger(() => now);
 
   return {
     settled: (decision) => ledger.settle(decision, 'returned'),
@@ -53,8 +52,7 @@ export function createReplayedCalls(beganAt: number, returned: ReadonlySet<strin
       let isCertain = history.unknown.length === 0;
       let refusing: HistoryCheck | undefined;
       for (const [index, check] of history.checks.entries()) {
-        const checks = whole.checks.slice(index, index + 1);
-        const isMet = ledger.reserve({ ...whole, checks, entries: [], isShadow: false }).passed;
+        const isMet = failureOf(ledger, whole, index) === undefined;
         // An earlier call can only help `after`, and only hurt the others.
         const couldDiffer = isMet !== (check.kind === 'after') && now - check.windowMs < beganAt;
         if (couldDiffer) isCertain = false;
@@ -70,9 +68,7 @@ export function createReplayedCalls(beganAt: number, returned: ReadonlySet<strin
       }
       if (decision.shadow !== undefined) return decision;
       if (refusing === undefined) return isCertain ? decision : undefined;
-      const denial = policyDenialBy(refusing);
-      const denied = { allow: false, rule: denial.rule, denial } as const;
-      return history.isShadow ? inShadow(denied) : denied;
+      return deniedBy(refusing, history.isShadow);
     },
   };
 }

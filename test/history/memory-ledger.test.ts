@@ -2,25 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createMemoryLedger, type MemoryLedger } from '../../src/history/memory-ledger.ts';
 import type { LedgerCheck, Reservation, Verdict } from '../../src/model/ledger.ts';
+import { call } from './call.ts';
 import { play } from './play.ts';
 import { steps } from './random-calls.ts';
 import { createReferenceLedger } from './reference-ledger.ts';
 
 const HOUR = 3_600_000;
-let number = 0;
-
-function call(wanted: Partial<Reservation> = {}): Reservation {
-  number += 1;
-  return {
-    id: `id-${number}`,
-    owner: 'alice',
-    checks: [],
-    entries: [],
-    isShadow: false,
-    continues: undefined,
-    ...wanted,
-  };
-}
 
 /** A call that adds `amount` to the quota of `limit` in an hour. */
 function spend(amount: number, limit: number, wanted: Partial<Reservation> = {}): Reservation {

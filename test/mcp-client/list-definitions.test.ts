@@ -98,7 +98,7 @@ test.for([
   await expect(listDefinitions(url)).rejects.toMatchObject({ kind: 'other', message });
 });
 
-test('ends when it is told to', async () => {
+test('a look ends when its signal is aborted', async () => {
   const stop = new AbortController();
   const running = await listen(
     createServer(() => stop.abort(new Error('the gateway stops'))),

@@ -8,6 +8,7 @@ import { connectStore, type StoreConnection } from '../../src/shared/connection.
 import { createSharedLedger } from '../../src/shared/ledger.ts';
 import { reserveScript } from '../../src/shared/ledger-scripts.ts';
 import { createSealing } from '../../src/shared/sealing.ts';
+import { call } from '../history/call.ts';
 import { play } from '../history/play.ts';
 import { steps } from '../history/random-calls.ts';
 import { createReferenceLedger } from '../history/reference-ledger.ts';
@@ -17,20 +18,6 @@ import { listener, type Told } from './observer.ts';
 const sealing = createSealing('k3y-of-at-least-thirty-two-characters');
 const HOUR = 3_600_000;
 const passed: Verdict = { passed: true, failed: undefined };
-let number = 0;
-
-function call(wanted: Partial<Reservation> = {}): Reservation {
-  number += 1;
-  return {
-    id: `id-${number}`,
-    owner: 'alice',
-    checks: [],
-    entries: [],
-    isShadow: false,
-    continues: undefined,
-    ...wanted,
-  };
-}
 
 function spend(amount: number, limit: number, track = 'q', keepMs = HOUR): Reservation {
   return call({ checks: [{ kind: 'quota', track, amount, limit }], entries: [{ track, amount, keepMs }] });
