@@ -8,7 +8,7 @@ import type { Claims, Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { UsageError } from './exit.ts';
 import { quoted } from '../config/wording.ts';
-import { principalWith } from '../review/described-caller.ts';
+import { describedSubject, principalWith } from '../review/described-caller.ts';
 
 /** The options that describe a call. */
 export interface DescribedCall {
@@ -41,7 +41,7 @@ export function describedCall(
 
 function callerIn(route: Route, config: Config, { claims, scope, lifetime }: DescribedCall): Principal {
   const found = claims === undefined ? {} : jsonObject(claims, '--claims');
-  const { iss, sub, client_id: clientId, scope: own } = found;
+  const { iss, client_id: clientId, scope: own } = found;
   const lifetimeMs = lifetime === undefined ? undefined : durationMs(lifetime);
   if (lifetime !== undefined && lifetimeMs === undefined) {
     throw new UsageError(`--lifetime: ${JSON.stringify(lifetime)} is not a duration such as 60s`);
@@ -51,7 +51,7 @@ function callerIn(route: Route, config: Config, { claims, scope, lifetime }: Des
   const principal = principalWith(
     {
       issuer: typeof iss === 'string' ? iss : (route.authorizationServers[0]?.issuer ?? ''),
-      subject: typeof sub === 'string' ? sub : undefined,
+      subject: describedSubject(found),
       clientId: typeof clientId === 'string' ? clientId : undefined,
       scope: (scope ?? (typeof own === 'string' ? own : '')).split(' ').filter((each) => each !== ''),
       claims: found,

@@ -16,8 +16,14 @@ export interface Counting {
   readonly comparable: readonly ArgumentCondition[];
 }
 
-/** The claims that name the owners which are no claims of a policy. */
-const registered: Readonly<Record<string, string>> = { subject: 'sub', client: 'client_id' };
+/**
+ * The claims that name the owners which are no claims of a policy, and whether a described caller has such an owner. A
+ * description without `sub` is of a caller with a subject.
+ */
+const registered: Readonly<Record<string, { readonly name: string; isNamed: (value: unknown) => boolean }>> = {
+  subject: { name: 'sub', isNamed: (value) => value === undefined || typeof value === 'string' },
+  client: { name: 'client_id', isNamed: (value) => typeof value === 'string' },
+};
 
 /** What a rule over time needs of a call, as conditions. */
 export function countingOf(rule: HistoryRule): Counting {
@@ -58,10 +64,10 @@ function ownerIn({ rule, owner: { by, claim } }: HistoryRule): ClaimCondition | 
   if (claim !== undefined) {
     return { kind: 'claim', rule, name: by, read: claim, predicates: [predicate({ kind: 'integer' }, isOwnerName)] };
   }
-  const name = registered[by];
-  const read = name === undefined ? undefined : claimReader(name);
-  if (name === undefined || read === undefined) return undefined;
-  return { kind: 'claim', rule, name, read, predicates: [predicate(present, (value) => typeof value === 'string')] };
+  const known = registered[by];
+  const read = known === undefined ? undefined : claimReader(known.name);
+  if (known === undefined || read === undefined) return undefined;
+  return { kind: 'claim', rule, name: known.name, read, predicates: [predicate(present, known.isNamed)] };
 }
 
 const present: Operand = { kind: 'presence' };

@@ -12,6 +12,14 @@ export interface DescribedCaller {
   readonly lifetimeSeconds: number | undefined;
 }
 
+/**
+ * The subject of a described caller. Descriptions name the claims that matter to a policy: one without `sub` is of an
+ * ordinary caller, who has a subject. With `sub: null` the caller has none.
+ */
+export function describedSubject({ sub = 'caller' }: Claims): string | undefined {
+  return typeof sub === 'string' ? sub : undefined;
+}
+
 /** The `iat` of described tokens; arbitrary, since no policy can read it. */
 const issuedAt = 1_800_000_000;
 

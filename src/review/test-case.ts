@@ -3,7 +3,7 @@ import { namedBy, type TargetKind } from '../model/mcp-methods.ts';
 import type { Attempt, Decision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { durationSeconds } from '../policy/condition.ts';
-import { principalWith } from './described-caller.ts';
+import { describedSubject, principalWith } from './described-caller.ts';
 
 /** The principal that a test describes. */
 export function callerOf(
@@ -11,11 +11,11 @@ export function callerOf(
   hierarchy: ReadonlyMap<string, readonly string[]>,
   defaultIssuer: string,
 ): Principal {
-  const { sub, client_id: clientId } = claims;
+  const { client_id: clientId } = claims;
   return principalWith(
     {
       issuer: issuer ?? defaultIssuer,
-      subject: typeof sub === 'string' ? sub : undefined,
+      subject: describedSubject(claims),
       clientId: typeof clientId === 'string' ? clientId : undefined,
       scope: typeof scope === 'string' ? scope.split(' ') : scope,
       claims,

@@ -85,6 +85,21 @@ describe('R-273: sallyport test decides examples with a history', () => {
     );
   });
 
+  test('of a caller with a subject, unless the example says that there is none', async () => {
+    const call = 'when: { tool: send_email }';
+    const before = 'history: [{ tool: read_secret, ago: 1m }]';
+    const { stdout } = await run(
+      `- name: a subject\n  given: { ${before} }\n  ${call}\n  then: { deny: history.forbidden }\n` +
+        `- name: others\n  given: { history: [{ tool: read_secret, ago: 1m, subject: bob }] }\n  ${call}\n  then: allow\n` +
+        ['null', '7']
+          .map(
+            (sub) => `- name: none\n  given: { claims: { sub: ${sub} } }\n  ${call}\n  then: { deny: claim.denied }\n`,
+          )
+          .join(''),
+    );
+    expect(stdout).toContain('\n4 passed, 0 failed');
+  });
+
   test('with other reasons first, and without history for a call that the policy refuses', async () => {
     const { stdout } = await run(
       `- name: it\n  given: { claims: { sub: alice }, history: [${approved}] }\n  ${disburse}\n  then: { deny: claim.denied }\n` +

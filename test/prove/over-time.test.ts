@@ -82,9 +82,10 @@ describe('R-275: a property counts rules over time as both met and refusing', ()
   });
 
   test('callers and amounts that cannot be counted are refused, also in calls that rules look back at', () => {
-    const nameless = { not: { claims: { sub: { matches: '^' } } } };
+    const nameless = { claims: { sub: { at_least: 0 } } };
     expect(proof({ tool: 'disburse' }, { deny: 'claim.denied' }, nameless).outcome).toBe('holds');
     expect(proof({ tool: 'approve' }, { deny: 'claim.denied' }, nameless).outcome).toBe('holds');
+    expect(proof({ tool: 'rest' }, { deny: 'history.forbidden' }, {}).outcome).toBe('fails');
     expect(proof({ tool: 'pay', arguments: { '/amount': { above: 5000 } } }, { deny: 'argument.denied' }).outcome).toBe(
       'holds',
     );
