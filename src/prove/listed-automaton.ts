@@ -4,21 +4,35 @@ import { numbered, type TextAutomaton } from './text-automaton.ts';
 /** The greatest code point. */
 export const maxCharacter = 0x10_ff_ff;
 
-/** The automaton that tells each of some texts from every other text. */
-export function listedAutomaton(texts: readonly string[]): TextAutomaton {
+/** What was read of a text. */
+interface Read {
+  /** Undefined: no listed text begins like that. */
+  readonly text: string | undefined;
+  readonly isEnded: boolean;
+}
+
+/**
+ * The automaton that tells each of some texts from every other text.
+ *
+ * @param ends Characters. It also tells texts apart that go on with one of these after a listed text.
+ */
+export function listedAutomaton(texts: readonly string[], ends = ''): TextAutomaton {
   const listed = new Set(texts);
   const beginnings = new Set(texts.flatMap(beginningsOf));
-  const goesOn = (text: string): boolean => listed.has(text) || beginnings.has(text);
-  return numbered<string | undefined>({
-    alphabet: [...new Set(texts.flatMap((text) => Array.from(text)))].map(characterSet),
-    start: goesOn('') ? '' : undefined,
-    step(text, character) {
-      if (text === undefined) return undefined;
-      const longer = text + String.fromCodePoint(character);
-      return goesOn(longer) ? longer : undefined;
+  const known = (text: string): string | undefined => (listed.has(text) || beginnings.has(text) ? text : undefined);
+  const nameOf = (text: string | undefined): string => (text === undefined ? 'none' : `"${text}`);
+  return numbered<Read>({
+    alphabet: [...new Set([...texts, ends].flatMap((text) => Array.from(text)))].map(characterSet),
+    start: { text: known(''), isEnded: false },
+    step({ text, isEnded }, code) {
+      const character = String.fromCodePoint(code);
+      return {
+        text: text === undefined ? undefined : known(text + character),
+        isEnded: isEnded || (text !== undefined && listed.has(text) && ends.includes(character)),
+      };
     },
-    key: (text) => (text === undefined ? 'none' : `"${text}`),
-    classOf: (text) => (text !== undefined && listed.has(text) ? `"${text}` : 'none'),
+    key: ({ text, isEnded }) => `${isEnded} ${nameOf(text)}`,
+    classOf: ({ text, isEnded }) => `${isEnded} ${nameOf(text !== undefined && listed.has(text) ? text : undefined)}`,
   });
 }
 

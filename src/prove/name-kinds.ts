@@ -1,5 +1,6 @@
 import { plainName } from '../lib/look-alike.ts';
 import { knownRequests, mcpMethod, mistakenFor, type TargetKind } from '../model/mcp-methods.ts';
+import { plainUri, uriFlaw } from '../policy/resources.ts';
 import type { NameKind } from './names.ts';
 
 /** What names of tools and prompts are like. */
@@ -11,6 +12,7 @@ const plainNames: NameKind = {
   classOf: () => '',
   classes: [''],
   plain: plainName,
+  ends: '',
   isMisspelled: (name) => plainName(name) !== name,
 };
 
@@ -21,9 +23,10 @@ const uris: NameKind = {
   ...plainNames,
   star: '[^/?#]*',
   samples: { star: ['x', '', 'xx'], any: ['x', 'x/x', 'x://x'], fresh: ['x://x', 'y://y', 'x'] },
-  sources: [canonicalUri],
-  plain: (uri) => uri,
-  isMisspelled: () => true,
+  sources: [canonicalUri, '[?#]'],
+  plain: plainUri,
+  ends: '?#',
+  isMisspelled: (uri) => uriFlaw(uri) !== undefined || plainUri(uri) !== uri,
 };
 
 const methods: NameKind = {

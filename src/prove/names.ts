@@ -32,6 +32,8 @@ export interface NameKind {
   readonly classes: readonly string[];
   /** How a lenient server reads a name. A pattern covers no name that such a server reads as one of another entry. */
   readonly plain: (name: string) => string;
+  /** Characters at which some servers end a name. */
+  readonly ends: string;
   /** Whether the gateway refuses a name, which a pattern covers, for its mere spelling. */
   readonly isMisspelled: (name: string) => boolean;
 }
@@ -82,19 +84,18 @@ export function namesOf(
   const sources = [
     ...kind.sources,
     ...leaves.flatMap(({ operand }) => (operand.kind === 'pattern' ? [operand.source] : [])),
-    ...patterns
-      .flat()
-      .filter(({ name }) => kind.plain(name) !== name)
-      .map(({ name }) => sourceOf(kind.plain(name), kind)),
+    ...patterns.flat().flatMap(({ name }) => (kind.plain(name) === name ? [] : sourcesOf(kind.plain(name), kind))),
   ];
   for (const entries of combinations(patterns)) {
     const open = kind.classes.filter((each) => !found.has(keyOf({ entries, class: each })));
     if (open.length === 0) continue;
     const covering = entries.filter((entry) => entry !== undefined);
     const others = patterns.flat().filter((each) => covering.every((entry) => mayMeet(each.name, entry.name)));
-    const all = [...sources, ...others.map(({ name }) => sourceOf(name, kind))];
-    const names = [...new Set([...exact, ...listed, ...kind.known])].filter((name) => isCovered(name, covering, kind));
-    const texts = textsFor(all, names);
+    const all = [...sources, ...others.flatMap(({ name }) => sourcesOf(name, kind))];
+    const names = [...new Set([...exact, ...listed, ...kind.known])].filter((name) =>
+      kind.ends === '' ? isCovered(name, covering, kind) : covering.every((entry) => mayMeet(`${name}**`, entry.name)),
+    );
+    const texts = distinguishedTexts([...all.map(patternAutomaton), listedAutomaton(names, kind.ends)]);
     for (const text of texts) add(text);
     // A name that is left out is one of many: some of the others may not be.
     const misspelled = texts.filter(
@@ -164,18 +165,32 @@ function isCovered(name: string, entries: readonly Entry[], kind: NameKind): boo
 /** A pattern of the policy language as a regular expression. */
 function sourceOf(pattern: string, { star }: NameKind): string {
   const parts = pattern.split(/(\*+)/).map((part, index) => {
-    if (index % 2 === 0) return part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
+    if (index % 2 === 0) return literal(part);
     return part.length > 1 ? String.raw`[\s\S]*` : star;
   });
   return `^${parts.join('')}$`;
+}
+
+/** Expressions that tell apart what a pattern covers, and what it covers after a server has dropped the end. */
+function sourcesOf(pattern: string, kind: NameKind): readonly string[] {
+  const source = sourceOf(pattern, kind);
+  const { ends } = kind;
+  // What ends with `**` covers both alike, and what has such a character covers nothing without it.
+  if (ends === '' || /^[^*]*\*\*$/.test(pattern) || Array.from(ends).some((end) => pattern.includes(end)))
+    return [source];
+  const shorter = source.replace(/\$$/, '');
+  const dropped = String.raw`[${ends}][\s\S]*`;
+  // `*` covers no such character, so that one expression with the one in `sources` tells all three apart.
+  return pattern.includes('**') ? [source, `${shorter}${dropped}$`] : [`${shorter}(?:${dropped})?$`];
+}
+
+/** A text as a regular expression. */
+function literal(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }
 
 function samplesOf({ name }: Entry, { samples }: NameKind): readonly string[] {
   return [0, 1, 2].map((index) =>
     name.replaceAll(/\*+/g, (stars) => (stars.length > 1 ? samples.any : samples.star)[index] ?? ''),
   );
-}
-
-function textsFor(sources: readonly string[], names: readonly string[]): readonly string[] {
-  return distinguishedTexts([...sources.map(patternAutomaton), listedAutomaton(names)]);
 }
