@@ -103,7 +103,7 @@ export function createAuthenticators(
   function revoke(name: string, key: string): void {
     const authority = trust.authorities.get(name);
     if (authority === undefined) return;
-    authority.introspect?.forget(key);
+    authority.introspect?.revoke(key);
     for (const verifier of trust.verifiers.values()) verifier.evict(key);
     onRefused?.({ key, issuers: [authority.issuer], reason: 'token.inactive' });
   }

@@ -2,6 +2,7 @@ import { isObject } from '../json/own-member.ts';
 import { hash } from 'node:crypto';
 import { withoutQuery } from '../http/without-query.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createExpiringCache } from '../lib/expiring-cache.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type {
   AuthorizationServer,
@@ -98,9 +99,17 @@ export interface Introspector {
 
 /** An introspection whose answers replicas share. */
 export interface SharedIntrospector extends Introspector {
-  /** Deletes the shared answer about a token, by its SHA-256 (base64url): the server has revoked it. */
-  forget(digest: string): void;
+  /**
+   * Ends a token that the server has revoked, by its SHA-256 (base64url). Answers from before count no more, whether
+   * shared or in flight.
+   */
+  revoke(digest: string): void;
 }
+
+/** Bounds memory; the oldest revocation is forgotten first. */
+const MAX_REVOKED = 20_000;
+/** Longer than an answer is in flight, or shared by another replica. */
+const REVOKED_MS = 60_000;
 
 /**
  * Shares the answers of `server` among replicas. A shared answer is validated like a new one. Only answers about active
@@ -119,6 +128,7 @@ export function createSharedIntrospection(
   const { cacheMs, response, credentials } = server.introspection;
   // With a reuse of 0 each call has to ask the server.
   const shared = cacheMs > 0 ? answers : undefined;
+  const revoked = createExpiringCache<object>(MAX_REVOKED, clock);
   const prefix = lengthPrefixed([server.issuer, credentials.clientId, response.kind]);
 
   function keyOf(token: string): string {
@@ -129,17 +139,18 @@ export function createSharedIntrospection(
     return prefix + lengthPrefixed([digest]);
   }
 
-  function introspected(answer: IntrospectionAnswer, end = Infinity): Introspected {
+  function introspected(answer: IntrospectionAnswer, key: string, end = Infinity): Introspected {
+    if (revoked.get(key) !== undefined) throw new Denial('token.inactive', 'the server has revoked it');
     const principal = principalOfAnswer(answer, server, hierarchy, clock);
     const expiresAt = (principal.expiresAt ?? Infinity) * 1000;
     return { principal, reusableUntil: Math.min(clock() + cacheMs, expiresAt, end) };
   }
 
   /** A shared answer that still accepts the token. Otherwise the server is asked for the reason. */
-  function reread({ answer, expiresAt }: KeptAnswer): Introspected | undefined {
+  function reread({ answer, expiresAt }: KeptAnswer, key: string): Introspected | undefined {
     if (!isAnswer(answer) || (response.kind === 'jwt' && answer.jwt === undefined)) return undefined;
     try {
-      return introspected(answer, expiresAt);
+      return introspected(answer, key, expiresAt);
     } catch (error) {
       if (error instanceof Denial) return undefined;
       throw error;
@@ -153,7 +164,7 @@ export function createSharedIntrospection(
   ): Promise<Introspected | undefined> {
     try {
       const answer = await ask(token, onBehalfOf);
-      const found = answer && introspected(answer);
+      const found = answer && introspected(answer, key);
       if (found === undefined) shared?.delete('introspection', key);
       else shared?.set('introspection', key, answer, found.reusableUntil);
       return found;
@@ -167,10 +178,14 @@ export function createSharedIntrospection(
     async known(token, onBehalfOf) {
       const key = keyOf(token);
       const kept = await shared?.get('introspection', key);
-      return (kept && reread(kept)) ?? askAndShare(token, key, onBehalfOf);
+      return (kept && reread(kept, key)) ?? askAndShare(token, key, onBehalfOf);
     },
     afresh: (token, onBehalfOf) => askAndShare(token, keyOf(token), onBehalfOf),
-    forget: (digest) => shared?.delete('introspection', keyOfDigest(digest)),
+    revoke(digest) {
+      const key = keyOfDigest(digest);
+      revoked.set(key, {}, clock() + REVOKED_MS);
+      shared?.delete('introspection', key);
+    },
   };
 }
 

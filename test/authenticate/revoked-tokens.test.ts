@@ -1,7 +1,11 @@
 /** What a server says that it has revoked: no cache answers for it any more. */
 import { hash } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
-import { type Authenticators, createAuthenticators } from '../../src/authenticate/authenticator.ts';
+import {
+  type Authentication,
+  type Authenticators,
+  createAuthenticators,
+} from '../../src/authenticate/authenticator.ts';
 import { unlimitedFailures } from '../../src/limit/failures.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { Call } from '../../src/model/call.ts';
@@ -16,6 +20,8 @@ const call = { client: '192.0.2.1' } as Call;
 const issuer = 'https://as.example';
 const server = serverOf({ url: issuer } as Parameters<typeof serverOf>[0]);
 let says: object;
+/** Called before the server answers. */
+let onAnswer: () => void;
 let refused: RefusedToken[];
 let deleted: (readonly string[])[];
 let kept: Map<string, unknown>;
@@ -31,6 +37,7 @@ const answers: SharedAnswers = {
 };
 
 beforeEach(() => {
+  onAnswer = () => {};
   says = { active: true, aud: 'r', sub: 'alice' };
   [refused, deleted, kept] = [[], [], new Map()];
   authenticators = createAuthenticators(
@@ -41,12 +48,18 @@ beforeEach(() => {
   );
 });
 
+const inactive = expect.objectContaining({ reason: 'token.inactive' }) as Error;
+
 /** Trusts a server, which answers every introspection by `says`. */
 function authentication(trusted: AuthorizationServer = server) {
   const client = {
     server: trusted,
     metadata: async () => ({ introspectionEndpoint: `${issuer}/introspect` }),
-    post: async () => ({ status: 200, mediaType: 'application/json', text: '', body: says }),
+    async post() {
+      const body = says;
+      onAnswer();
+      return { status: 200, mediaType: 'application/json', text: '', body };
+    },
   } as unknown as AuthorizationServerClient;
   const route = { authorizationServers: [trusted], audiences: ['r'], tokens: new Set(['opaque']) };
   const create = authenticators(new Map([['main', client]]), new Map(), unlimitedFailures);
@@ -62,6 +75,27 @@ test('is introspected again, past the shared answer, and its streams end', async
   authenticators.revoke('main', key);
   expect(refused).toEqual([{ key, issuers: [issuer], reason: 'token.inactive' }]);
   expect(deleted).toEqual([['introspection', shared]]);
+  await expect(main.authenticate(bearer('opaque'), call)).rejects.toMatchObject({ reason: 'token.inactive' });
+});
+
+test.each<[of: string, ask: (main: Authentication) => Promise<unknown> | object]>([
+  ['a request', (main) => main.authenticate(bearer('opaque'), call)],
+  ['an open stream', (main) => main.revalidate(bearer('opaque'))],
+])('is refused although an answer for %s was in flight, which no cache keeps', async (_of, ask) => {
+  const main = authentication();
+  onAnswer = () => authenticators.revoke('main', key);
+  await expect(ask(main)).rejects.toMatchObject({ reason: 'token.inactive' });
+  expect(kept.size).toBe(0);
+  expect(() => main.authenticate(bearer('opaque'), call)).toThrow(inactive);
+});
+
+test('is refused although another replica shares an answer from before', async () => {
+  const main = authentication();
+  await main.authenticate(bearer('opaque'), call);
+  const late = [...kept];
+  authenticators.revoke('main', key);
+  kept = new Map(late);
+  says = { active: false };
   await expect(main.authenticate(bearer('opaque'), call)).rejects.toMatchObject({ reason: 'token.inactive' });
 });
 
