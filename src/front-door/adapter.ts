@@ -5,6 +5,8 @@ import type { Store } from './store.ts';
 
 /** The live registrations that are kept at most. */
 const MAX_REGISTRATIONS = 10_000;
+/** The live tokens of one grant, for each model. More than one refresh a second, for as long as a token lives. */
+const MAX_LIVE_TOKENS = 1_000;
 
 /** What the adapter of oidc-provider is built from. */
 export interface AdapterParts {
@@ -41,6 +43,12 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     throw new errors.CustomOIDCProviderError('temporarily_unavailable', 'too many clients are registered');
   }
 
+  /** Lists a token with its grant, so that it ends with it. */
+  async function list(digest: string, grantId: string, expiresAt: number): Promise<void> {
+    if (await store.addMember(setOf(model, grantId), digest, expiresAt, MAX_LIVE_TOKENS)) return;
+    throw new errors.CustomOIDCProviderError('temporarily_unavailable', 'too many tokens of one grant are in use');
+  }
+
   /** Ends all tokens of this model that rest on a grant. */
   async function revokeByGrantId(grantId: string): Promise<void> {
     const digests = await store.takeMembers(setOf(model, grantId));
@@ -52,12 +60,10 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     async upsert(id, payload, expiresIn) {
       const expiresAt = clock() + (expiresIn === undefined ? registrationMs : expiresIn * 1000);
       const digest = digestOf(id);
+      if (ofGrants.has(model) && payload.grantId !== undefined) await list(digest, payload.grantId, expiresAt);
       await keep(digest, payload, expiresAt);
       if (model === 'Session' && payload.uid !== undefined) {
         await store.set('SessionUid', digestOf(payload.uid), id, expiresAt);
-      }
-      if (ofGrants.has(model) && payload.grantId !== undefined) {
-        await store.addMember(setOf(model, payload.grantId), digest, expiresAt);
       }
     },
     find: async (id) => (await store.get(model, digestOf(id))) as AdapterPayload | undefined,
@@ -80,6 +86,8 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
         throw new errors.InvalidGrant('it was used already');
       }
       await store.set(model, digest, { ...found, consumed: Math.floor(clock() / 1000) }, exp * 1000);
+      // It opens nothing any more, and its record alone shows a second use: the list does not grow with each refresh.
+      await store.removeMember(setOf(model, grantId), digest);
     },
     async destroy(id) {
       await store.delete(model, digestOf(id));

@@ -10,15 +10,13 @@ interface Kept {
   readonly value: unknown;
 }
 
-interface Members {
-  readonly all: Set<string>;
-  expiresAt: number;
-}
+/** The members of a set, each with its expiry (ms since the epoch). */
+type Members = Map<string, number>;
 
 /** Creates a store that lives as long as the process. A full kind forgets its least recently used record. */
 export function createMemoryStore(clock: Clock): Store {
   const kinds = new Map<string, ExpiringCache<Kept>>();
-  const bounded = new Map<string, Map<string, number>>();
+  const bounded = new Map<string, Members>();
   const sets = createExpiringCache<Members>(MAX_RECORDS, clock);
   const replay = createReplayMemory(clock);
 
@@ -28,13 +26,11 @@ export function createMemoryStore(clock: Clock): Store {
     return found;
   }
 
-  function hasRoom(kind: string, id: string, max: number): boolean {
-    const live = bounded.get(kind) ?? new Map<string, number>();
-    bounded.set(kind, live);
-    if (live.has(id) || live.size < max) return true;
+  function hasRoom(members: Members, id: string, max: number): boolean {
+    if (members.has(id) || members.size < max) return true;
     const now = clock();
-    for (const [other, expiresAt] of live) if (expiresAt <= now) live.delete(other);
-    return live.size < max;
+    for (const [other, expiresAt] of members) if (expiresAt <= now) members.delete(other);
+    return members.size < max;
   }
 
   return {
@@ -42,8 +38,10 @@ export function createMemoryStore(clock: Clock): Store {
     get: async (kind, id) => structuredClone(recordsOf(kind).get(id)?.value),
     set: async (kind, id, value, expiresAt) => recordsOf(kind).set(id, { value: structuredClone(value) }, expiresAt),
     async setBounded(kind, id, value, expiresAt, max) {
-      if (!hasRoom(kind, id, max)) return false;
-      bounded.get(kind)?.set(id, expiresAt);
+      const live = bounded.get(kind) ?? new Map<string, number>();
+      bounded.set(kind, live);
+      if (!hasRoom(live, id, max)) return false;
+      live.set(id, expiresAt);
       recordsOf(kind).set(id, { value: structuredClone(value) }, expiresAt);
       return true;
     },
@@ -51,16 +49,19 @@ export function createMemoryStore(clock: Clock): Store {
       bounded.get(kind)?.delete(id);
       recordsOf(kind).delete(id);
     },
-    async addMember(set, member, expiresAt) {
-      const members = sets.get(set) ?? { all: new Set(), expiresAt: 0 };
-      members.all.add(member);
-      members.expiresAt = Math.max(members.expiresAt, expiresAt);
-      sets.set(set, members, members.expiresAt);
+    async addMember(set, member, expiresAt, max) {
+      const members = sets.get(set) ?? new Map<string, number>();
+      if (!hasRoom(members, member, max)) return false;
+      members.set(member, expiresAt);
+      sets.set(set, members, Math.max(...members.values()));
+      return true;
     },
+    removeMember: async (set, member) => void sets.get(set)?.delete(member),
     async takeMembers(set) {
-      const members = sets.get(set);
+      const members = sets.get(set) ?? new Map<string, number>();
       sets.delete(set);
-      return [...(members?.all ?? [])];
+      const now = clock();
+      return [...members].flatMap(([member, expiresAt]) => (expiresAt > now ? [member] : []));
     },
     firstSeen: async (key, expiresAt, owner) => replay.firstSeen(key, expiresAt, owner),
     publishRevoked: async () => {},

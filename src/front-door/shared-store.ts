@@ -34,16 +34,21 @@ redis.call('SET', KEYS[1], ARGV[1], 'PXAT', ARGV[2])
 return 1
 `;
 
-/** KEYS: the set. ARGV: a member, its expiry (ms). The set lives as long as its longest member. */
+/**
+ * KEYS: the set, of members by their expiry. ARGV: a member, its expiry and the time (ms), the most live ones. The set
+ * lives as long as its longest member. Returns 1, or 0 and adds nothing.
+ */
 const addScript = `
-redis.call('SADD', KEYS[1], ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3])
+if not redis.call('ZSCORE', KEYS[1], ARGV[1]) and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[4]) then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
 if redis.call('PEXPIRETIME', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIREAT', KEYS[1], ARGV[2]) end
 return 1
 `;
 
-/** KEYS: the set, which is emptied. */
+/** KEYS: the set, which is emptied. ARGV: the time (ms). */
 const takeScript = `
-local members = redis.call('SMEMBERS', KEYS[1])
+local members = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ARGV[1], '+inf')
 redis.call('DEL', KEYS[1])
 return members
 `;
@@ -92,14 +97,18 @@ export function createSharedStore({ settings, sessionKey, observer, log, clock }
         await Promise.all([client.del(place), client.zRem(placeOf('index', kind), place)]);
       });
     },
-    async addMember(set, member, expiresAt) {
-      const keys = [placeOf('set', set)];
-      const args = [member, String(Math.floor(expiresAt))];
-      await connection.run('set', (client) => client.eval(addScript, { keys, arguments: args }));
+    async addMember(set, member, expiresAt, max) {
+      const keys = [placeOf('members', set)];
+      const args = [member, Math.floor(expiresAt), clock(), max].map(String);
+      return (await connection.run('set', (client) => client.eval(addScript, { keys, arguments: args }))) === 1;
+    },
+    async removeMember(set, member) {
+      await connection.run('delete', (client) => client.zRem(placeOf('members', set), member));
     },
     async takeMembers(set) {
-      const keys = [placeOf('set', set)];
-      const taken = await connection.run('get', (client) => client.eval(takeScript, { keys }));
+      const keys = [placeOf('members', set)];
+      const args = [String(clock())];
+      const taken = await connection.run('get', (client) => client.eval(takeScript, { keys, arguments: args }));
       return Array.isArray(taken) ? taken.map(String) : [];
     },
     firstSeen: async (key, expiresAt, owner) => replay.firstSeen(`front door ${key}`, expiresAt, owner),
@@ -126,6 +135,7 @@ function unavailableAs503(store: Store): Store {
     setBounded: answered(store.setBounded),
     delete: answered(store.delete),
     addMember: answered(store.addMember),
+    removeMember: answered(store.removeMember),
     takeMembers: answered(store.takeMembers),
     firstSeen: answered(store.firstSeen),
     publishRevoked: answered(store.publishRevoked),

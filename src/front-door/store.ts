@@ -15,9 +15,10 @@ export interface Store {
     max: number,
   ) => Promise<boolean>;
   readonly delete: (kind: RecordKind, id: string) => Promise<void>;
-  /** Adds `member` to a set, which lives until the last member expires. */
-  readonly addMember: (set: string, member: string, expiresAt: number) => Promise<void>;
-  /** Empties a set in one step, and returns its members. */
+  /** Adds `member` to a set until `expiresAt`; false, and nothing is added, while the set has `max` live ones. */
+  readonly addMember: (set: string, member: string, expiresAt: number, max: number) => Promise<boolean>;
+  readonly removeMember: (set: string, member: string) => Promise<void>;
+  /** Empties a set in one step, and returns its live members. */
   readonly takeMembers: (set: string) => Promise<readonly string[]>;
   /** Whether `key` is new, in one atomic step over all replicas. It is remembered until `expiresAt`. */
   readonly firstSeen: (key: string, expiresAt: number, owner: string) => Promise<boolean>;

@@ -22,7 +22,9 @@ describe.runIf(hasRedis)('with a store', () => {
 
   describe('the records', () => {
     let [one, other]: [Store, Store] = [] as unknown as [Store, Store];
+    let ahead = 0;
     beforeEach(async () => {
+      ahead = 0;
       [one, other] = [open(), open()];
       await redis.client.flushAll();
       await until(() =>
@@ -37,7 +39,7 @@ describe.runIf(hasRedis)('with a store', () => {
     function open(): Store {
       const observer = { storeUp() {}, storeRequest() {} };
       const settings = { url: redis.url, onFailure: 'open' } as const;
-      return createSharedStore({ settings, sessionKey, observer, log() {}, clock: Date.now });
+      return createSharedStore({ settings, sessionKey, observer, log() {}, clock: () => Date.now() + ahead });
     }
 
     test('are sealed, and found by all replicas until they expire', async () => {
@@ -61,11 +63,26 @@ describe.runIf(hasRedis)('with a store', () => {
       expect(await one.setBounded('Client', 'c', 1, end, 2)).toBe(true);
     });
 
+    test('of a set are counted while they live, and forgotten by the store afterwards', async () => {
+      const [soon, end] = [Date.now() + 10_000, Date.now() + 60_000];
+      for (const member of ['a', 'b']) await one.addMember('set', member, soon, 3);
+      expect(await one.addMember('set', 'c', end, 3)).toBe(true);
+      expect(await other.addMember('set', 'd', end, 3)).toBe(false);
+      expect(await other.addMember('set', 'c', end, 3)).toBe(true);
+      ahead = 10_001;
+      expect(await other.addMember('set', 'd', end, 3)).toBe(true);
+      const [key = ''] = await redis.client.keys('sallyport:v1:front-door:members*');
+      expect(await redis.client.zRange(key, 0, -1)).toEqual(['c', 'd']);
+      await one.removeMember('set', 'c');
+      expect(await other.takeMembers('set')).toEqual(['d']);
+      expect(await redis.client.exists(key)).toBe(0);
+    });
+
     test('are used up by one of many', async () => {
       const end = Date.now() + 10_000;
       const uses = await Promise.all([one, other, one, other].map((store) => store.firstSeen('code', end, 'client')));
       expect(uses.filter(Boolean)).toHaveLength(1);
-      await Promise.all([one.addMember('set', 'a', end), other.addMember('set', 'b', end)]);
+      await Promise.all([one.addMember('set', 'a', end, 9), other.addMember('set', 'b', end, 9)]);
       const taken = await Promise.all([one.takeMembers('set'), other.takeMembers('set')]);
       expect(taken.flat().toSorted()).toEqual(['a', 'b']);
     });
@@ -95,7 +112,9 @@ describe.runIf(hasRedis)('with a store', () => {
     );
     problems.length = 0;
     expect(await store.setBounded('Client', 'x', 1, end, 5)).toBe(true);
-    await store.addMember('set', 'a', end);
+    await store.addMember('set', 'a', end, 9);
+    await store.addMember('set', 'b', end, 9);
+    await store.removeMember('set', 'b');
     expect(await store.takeMembers('set')).toEqual(['a']);
     await store.delete('Client', 'x');
     expect([await store.get('Client', 'x'), await store.firstSeen('x', end, 'y')]).toEqual([undefined, true]);
