@@ -69,7 +69,7 @@ export function createClientPolicy({ clients, tokens }: FrontDoor, scopes: Scope
     const refreshes = clients.refresh && asked.grant_types?.includes('refresh_token') === true;
     return {
       client_id: asked.client_id,
-      ...(typeof asked.client_name === 'string' && { client_name: asked.client_name.slice(0, 200) }),
+      ...(typeof asked.client_name === 'string' && { client_name: shownName(asked.client_name) }),
       ...(asked.client_id_issued_at !== undefined && { client_id_issued_at: asked.client_id_issued_at }),
       ...(isDocument && asked.jwks !== undefined && { jwks: asked.jwks }),
       ...(isDocument && asked.jwks_uri !== undefined && { jwks_uri: asked.jwks_uri }),
@@ -88,6 +88,11 @@ export function createClientPolicy({ clients, tokens }: FrontDoor, scopes: Scope
       requires_consent: true,
     };
   }
+}
+
+/** A name for pages and logs, without invisible characters, which could reorder the text around it. */
+function shownName(name: string): string {
+  return name.replaceAll(/\p{C}|\p{Zl}|\p{Zp}/gu, '').slice(0, 200);
 }
 
 /** The secret of a client: a new one for a new registration, never one that the client chose. */

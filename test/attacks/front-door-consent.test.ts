@@ -199,6 +199,13 @@ describe('markup', () => {
     expect(html).toContain('It is not verified.');
   });
 
+  test('that is invisible is left out of `client_name`', async () => {
+    const { html } = await consentPage(
+      await registerClient(world.issuer, { client_name: 'Desk\u202E\u2066\u200B\n\u2028app\uDB40\uDC41' }),
+    );
+    expect(html).toContain('Allow Deskapp to act for you?');
+  });
+
   test('in an error is shown as text', async () => {
     const page = await fetch(`${world.issuer}/authorize?client_id=${encodeURIComponent(markup)}`);
     expect(await page.text()).not.toContain('<img');
