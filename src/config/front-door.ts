@@ -187,6 +187,7 @@ function readAssertions(
   { providers, clients, scopes }: Pick<FrontDoor, 'providers' | 'clients' | 'scopes'>,
 ): ReadonlyMap<string, AssertionIssuer> {
   const issuers = new Map<string, AssertionIssuer>();
+  const isRegistered = among(clients.registered, 'clients.registered');
   for (const [key, assertion] of field.entries()) {
     const issuer = assertion.get('issuer').read(plainUrl) ?? '';
     const same = [...issuers.values()].find((other) => issuer !== '' && other.issuer === issuer);
@@ -196,12 +197,18 @@ function readAssertions(
       issuer,
       backchannel: assertion.get('backchannel').read(plainUrl) ?? issuer,
       provider: assertion.get('provider').read(among(providers, 'identity_providers')),
-      clients: assertion.get('clients').list(among(clients.registered, 'clients.registered')),
+      clients: assertion.get('clients').list((id) => confidential(isRegistered(id), clients)),
       scopes: assertion.get('scopes').list(among(scopes, 'scopes')),
       claims: readClaims(assertion.get('claims')),
     });
   }
   return issuers;
+}
+
+/** A client that can authenticate: any program could present the assertions of another. */
+function confidential(id: string, { registered }: FrontDoor['clients']): string {
+  if (registered.get(id)?.secret !== undefined) return id;
+  return reject('is a public client', `set front_door.clients.registered.${id}.client_secret`);
 }
 
 /** A parser that takes only the names of a mapping of `front_door`. */

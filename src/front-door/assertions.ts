@@ -9,6 +9,7 @@ import {
   validateDpop,
 } from 'oidc-provider/lib/helpers/grants.js';
 import type { Clock } from '../lib/clock.ts';
+import { ownMember } from '../json/own-member.ts';
 import { reasonOf } from '../lib/error-reason.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { AssertionIssuer, FrontDoor } from '../model/front-door.ts';
@@ -85,6 +86,7 @@ export function createAssertions({ frontDoor, resources, scopes, store, clock }:
     const { payload, subject, resource, scopes: asserted } = read(await verified(assertion, issuer), ctx);
     const granted = grantedOf(asserted, scope, settings, payload);
     const dPoP = await validateDpop(provider, ctx);
+    requirePossession(payload, dPoP?.thumbprint);
     ctx.oidc.params.resource = resource;
     const [resourceServer] = await resolveRequestedResources(provider, ctx);
     const token = new provider.AccessToken({
@@ -211,6 +213,13 @@ export function createAssertions({ frontDoor, resources, scopes, store, clock }:
     },
     claimsOf: (token) => claims.get(token),
   };
+}
+
+/** RFC 7800 §3.1: an assertion that names a key counts only with a proof for that key. */
+function requirePossession({ cnf }: JWTPayload, thumbprint: string | undefined): void {
+  if (cnf === undefined) return;
+  if (thumbprint === undefined || ownMember(cnf, 'jkt') !== thumbprint)
+    refuse('the client does not prove the key of cnf');
 }
 
 function refuse(why: string): never {

@@ -33,7 +33,7 @@ export interface DocumentFetchParts {
  */
 export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts): typeof fetch {
   const isAllowed = createIsWithin(allowed);
-  const kept = createExpiringCache<Outcome>(MAX_KEPT, clock);
+  const kept = createExpiringCache<Promise<Outcome>>(MAX_KEPT, clock);
 
   async function addressOf(host: string): Promise<string> {
     const plain = host.replace(/^\[|\]$/g, '');
@@ -56,10 +56,18 @@ export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts):
     }
   }
 
+  /** Shared by requests at the same time. A use does not lengthen it: a document may change, a fault may pass. */
+  function outcomeOnce(url: URL): Promise<Outcome> {
+    const known = kept.get(url.href);
+    if (known !== undefined) return known;
+    const asked = outcomeOf(url);
+    kept.set(url.href, asked, clock() + KEPT_MS);
+    return asked;
+  }
+
   return async (input) => {
     const url = new URL(input instanceof Request ? input.url : input);
-    const outcome = kept.get(url.href) ?? (await outcomeOf(url));
-    kept.set(url.href, outcome, clock() + KEPT_MS);
+    const outcome = await outcomeOnce(url);
     if ('fault' in outcome) throw new TypeError(`${url.origin}: ${outcome.fault}`);
     // A status without a body, such as 304, cannot be answered with one.
     const { status, headers, body } = outcome;

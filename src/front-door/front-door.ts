@@ -22,6 +22,7 @@ import type { Config } from '../model/config.ts';
 import type { StoreObserver } from '../model/shared.ts';
 import type { LogStore } from '../shared/connection.ts';
 import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
+import { createAnnouncements } from './announcements.ts';
 import { createDocumentFetch } from './document-fetch.ts';
 import { createHandler, type Handler } from './handler.ts';
 import { createKeys, readSecret } from './keys.ts';
@@ -69,6 +70,7 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
   const first = required(config);
   const keys = createKeys(await readSecret(first.keys, config.sessionKey), clock);
   const store = await openStore(config, parts.log, clock);
+  const announcements = createAnnouncements(store);
   let current = config;
   let keyOfDay = keys.signing()[0]?.kid;
   let handler = handlerOf(config);
@@ -81,8 +83,7 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
 
   async function onRevoked(tokens: readonly string[]): Promise<void> {
     parts.onRevoked(tokens);
-    // The tokens have ended already. A gateway that is not told asks again when its answer has expired.
-    await store.publishRevoked(tokens).catch(() => {});
+    await announcements.announce(tokens);
   }
 
   function use(next: Config): void {
@@ -109,6 +110,7 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
     async close() {
       clearInterval(rotation);
       await listener.close();
+      announcements.close();
       await store.close();
     },
   };

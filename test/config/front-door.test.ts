@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { refusals } from './folder.ts';
 
-/** A front door with these settings of one issuer of assertions, in line 12. */
+/** A front door with these settings of one issuer of assertions, in line 13. */
 function assertionsOf(settings: string): string {
   return `public_url: https://gateway.example
 front_door:
@@ -11,6 +11,7 @@ front_door:
   clients:
     registered:
       desk-app: { client_secret: s3cr3t-2, redirect_uris: ["http://127.0.0.1:*/callback"] }
+      open-app: { redirect_uris: ["http://127.0.0.1:*/callback"] }
   scopes: { read: { title: Read }, payments: { title: Pay } }
   assertions:
     # Okta
@@ -30,12 +31,17 @@ describe('front_door.assertions', () => {
     [
       'a client that is not registered here',
       'clients: [desk-app, laptop], scopes: [read]',
-      'clients[1]: "laptop" is not in front_door.clients.registered; it has desk-app',
+      'clients[1]: "laptop" is not in front_door.clients.registered; it has desk-app, open-app',
     ],
     [
       'a misspelt client',
       'clients: [desk-ap], scopes: [read]',
       'clients[0]: "desk-ap" is not in front_door.clients.registered; did you mean desk-app?',
+    ],
+    [
+      'a public client',
+      'clients: [desk-app, open-app], scopes: [read]',
+      'clients[1]: "open-app" is a public client; set front_door.clients.registered.open-app.client_secret',
     ],
     [
       'a scope that the front door does not have',
@@ -49,13 +55,13 @@ describe('front_door.assertions', () => {
     ],
   ])('refuses %s', async (_title, settings, problem) => {
     const lines = await refusals({ yaml: assertionsOf(settings) });
-    expect(lines.map((line) => line.replace(/^gateway.yaml:12:\d+: front_door\.assertions\.acme\./, ''))).toEqual([
+    expect(lines.map((line) => line.replace(/^gateway.yaml:13:\d+: front_door\.assertions\.acme\./, ''))).toEqual([
       problem,
     ]);
   });
 
   test('refuses a client where none is registered', async () => {
-    const yaml = assertionsOf('clients: [laptop], scopes: [read]').replace(/ {2}clients:\n.*\n.*\n/, '');
+    const yaml = assertionsOf('clients: [laptop], scopes: [read]').replace(/ {2}clients:\n.*\n.*\n.*\n/, '');
     expect(await refusals({ yaml })).toEqual([
       expect.stringContaining('"laptop" is not in front_door.clients.registered; it has no entry'),
     ]);

@@ -6,7 +6,7 @@ import { createRecorder } from '../../demo/walk/recorder.ts';
 import { startFrontDoor } from '../../src/front-door/front-door.ts';
 import type { Config } from '../../src/model/config.ts';
 import { createKey, type Issuer, startIssuer } from '../support/issuer.ts';
-import { createProver } from '../support/prover.ts';
+import { createProver, type Prover } from '../support/prover.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { keepSecret } from '../support/secrecy.ts';
 import { type FrontDoorWorld, observerInto, startFrontDoorWorld } from '../worlds/front-door.ts';
@@ -45,7 +45,7 @@ function ownAssertions(): string {
     acme:
       issuer: ${company.url}
       provider: corporate
-      clients: [desk-app, open-app]
+      clients: [desk-app]
       scopes: [read, payments]
       claims: { role: /groups/0, tenant: org }`;
 }
@@ -208,6 +208,25 @@ describe('refuses an assertion', () => {
     }
   });
 
+  test('that is bound to a key which the client does not prove', async () => {
+    const [owner, thief] = [await createProver(), await createProver()];
+    const bound = (cnf: unknown) => assertion({ cnf });
+    const at = (prover: Prover) => prover.proof({ url: `${world.issuer}/token`, method: 'POST' });
+    const presented = async (jwt: string, prover?: Prover) =>
+      desk().post({ grant_type: grant, assertion: jwt }, '/token', prover ? { dpop: await at(prover) } : {});
+    const { cnf } = owner;
+    for (const answer of [
+      await presented(await bound(cnf)),
+      await presented(await bound(cnf), thief),
+      await presented(await bound({ 'x5t#S256': 'a' }), owner),
+      await presented(await bound('none'), owner),
+    ]) {
+      expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    }
+    expect(world.observed.at(-1)).toMatch(/cnf/);
+    expect((await presented(await bound(cnf), owner)).body['token_type']).toBe('DPoP');
+  });
+
   test('that another key signed, or no key', async () => {
     const forged = await assertion({}, { key: await createKey('k1') });
     const [, payload] = forged.split('.');
@@ -233,10 +252,13 @@ describe('refuses an assertion', () => {
     const other = oauthClient(world.issuer, 'other-app', undefined, { client_secret: `${secret}-2` });
     expect((await exchange(await assertion({ client_id: 'other-app' }), {}, other)).status).toBe(400);
     const open = oauthClient(world.issuer, 'open-app');
+    // `check` refuses such a configuration.
+    world.frontDoor.reload(vouchingFor('open-app'));
     expect((await exchange(await assertion({ client_id: 'open-app' }), {}, open)).body).toMatchObject({
       error: 'invalid_grant',
     });
     expect(world.observed.at(-1)).toContain('the client has not authenticated');
+    world.frontDoor.reload(world.config);
     const impostor = oauthClient(world.issuer, 'desk-app', undefined, { client_secret: 'guessed' });
     expect((await exchange(await assertion(), {}, impostor)).body).toMatchObject({ error: 'invalid_client' });
   });
@@ -249,6 +271,14 @@ describe('refuses an assertion', () => {
     expect(world.observed.filter((line) => line.includes('jti was used already'))).toHaveLength(3);
   });
 });
+
+/** The configuration of the world, with another client of the assertions. */
+function vouchingFor(client: string): Config {
+  const { frontDoor } = world.config;
+  if (frontDoor === undefined) throw new TypeError('no front door');
+  const assertions = [...frontDoor.assertions].map(([name, each]) => [name, { ...each, clients: [client] }] as const);
+  return { ...world.config, frontDoor: { ...frontDoor, assertions: new Map(assertions) } };
+}
 
 test.runIf(hasRedis)(
   'R-269: an assertion counts once over all replicas, also when it reaches several at once',
