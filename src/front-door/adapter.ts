@@ -5,6 +5,8 @@ import type { Store } from './store.ts';
 
 /** The live registrations that are kept at most. */
 const MAX_REGISTRATIONS = 10_000;
+/** How long a new registration waits for its first use, so that a flood does not keep clients out for longer. */
+const FIRST_USE_MS = 86_400_000;
 /** The live tokens of one grant, for each model. More than one refresh a second, for as long as a token lives. */
 const MAX_LIVE_TOKENS = 1_000;
 
@@ -58,7 +60,7 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
 
   return {
     async upsert(id, payload, expiresIn) {
-      const expiresAt = clock() + (expiresIn === undefined ? registrationMs : expiresIn * 1000);
+      const expiresAt = clock() + (expiresIn === undefined ? Math.min(FIRST_USE_MS, registrationMs) : expiresIn * 1000);
       const digest = digestOf(id);
       if (ofGrants.has(model) && payload.grantId !== undefined) await list(digest, payload.grantId, expiresAt);
       await keep(digest, payload, expiresAt);

@@ -111,7 +111,8 @@ export function createProvider(parts: ProviderParts): Provider {
         : undefined,
     findAccount: async (_ctx, subject) => {
       const person = await people.find(subject);
-      return person && accountOf(person);
+      // A provider that the operator has removed vouches for no person any more.
+      return person && frontDoor.providers.has(person.provider) ? accountOf(person) : undefined;
     },
     interactions: { policy: createConsentPolicy(scopes), url: (_ctx, { uid }) => `${path}/interaction/${uid}` },
     renderError: (ctx, { error, error_description: description }) =>
@@ -121,7 +122,7 @@ export function createProvider(parts: ProviderParts): Provider {
       ...features(parts),
       resourceIndicators: {
         enabled: true,
-        defaultResource: (_ctx, _client, oneOf) => oneOf ?? parts.resources.default,
+        defaultResource: (_ctx, _client, oneOf) => oneOf ?? parts.resources.default(),
         useGrantedResource: () => true,
         getResourceServerInfo: (ctx, indicator) => resourceServer(ctx, indicator),
       },
@@ -186,7 +187,12 @@ function features({ frontDoor: { clients } }: ProviderParts) {
       allowFetch: (_ctx, url) => isListed(url),
       cacheDuration: { min: MINUTE, max: DAY },
     },
-    introspection: { enabled: true, allowedPolicy: (_ctx, client) => client.clientId === 'gateway' },
+    introspection: {
+      enabled: true,
+      // A token of a client that was removed is not active.
+      allowedPolicy: async ({ oidc }, client, token) =>
+        client.clientId === 'gateway' && (await oidc.provider.Client.find(String(token.clientId))) !== undefined,
+    },
     revocation: {
       enabled: true,
       async allowedPolicy(_ctx, client, token) {

@@ -6,8 +6,8 @@ import { FRONT_DOOR } from '../model/front-door.ts';
 export interface Resources {
   /** The `aud` of the resource that an indicator names, as the route wants it. Throws `invalid_target`. */
   audienceOf(indicator: string): string;
-  /** The resource of a request without `resource`: that of the only MCP route; undefined: there is none, or several. */
-  readonly default: string | undefined;
+  /** The resource of a request without `resource`: that of the only MCP route. Throws `invalid_target` otherwise. */
+  default(): string;
   /** The scopes of a request without `scope`: what the policy of the resource asks of every caller. */
   defaultScope(indicator: unknown): string;
 }
@@ -33,7 +33,11 @@ export function createResources({ routes, publicUrl }: Pick<Config, 'routes' | '
       if (found === undefined) throw new errors.InvalidTarget('resource is not one of this authorization server');
       return found.audience;
     },
-    default: byDefault,
+    default() {
+      if (byDefault === undefined)
+        throw new errors.InvalidTarget('resource is missing: name the one that the token is for');
+      return byDefault;
+    },
     defaultScope(indicator) {
       const resource = typeof indicator === 'string' ? indicator : byDefault;
       return (resource === undefined ? undefined : known.get(canonical(resource))?.scope) ?? '';

@@ -10,6 +10,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createAdapter } from '../../src/front-door/adapter.ts';
+import { createDocumentFetch } from '../../src/front-door/document-fetch.ts';
 import { createMemoryStore } from '../../src/front-door/memory-store.ts';
 import { pem } from '../support/certificates.ts';
 import { exchangeRaw } from '../support/raw.ts';
@@ -174,6 +175,11 @@ describe('a code', () => {
 });
 
 describe('a refresh token', () => {
+  test('opens nothing at the gateway', async () => {
+    const { body } = await client.token();
+    expect(await world.listTools(body['refresh_token'])).toBe(401);
+  });
+
   test('does nothing for another client, and stays usable for its own', async () => {
     const { body } = await client.token();
     const form = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
@@ -209,6 +215,22 @@ describe('a client asks for more', () => {
       // oxlint-disable-next-line no-await-in-loop: few
       const { callback } = await client.authorize({ parameters: { resource } });
       expect(callback.searchParams.get('error'), resource).toBe('invalid_target');
+    }
+  });
+
+  test('without `resource`, where several could be meant, gets no token', async () => {
+    const routeLines = `  - name: more
+    path: /more
+    protocol: mcp
+    authorization_servers: [front_door]
+    policy: tools
+    upstream: { url: http://127.0.0.1:1/mcp }`;
+    const several = await startFrontDoorWorld({ routeLines });
+    try {
+      const { callback } = await (await registerClient(several.issuer)).authorize();
+      expect(callback.searchParams.get('error')).toBe('invalid_target');
+    } finally {
+      await several.close();
     }
   });
 
@@ -419,6 +441,20 @@ describe('a metadata document', () => {
     expect(await status(open, `https://localhost:${port}/failing.json`)).toBe(400);
     expect(await status(open, `https://localhost:${port}/failing.json`)).toBe(400);
     expect(requests).toEqual(['/failing.json']);
+  });
+
+  test('that is asked for all the time is fetched once at a time, and again after a minute', async () => {
+    let now = 0;
+    const read = createDocumentFetch({ allowed: ['127.0.0.0/8'], clock: () => now, ca: pem('ca') });
+    const url = `https://localhost:${port}/often.json`;
+    answer = send;
+    await Promise.all([read(url), read(url), read(url)]);
+    expect(requests).toHaveLength(1);
+    for (now = 20_000; now <= 60_000; now += 20_000) {
+      // oxlint-disable-next-line no-await-in-loop: in their order
+      expect((await read(url)).status).toBe(200);
+    }
+    expect(requests).toHaveLength(2);
   });
 
   test('that never ends is given up', { timeout: 30_000 }, async () => {

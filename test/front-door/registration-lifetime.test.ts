@@ -37,3 +37,16 @@ test.each<readonly [use: string, use: (client: OAuthClient) => Promise<unknown>,
   ahead = 100 * MINUTE_MS;
   expect(await isKnown(client)).toBe(isKnownLater);
 });
+
+test('a registration that was never used ends after a day, and makes room', async () => {
+  const long = await startFrontDoorWorld({ clock: () => Date.now() + ahead });
+  try {
+    long.provider.person = { sub: '248289761001' };
+    const [used, unused] = [await registerClient(long.issuer), await registerClient(long.issuer)];
+    await used.token();
+    ahead = 24 * 60 * MINUTE_MS + 1;
+    expect([await isKnown(used), await isKnown(unused)]).toEqual([true, false]);
+  } finally {
+    await long.close();
+  }
+});

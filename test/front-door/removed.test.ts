@@ -1,0 +1,48 @@
+/** What the operator removes from the configuration ends for those who used it. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { FrontDoor } from '../../src/model/front-door.ts';
+import { keepSecret } from '../support/secrecy.ts';
+import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { type OAuthClient, oauthClient } from '../worlds/oauth-client.ts';
+
+const secret = 'the-secret-of-the-desk-app';
+keepSecret(secret);
+let world: FrontDoorWorld;
+let desk: OAuthClient;
+
+beforeEach(async () => {
+  world = await startFrontDoorWorld({
+    frontDoor: `clients:
+    registered:
+      desk-app: { client_secret: ${secret}, redirect_uris: ["http://127.0.0.1:*/callback"], refresh: true }`,
+  });
+  world.provider.person = { sub: '248289761001' };
+  desk = oauthClient(world.issuer, 'desk-app', undefined, { client_secret: secret });
+});
+afterEach(() => world.close());
+
+function reload(change: Partial<FrontDoor>): void {
+  const { frontDoor } = world.config;
+  if (frontDoor === undefined) throw new TypeError('no front door');
+  world.frontDoor.reload({ ...world.config, frontDoor: { ...frontDoor, ...change } });
+}
+
+test('tokens of a client that was removed open nothing, and its refresh tokens end', async () => {
+  const { body } = await desk.token();
+  const { clients } = world.config.frontDoor ?? {};
+  if (clients !== undefined) reload({ clients: { ...clients, registered: new Map() } });
+  expect(await world.listTools(body['access_token'])).toBe(401);
+  const refreshed = await desk.post({ grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) });
+  expect(refreshed.body).toMatchObject({ error: 'invalid_client' });
+  expect(world.observed.filter((line) => line.startsWith('bug'))).toEqual([]);
+});
+
+test('people of a provider that was removed get no further tokens, and sign in again', async () => {
+  const { body } = await desk.token();
+  const providers = new Map(
+    [...(world.config.frontDoor?.providers.values() ?? [])].map((each) => ['other', { ...each, name: 'other' }]),
+  );
+  reload({ providers });
+  const refreshed = await desk.post({ grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) });
+  expect(refreshed.body).toMatchObject({ error: 'invalid_grant' });
+});
