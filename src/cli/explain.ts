@@ -1,15 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { createAuthenticators } from '../authenticate/authenticator.ts';
-import { createServerClient } from '../authorization-server/client.ts';
 import { load } from '../config/load.ts';
 import { historyIn } from '../config/policy-tests.ts';
 import { ConfigError } from '../config/problems.ts';
 import { didYouMean } from '../config/wording.ts';
-import { unlimitedFailures } from '../limit/failures.ts';
+import { callerOf } from '../gateway/caller.ts';
 import type { Config } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
-import type { AccessToken } from '../model/grant.ts';
 import type { EarlierCall } from '../model/history.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
@@ -123,28 +120,13 @@ export async function explainDecision(config: Config, id: string, log: string): 
   throw new UsageError(`${log} has ${found.length} decisions of the request ${id}; pass one of them: ${ids}`);
 }
 
-/** There is no request, and so no proof of possession of the key that the token is bound to. */
-const unproved = (principal: Principal): Principal => principal;
-
 /**
- * The principal of a token, by the validation that serves requests: it fetches keys, and introspects an opaque token.
+ * The principal of a token, by the validation that serves requests.
  *
  * @param token `-` reads it from stdin, so that no list of processes and no shell history has it.
  * @throws {Denial} as the route would refuse it.
  */
 async function tokenPrincipal(route: Route, config: Config, token: string): Promise<Principal> {
   if (route.public) throw new UsageError(`${route.name} is public: it reads no token`);
-  const value = (token === '-' ? await text(process.stdin) : token).trim();
-  const clients = new Map(
-    [...config.authorizationServers].map(([name, server]) => [name, createServerClient(server, () => {}, Date.now)]),
-  );
-  try {
-    const authentication = createAuthenticators(() => {}, Date.now)(clients, config.scopeHierarchy, unlimitedFailures)(
-      route,
-      unproved,
-    );
-    return await authentication.revalidate({ scheme: 'bearer', value: value as AccessToken });
-  } finally {
-    for (const client of clients.values()) client.close();
-  }
+  return callerOf((token === '-' ? await text(process.stdin) : token).trim(), route, config);
 }

@@ -1,15 +1,12 @@
-import { createAuthenticators } from '../authenticate/authenticator.ts';
 import { notAccepted, notAcceptedOf, outOfTime } from '../authenticate/found.ts';
 import { claimedIssuer, requireAlgorithm, requireType } from '../authenticate/jwt.ts';
 import { scopesOf } from '../authenticate/principal.ts';
-import { createServerClient } from '../authorization-server/client.ts';
+import { callerOf } from '../gateway/caller.ts';
 import { isObject } from '../json/own-member.ts';
 import { parsedJson } from '../json/parsed.ts';
-import { unlimitedFailures } from '../limit/failures.ts';
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { Config } from '../model/config.ts';
 import { Denial, type Reason } from '../model/denial.ts';
-import type { AccessToken } from '../model/grant.ts';
 import type { Claims, Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { describeValue } from '../policy/describe-value.ts';
@@ -185,20 +182,12 @@ function remedyOf(reason: Reason, isOpaque: boolean): string {
   return 'docs/reasons.md explains the reason; `sallyport explain --token -` shows the decision on a call';
 }
 
-/** The verdict of the code that serves: it fetches keys, and introspects an opaque token. */
+/** The verdict of the code that serves. */
 async function validated(value: string, route: Route, config: Config): Promise<Principal | Denial> {
-  const clients = new Map(
-    [...config.authorizationServers].map(([name, server]) => [name, createServerClient(server, () => {}, Date.now)]),
-  );
   try {
-    const authenticators = createAuthenticators(() => {}, Date.now)(clients, config.scopeHierarchy, unlimitedFailures);
-    // Without a request there is no proof of possession.
-    const authentication = authenticators(route, (principal) => principal);
-    return await authentication.revalidate({ scheme: 'bearer', value: value as AccessToken });
+    return await callerOf(value, route, config);
   } catch (error) {
     if (error instanceof Denial) return error;
     throw error;
-  } finally {
-    for (const client of clients.values()) client.close();
   }
 }

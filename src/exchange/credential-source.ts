@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { AuthorizationServerClient } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
-import type { Grant, PresentedToken, UpstreamCredential } from '../model/grant.ts';
+import type { CallerGrant, PresentedToken, UpstreamCredential } from '../model/grant.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route, TokenExchange } from '../model/route.ts';
 import type { SharedAnswers } from '../model/shared.ts';
@@ -15,11 +15,11 @@ import { createTokenExchange, type ExchangeParts, withNeededScopes } from './tok
 export interface CredentialSource {
   /** The `Authorization` value for the upstream; at once unless a server has to be asked. */
   readonly credential: (
-    grant: Grant,
+    grant: CallerGrant,
     token: PresentedToken | undefined,
   ) => UpstreamCredential | Promise<UpstreamCredential>;
   /** Called when the upstream answers 401 to a credential; undefined if the gateway cannot get another one. */
-  readonly onUnauthorized: ((grant: Grant) => void) | undefined;
+  readonly onUnauthorized: ((grant: CallerGrant) => void) | undefined;
 }
 
 /** What a source takes from its configuration. */
@@ -85,7 +85,7 @@ function exchangeSource(
   const actor = exchange.actor === 'none' ? undefined : ownTokens(exchange, client);
   const ask = createTokenExchange(exchange, { client, actor, revalidate, clock });
   const purpose = purposeOf(exchange);
-  const keys = new WeakMap<Grant, string>();
+  const keys = new WeakMap<CallerGrant, string>();
 
   return {
     credential(grant, token) {
@@ -105,7 +105,7 @@ function exchangeSource(
 
   async function obtain(
     key: string,
-    grant: Grant,
+    grant: CallerGrant,
     token: PresentedToken,
     principal: Principal,
   ): Promise<UpstreamCredential> {
@@ -125,7 +125,7 @@ function requiredToken(token: PresentedToken | undefined): PresentedToken {
   return token;
 }
 
-function requiredPrincipal({ principal }: Grant): Principal {
+function requiredPrincipal({ principal }: CallerGrant): Principal {
   if (principal === undefined) throw new TypeError('a credential for the upstream needs a caller');
   return principal;
 }

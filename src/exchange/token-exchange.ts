@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServerClient, ServerAnswer } from '../model/authorization-server.ts';
 import { Denial, isTokenDenial } from '../model/denial.ts';
-import type { Grant, PresentedToken } from '../model/grant.ts';
+import type { CallerGrant, PresentedToken } from '../model/grant.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { TokenExchange } from '../model/route.ts';
@@ -157,7 +157,7 @@ export function withNeededScopes(
   denial: Denial,
   exchange: TokenExchange,
   policy: Policy | undefined,
-  { principal, action }: Grant,
+  { principal, action }: CallerGrant,
 ): Denial {
   const needed = principal === undefined ? undefined : policy?.neededScopes(principal, action.attempt);
   const scope = [...new Set([...(needed ?? []), ...exchange.scope])];

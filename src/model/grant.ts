@@ -50,6 +50,9 @@ export interface Grant {
   readonly decision: Extract<Decision, { allow: true }>;
 }
 
+/** The parts of a grant that the credential for the upstream depends on. */
+export type CallerGrant = Pick<Grant, 'principal'> & { readonly action: Pick<Action, 'attempt'> };
+
 declare const accessToken: unique symbol;
 /** The text of an access token. It has the syntax of a token; nothing else is verified. */
 export type AccessToken = string & { readonly [accessToken]: true };
