@@ -1,15 +1,15 @@
-import { text } from 'node:stream/consumers';
 import { loadConfig } from '../config/load.ts';
 import { printable } from '../config/wording.ts';
 import { examine } from '../doctor/examine.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { coloured } from './colour.ts';
 import { type ExitCode, reportProblems, UsageError } from './exit.ts';
+import { tokenOnStdin } from './token-on-stdin.ts';
 
 /** The options of `doctor`. */
 export interface DoctorOptions {
   readonly config: string;
-  /** `-`: read from stdin, so that no list of processes and no shell history has it. */
+  /** `-`: read from stdin. */
   readonly token: string | undefined;
   readonly route: string | undefined;
 }
@@ -20,17 +20,14 @@ export interface DoctorOptions {
  * @throws {UsageError}
  */
 export async function doctor({ config: file, token, route }: DoctorOptions): Promise<ExitCode> {
-  // The message must not repeat it: it may be a token.
-  if (token !== undefined && token !== '-')
-    throw new UsageError('--token takes only -, and reads the token from stdin');
   if (token === undefined && route !== undefined) throw new UsageError('--route needs --token -');
+  const value = await tokenOnStdin(token);
   let config;
   try {
     config = await loadConfig(file);
   } catch (error) {
     return reportProblems(file, error);
   }
-  const value = token === undefined ? undefined : (await text(process.stdin)).trim();
   const counts = { ok: 0, warn: 0, fail: 0 };
   for await (const finding of examine(config, value === undefined ? undefined : { value, route })) {
     counts[finding.status] += 1;

@@ -3,15 +3,29 @@ import { join } from 'node:path';
 import { disk, type Files } from '../config/files.ts';
 import { load } from '../config/load.ts';
 import { lockFileOf, lockFileText, readLockFile } from '../config/lock-file.ts';
-import { printable } from '../config/wording.ts';
+import { printable, quoted } from '../config/wording.ts';
+import { callerFields } from '../gateway/caller.ts';
 import { differences, inWords, keysTwiceIn } from '../lock/differences.ts';
 import { listDefinitions } from '../mcp-client/list-definitions.ts';
 import { McpServerFault } from '../mcp-client/ask-server.ts';
-import type { PolicyFolder } from '../model/config.ts';
+import type { Config, PolicyFolder } from '../model/config.ts';
+import { Denial } from '../model/denial.ts';
 import { type DescribedDefinition, definitionKey } from '../model/lock.ts';
 import type { Route } from '../model/route.ts';
 import { coloured } from './colour.ts';
-import { type ExitCode, reportProblems } from './exit.ts';
+import { type ExitCode, reportProblems, UsageError } from './exit.ts';
+import { tokenOnStdin } from './token-on-stdin.ts';
+
+/** The options of `lock`. */
+export interface LockOptions {
+  readonly config: string;
+  /** Writes nothing; exits with 1 if anything differs. */
+  readonly check: boolean;
+  /** `-`: read from stdin. */
+  readonly token: string | undefined;
+  /** Undefined: all routes whose policy has `lock`. */
+  readonly route: string | undefined;
+}
 
 /** What became of one lock: whether it is in order, and a line for each thing to say. */
 interface Result {
@@ -19,26 +33,44 @@ interface Result {
   readonly lines: readonly string[];
 }
 
+/** Why a server shows nothing. */
+class NothingShown extends Error {
+  override readonly name = 'NothingShown';
+}
+
 /**
  * `sallyport lock`: writes the lock file of each policy with `lock`, or compares it with what its server shows.
  *
- * @param onlyChecks Writes nothing; exits with 1 if anything differs.
+ * @throws {UsageError}
  */
-export async function lock(file: string, onlyChecks: boolean): Promise<ExitCode> {
+export async function lock({ config: file, check, token: source, route: name }: LockOptions): Promise<ExitCode> {
+  const token = await tokenOnStdin(source);
   let loaded;
   try {
-    loaded = await load(file, process.env, onlyChecks ? disk : withoutLocks);
+    loaded = await load(file, process.env, check ? disk : withoutLocks);
   } catch (error) {
     return reportProblems(file, error);
   }
   const { config, policyFolder } = loaded;
-  const locked = config.routes.filter((route) => route.lock !== undefined);
-  if (locked.length === 0) {
+  const all = config.routes.filter((route) => route.lock !== undefined);
+  if (all.length === 0) {
     process.stderr.write(`${file}: no policy of a route has the key lock: add lock: report to one, then lock: deny\n`);
     return 1;
   }
+  const names = all.map((route) => route.name).join(', ');
+  const routes = all.filter((route) => name === undefined || route.name === name);
+  if (routes.length === 0) throw new UsageError(`--route: ${quoted(name ?? '')} has no lock; these have: ${names}`);
+  if (token !== undefined && routes.length > 1) throw new UsageError(`--token needs --route, one of ${names}`);
+  const use = check ? checked : written;
   const results = await Promise.all(
-    locked.map((route) => (onlyChecks ? checked(route, policyFolder) : written(route, policyFolder))),
+    routes.map(async (route) => {
+      try {
+        return await use(route, policyFolder, await shownBy(route, config, token));
+      } catch (error) {
+        if (!(error instanceof NothingShown)) throw error;
+        return { isGood: false, lines: [error.message] };
+      }
+    }),
   );
   for (const { isGood, lines } of results) {
     const label = coloured(isGood ? 'good' : 'bad', isGood ? 'ok  ' : 'fail');
@@ -53,54 +85,80 @@ const withoutLocks: Files = {
   text: (file) => (file.endsWith(lockFileOf('')) ? Promise.resolve({ text: '{}' }) : disk.text(file)),
 };
 
-async function written(route: Route, folder: PolicyFolder): Promise<Result> {
-  return shownBy(route, async (shown, url, policy) => {
-    const file = lockFileOf(policy);
-    const twice = [...keysTwiceIn(shown)].map((key) => `${key} stands twice`);
-    const unreadable = shown
-      .filter(({ sha256 }) => sha256 === '')
-      .map((each) => `${definitionKey(each)} has no RFC 8785 form`);
-    const faults = [...twice, ...unreadable];
-    if (faults.length > 0) return { isGood: false, lines: faults.map((fault) => `${url}: ${fault}: nothing written`) };
-    const { text = '{}' } = await disk.text(join(folder.path, file));
-    const { approved } = readLockFile(file, text);
-    await writeFile(join(folder.path, file), lockFileText(policy, url, shown));
-    const found = differences(approved, shown);
-    const label = join(folder.label, file);
-    return {
-      isGood: true,
-      lines: [...found.map((each) => `${label}: ${inWords(each)}`), `${label}: ${counts(shown)}`],
-    };
-  });
-}
-
-async function checked(route: Route, folder: PolicyFolder): Promise<Result> {
-  return shownBy(route, (shown, _, policy) => {
-    const label = join(folder.label, lockFileOf(policy));
-    const found = differences(route.lock?.approved ?? new Map(), shown);
-    const isGood = found.length === 0;
-    const lines = isGood ? [`${label}: ${counts(shown)}`] : found.map((each) => `${label}: ${inWords(each)}`);
-    return { isGood, lines };
-  });
-}
-
-/** What the server of a route shows, used; or why it shows nothing. */
+/**
+ * What the server of a route shows: to a caller without identity, or to the caller of `token`, as the route presents
+ * that caller.
+ *
+ * @throws {NothingShown}
+ */
 async function shownBy(
-  { policy, upstream }: Route,
-  use: (shown: readonly DescribedDefinition[], url: string, policy: string) => Result | Promise<Result>,
-): Promise<Result> {
-  const url = upstream.origin + (upstream.path || '/');
-  let shown;
+  route: Route,
+  config: Config,
+  token: string | undefined,
+): Promise<readonly DescribedDefinition[]> {
+  const url = urlOf(route);
+  const headers = token === undefined ? undefined : await presentedBy(route, config, token);
   try {
-    shown = await listDefinitions(url);
+    return await listDefinitions(url, { headers });
   } catch (error) {
     if (!(error instanceof McpServerFault)) throw error;
-    return {
-      isGood: false,
-      lines: [`${url} ${error.kind === 'unreachable' ? `cannot be reached (${error.message})` : error.message}`],
-    };
+    const { kind, message } = error;
+    if (kind === 'unreachable') throw new NothingShown(`${url} cannot be reached (${message})`);
+    const remedy = kind === 'unauthorized' && token === undefined ? remedyOf(route) : '';
+    throw new NothingShown(`${url} ${message}${remedy}`);
   }
-  return use(shown, url, policy?.name ?? '');
+}
+
+/** The header fields by which a route presents the caller of a token to its upstream. @throws {NothingShown} */
+async function presentedBy(route: Route, config: Config, token: string): Promise<Headers> {
+  const on = `routes.${route.name}`;
+  if (!presentsCallers(route)) throw new NothingShown(`${on} presents no caller to its upstream: omit --token`);
+  try {
+    return await callerFields(token, route, config);
+  } catch (error) {
+    if (!(error instanceof Denial)) throw error;
+    throw new NothingShown(`${on} refuses the token: ${error.reason}: ${error.detail}`);
+  }
+}
+
+/** Whether the upstream learns of the caller of a request. */
+function presentsCallers({ public: isPublic, upstream: { token, identity, signedIdentity } }: Route): boolean {
+  if (isPublic) return false;
+  return token.kind !== 'none' || identity.size > 0 || signedIdentity !== undefined;
+}
+
+function remedyOf(route: Route): string {
+  return presentsCallers(route)
+    ? `; ask for a caller: sallyport lock --route ${route.name} --token - < token.txt`
+    : '; disable its own authorization, or set upstream.token';
+}
+
+function urlOf({ upstream }: Route): string {
+  return upstream.origin + (upstream.path || '/');
+}
+
+async function written(route: Route, folder: PolicyFolder, shown: readonly DescribedDefinition[]): Promise<Result> {
+  const url = urlOf(route);
+  const policy = route.policy?.name ?? '';
+  const twice = [...keysTwiceIn(shown)].map((key) => `${key} stands twice`);
+  const unreadable = shown
+    .filter(({ sha256 }) => sha256 === '')
+    .map((each) => `${definitionKey(each)} has no RFC 8785 form`);
+  const faults = [...twice, ...unreadable];
+  if (faults.length > 0) return { isGood: false, lines: faults.map((fault) => `${url}: ${fault}: nothing written`) };
+  const file = lockFileOf(policy);
+  const { text = '{}' } = await disk.text(join(folder.path, file));
+  const { approved } = readLockFile(file, text);
+  await writeFile(join(folder.path, file), lockFileText(policy, url, shown));
+  const label = join(folder.label, file);
+  const changes = differences(approved, shown).map((each) => `${label}: ${inWords(each)}`);
+  return { isGood: true, lines: [...changes, `${label}: ${counts(shown)}`] };
+}
+
+function checked({ policy, lock: known }: Route, folder: PolicyFolder, shown: readonly DescribedDefinition[]): Result {
+  const label = join(folder.label, lockFileOf(policy?.name ?? ''));
+  const found = differences(known?.approved ?? new Map(), shown).map((each) => `${label}: ${inWords(each)}`);
+  return found.length === 0 ? { isGood: true, lines: [`${label}: ${counts(shown)}`] } : { isGood: false, lines: found };
 }
 
 function counts(shown: readonly DescribedDefinition[]): string {

@@ -1,5 +1,5 @@
 /**
- * Asks an MCP server by the official client, without credentials. Commands load it, and `serve` on a route whose policy
+ * Asks an MCP server by the official client. Commands load it, and `serve` on a route whose policy
  * has `lock`.
  *
  * @module
@@ -22,18 +22,20 @@ export class McpServerFault extends Error {
   }
 }
 
-/** The limits of {@link askServer}. */
-export interface AskLimits {
+/** How {@link askServer} asks, and its limits. */
+export interface AskOptions {
   /** For all of it, from connecting to the last answer. */
   readonly timeoutMs: number;
   /** For all answers together. */
   readonly maxBytes: number;
   /** Ends it early. */
   readonly signal?: AbortSignal | undefined;
+  /** Added to each request, such as `Authorization`; default: none, so that the server sees no caller. */
+  readonly headers?: Headers | undefined;
 }
 
 /** The limits that fit every server that is in order. */
-export const askLimits: AskLimits = { timeoutMs: 15_000, maxBytes: 16 * 1024 * 1024 };
+export const askLimits: AskOptions = { timeoutMs: 15_000, maxBytes: 16 * 1024 * 1024 };
 
 /** Servers page as they like: this many pages are more than any has. */
 export const MAX_PAGES = 100;
@@ -48,13 +50,13 @@ export interface ConnectedServer {
 }
 
 /**
- * Connects without credentials, agrees on a revision, and asks. It follows no redirect.
+ * Connects, agrees on a revision, and asks. It follows no redirect, so that no other server gets the headers.
  *
  * @throws {McpServerFault}
  */
 export async function askServer<Answer>(
   url: string,
-  { timeoutMs, maxBytes, signal: given }: AskLimits,
+  { timeoutMs, maxBytes, signal: given, headers = new Headers() }: AskOptions,
   ask: (server: ConnectedServer) => Promise<Answer>,
 ): Promise<Answer> {
   const stop = new AbortController();
@@ -67,6 +69,7 @@ export async function askServer<Answer>(
   );
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch: boundedFetch(stop, maxBytes, observed),
+    requestInit: { headers },
     reconnectionOptions: {
       initialReconnectionDelay: 1,
       maxReconnectionDelay: 1,
@@ -82,7 +85,7 @@ export async function askServer<Answer>(
   try {
     return await Promise.race([connectAndAsk(), stopped.promise]);
   } catch (error) {
-    throw faultOf(error, observed, stop.signal);
+    throw faultOf(error, observed, stop.signal, headers);
   } finally {
     clearTimeout(timer);
     given?.removeEventListener('abort', end);
@@ -101,13 +104,15 @@ export async function askServer<Answer>(
   }
 }
 
-function faultOf(error: unknown, { status, location }: Observed, stop: AbortSignal): McpServerFault {
+function faultOf(error: unknown, { status, location }: Observed, stop: AbortSignal, headers: Headers): McpServerFault {
   if (error instanceof McpServerFault) return error;
   if (status === undefined)
     return new McpServerFault('unreachable', reasonOf(stop.aborted ? stop.reason : error), error);
   const answered = `answered ${status}`;
   if (status === 401 || status === 403) {
-    return new McpServerFault('unauthorized', `${answered}: it demands credentials of its own`, error);
+    const why =
+      [...headers].length === 0 ? 'it demands credentials of its own' : 'it refuses the credentials that it got';
+    return new McpServerFault('unauthorized', `${answered}: ${why}`, error);
   }
   if (location !== undefined) {
     return new McpServerFault('other', `${answered} with a redirect to ${describeValue(location)}`, error);

@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { ownMember } from '../json/own-member.ts';
 import { definitionOf, definitionsIn, MAX_DEFINITIONS } from '../mcp/definition.ts';
 import type { DescribedDefinition } from '../model/lock.ts';
-import { askLimits, type AskLimits, askServer, MAX_PAGES, McpServerFault } from './ask-server.ts';
+import { askLimits, type AskOptions, askServer, MAX_PAGES, McpServerFault } from './ask-server.ts';
 
 /** The lists of definitions, each with the capability of a server that has it. */
 const lists = [
@@ -23,9 +23,9 @@ const asReceived = {
  */
 export async function listDefinitions(
   url: string,
-  limits: Partial<AskLimits> = {},
+  options: Partial<AskOptions> = {},
 ): Promise<readonly DescribedDefinition[]> {
-  return askServer(url, { ...askLimits, ...limits }, async ({ client, signal }) => {
+  return askServer(url, { ...askLimits, ...options }, async ({ client, signal }) => {
     const found: DescribedDefinition[] = [];
     const instructions = client.getInstructions();
     if (instructions !== undefined)

@@ -1,4 +1,4 @@
-import { askLimits, type AskLimits, askServer } from './ask-server.ts';
+import { askLimits, type AskOptions, askServer } from './ask-server.ts';
 
 /** A tool as its server describes it. The server chose the name, which may hold any character. */
 export interface Tool {
@@ -19,7 +19,7 @@ export interface McpServer {
  *
  * @throws {McpServerFault}
  */
-export async function listTools(url: string, limits: AskLimits = askLimits): Promise<McpServer> {
+export async function listTools(url: string, limits: AskOptions = askLimits): Promise<McpServer> {
   return askServer(url, limits, async ({ client, revision, signal }) => {
     // A server without the capability has no tools, and may refuse the question.
     const { tools } =

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inFolder } from '../config/folder.ts';
 import { outcome, sallyport } from '../serve/process.ts';
@@ -83,10 +81,7 @@ test('reads a token from stdin alone, and prints it nowhere', async () => {
       stdout: '',
       stderr: 'sallyport: --token takes only -, and reads the token from stdin; see sallyport help doctor\n',
     });
-    const main = new URL('../../src/main.ts', import.meta.url).pathname;
-    const child = spawn(process.execPath, [main, 'doctor', '--token', '-'], { cwd: folder });
-    child.stdin.end(`${token}\n`);
-    const printed = await text(child.stdout);
+    const { stdout: printed } = await outcome(['doctor', '--token', '-'], folder, { stdin: `${token}\n` });
     expect(printed).toContain('\nok   token: route api accepts it\n');
     expect(printed).not.toContain(token.split('.')[1]);
   });

@@ -108,3 +108,19 @@ test('a look ends when its signal is aborted', async () => {
   const asking = listDefinitions(running.url, { timeoutMs: 60_000, maxBytes: 1000, signal: stop.signal });
   await expect(asking).rejects.toMatchObject({ kind: 'unreachable', message: 'the gateway stops' });
 });
+
+test('a server that refuses the headers is no server that demands some', async () => {
+  const seen: unknown[] = [];
+  const refusing = createServer(({ headers }, response) => {
+    seen.push(headers.authorization);
+    response.writeHead(403).end();
+  });
+  const running = await listen(refusing, 0);
+  onTestFinished(() => running.close());
+  const headers = new Headers({ authorization: 'Bearer x' });
+  await expect(listDefinitions(running.url, { headers })).rejects.toThrow(
+    'answered 403: it refuses the credentials that it got',
+  );
+  await expect(listDefinitions(running.url)).rejects.toThrow('answered 403: it demands credentials of its own');
+  expect([...new Set(seen)]).toEqual(['Bearer x', undefined]);
+});

@@ -24,6 +24,8 @@ interface Start {
   readonly program?: string;
   /** Added to the environment. */
   readonly env?: NodeJS.ProcessEnv;
+  /** What it reads from stdin; default: nothing. */
+  readonly stdin?: string;
 }
 
 /** A test that fails or times out in the middle leaves no process behind. */
@@ -34,12 +36,14 @@ afterAll(() => {
 
 /** Starts `node src/main.ts ARGS`. */
 export function sallyport(args: readonly string[], cwd = process.cwd(), start: Start = {}): Sallyport {
-  const { program = main, env } = start;
+  const { program = main, env, stdin } = start;
   const child = spawn(process.execPath, [program, ...args], {
     cwd,
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  // A command that reads no stdin may end first.
+  child.stdin.on('error', () => {}).end(stdin);
   running.add(child);
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));

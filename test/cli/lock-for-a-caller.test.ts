@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import type { AuthorizationServer } from '../../demo/authorization-server.ts';
+import { listen, type Running } from '../../demo/listen.ts';
+import { obtainToken, registerClient } from '../../demo/obtain-token.ts';
+import { inFolder } from '../config/folder.ts';
+import { apiAudience, mcpResource, start } from '../demo/authorization-server-requests.ts';
+import { outcome } from '../serve/process.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+
+/** An authorization server, and an MCP server that answers only the tokens that it issues for the API. */
+let server: AuthorizationServer;
+/** An issuer that exchanges nothing. */
+let issuer: Issuer;
+let upstream: Running;
+let token: string;
+/** What the MCP server got as `Authorization`, and as `X-Auth-Subject`. */
+let seen: (readonly [authorization: string | undefined, subject: unknown])[];
+beforeEach(() => (seen = []));
+beforeAll(async () => {
+  [server, issuer] = await Promise.all([start(), startIssuer()]);
+  const client = await registerClient(server.issuer);
+  token = (await obtainToken({ issuer: server.issuer, client, user: 'alice', scope: 'read' })).accessToken;
+  const metadata = await fetch(`${server.issuer}/.well-known/openid-configuration`);
+  const { jwks_uri: jwksUri } = (await metadata.json()) as { jwks_uri: string };
+  const keys = createRemoteJWKSet(new URL(jwksUri));
+  const mcp = toNodeHandler(
+    createMcpHandler(() => {
+      const built = new McpServer({ name: 'x', version: '1' });
+      built.registerTool('pay', { description: 'Pays.' }, () => ({ content: [] }));
+      return built;
+    }),
+  );
+  const strict = createServer((request, response) => {
+    const { authorization = '', 'x-auth-subject': subject } = request.headers;
+    seen.push([request.headers.authorization, subject]);
+    const verified =
+      subject === undefined
+        ? jwtVerify(authorization.replace(/^Bearer /, ''), keys, { audience: apiAudience })
+        : Promise.resolve();
+    verified.then(
+      // The SDK's type forbids the `undefined` that Node's allows; both mean absent.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      () => void mcp(request as never, response),
+      () => response.writeHead(401).end(),
+    );
+  });
+  upstream = await listen(strict, 0);
+});
+afterAll(() => Promise.all([server.close(), issuer.close(), upstream.close()]));
+
+const route = (name: string, settings: string): string =>
+  `  - { name: ${name}, path: /${name}, protocol: mcp, audience: "${mcpResource}", policy: ${name}, ${settings} }`;
+const url = (): string => `url: "${upstream.url}/mcp"`;
+const exchange = (scope: string): string =>
+  `upstream: { ${url()}, token: exchange, exchange: { audience: "${apiAudience}", scope: [${scope}] } }`;
+const yaml = (...routes: readonly string[]): string => `public_url: http://127.0.0.1:8080
+session_key: ${randomBytes(32).toString('base64')}
+authorization_servers:
+  main: { issuer: "${server.issuer}", introspection: { client_id: gateway, client_secret: gateway-secret } }
+routes:
+${routes.join('\n')}
+`;
+const files = (...names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [`policies/${name}.yaml`, 'lock: deny']));
+const withToken = ['--token', '-'];
+
+test('R-259: locks a server that refuses callers without credentials, for the caller of a token', async () => {
+  await inFolder({ yaml: yaml(route('tools', exchange('read'))), files: files('tools') }, async (folder) => {
+    const strange = await outcome(['lock'], folder);
+    expect(strange).toEqual({
+      code: 1,
+      stdout: `fail ${upstream.url}/mcp answered 401: it demands credentials of its own; ask for a caller: sallyport lock --route tools --token - < token.txt\n`,
+      stderr: '',
+    });
+    seen = [];
+    const locked = await outcome(['lock', ...withToken], folder, { stdin: `${token}\n` });
+    expect(locked).toEqual({
+      code: 0,
+      stdout:
+        'ok   policies/tools.lock.yaml: tool "pay" is new\n' +
+        'ok   policies/tools.lock.yaml: 1 tool, 0 prompts, no instructions\n',
+      stderr: '',
+    });
+    expect(seen.length).toBeGreaterThan(0);
+    // The token is for the gateway alone.
+    for (const [authorization] of seen) expect(authorization).not.toBe(`Bearer ${token}`);
+    expect(await readFile(join(folder, 'policies/tools.lock.yaml'), 'utf8')).not.toContain(token);
+    const args = ['lock', '--check', '--route', 'tools', ...withToken];
+    expect(await outcome(args, folder, { stdin: token })).toMatchObject({ code: 0 });
+  });
+}, 60_000);
+
+test('R-259: presents the identity headers of the route', async () => {
+  const settings = `upstream: { ${url()}, identity: { x-auth-subject: sub, signed: x-identity } }`;
+  await inFolder({ yaml: yaml(route('tools', settings)), files: files('tools') }, async (folder) => {
+    expect(await outcome(['lock', ...withToken], folder, { stdin: token })).toMatchObject({ code: 0 });
+    for (const each of seen) expect(each).toEqual([undefined, 'alice']);
+  });
+});
+
+test('R-259: asks nothing with a token that the route refuses, or that it could not present', async () => {
+  const routes = yaml(
+    route('tools', exchange('read')),
+    route('plain', `upstream: { ${url()} }`),
+    route('more', exchange('read, write')),
+  );
+  await inFolder({ yaml: routes, files: files('tools', 'plain', 'more') }, async (folder) => {
+    const results = await Promise.all(
+      (
+        [
+          ['tools', 'unknown'],
+          ['plain', token],
+          ['more', token],
+        ] as const
+      ).map(([name, stdin]) => outcome(['lock', '--route', name, ...withToken], folder, { stdin })),
+    );
+    expect(results.map(({ code }) => code)).toEqual([1, 1, 1]);
+    expect(results.map(({ stdout }) => stdout)).toEqual([
+      expect.stringMatching(/^fail routes\.tools refuses the token: token\.inactive: .*\n$/),
+      'fail routes.plain presents no caller to its upstream: omit --token\n',
+      expect.stringMatching(/^fail routes\.more refuses the token: exchange\.insufficient_scope: .*\n$/),
+    ]);
+    expect(seen).toEqual([]);
+    const plain = await outcome(['lock', '--route', 'plain'], folder);
+    expect(plain.stdout).toMatch(/its own; disable its own authorization, or set upstream\.token\n$/);
+  });
+}, 60_000);
+
+test('a wrong use of --token and --route shows no token', async () => {
+  const routes = yaml(route('tools', exchange('read')), route('more', exchange('read')));
+  await inFolder({ yaml: routes, files: files('tools', 'more') }, async (folder) => {
+    const usage = async (...args: readonly string[]): Promise<string> => {
+      const { code, stdout, stderr } = await outcome(['lock', ...args], folder, { stdin: token });
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      return stderr.replace('; see sallyport help lock\n', '');
+    };
+    expect(await usage('--token', token)).toBe('sallyport: --token takes only -, and reads the token from stdin');
+    expect(await usage(...withToken)).toBe('sallyport: --token needs --route, one of tools, more');
+    expect(await usage('--route', 'other')).toBe('sallyport: --route: "other" has no lock; these have: tools, more');
+  });
+});
