@@ -1,4 +1,4 @@
-import { autocompletion, closeBrackets, completionKeymap } from '@codemirror/autocomplete';
+import { autocompletion, closeBrackets, completionKeymap, insertBracket } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
@@ -52,6 +52,22 @@ const colours = HighlightStyle.define([
 ]);
 
 /**
+ * Replaces selected text by what is typed. Chromium would do it with an inline style, to keep the colour of the text that
+ * it replaces, and the content security policy refuses that.
+ */
+const replaceSelection = EditorView.domEventHandlers({
+  beforeinput({ inputType, data, isComposing }, view) {
+    const { state } = view;
+    if (inputType !== 'insertText' || data === null || isComposing || state.selection.main.empty) return false;
+    view.dispatch(
+      insertBracket(state, data) ??
+        state.update(state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true }),
+    );
+    return true;
+  },
+});
+
+/**
  * Opens the editor in a shadow root of `place`: there its styles are sheets of the document's own making, which the
  * content security policy allows, unlike elements with style.
  */
@@ -67,6 +83,7 @@ export function openEditor(place: HTMLElement, text: string, onChange: (text: st
         lintGutter(),
         history(),
         closeBrackets(),
+        replaceSelection,
         autocompletion({ override: [completePolicy] }),
         yaml(),
         theme,
