@@ -15,6 +15,8 @@ export interface SallyportOptions {
   /** The program in the checkout; default: the one of `npm start`. */
   readonly program?: string;
   readonly workers?: number;
+  /** The address of the admin listener, or `off`. */
+  readonly admin?: string;
   readonly routes?: (surroundings: Surroundings) => readonly object[];
   /** By name. JSON is also YAML. */
   readonly policies?: Readonly<Record<string, object>>;
@@ -99,7 +101,7 @@ async function writeConfiguration(
   port: number,
   adminPort: number,
   surroundings: Surroundings,
-  { routes = defaultRoutes, policies: named = policies }: SallyportOptions,
+  { routes = defaultRoutes, policies: named = policies, admin = `127.0.0.1:${adminPort}` }: SallyportOptions,
 ): Promise<string> {
   await mkdir(join(folder, 'policies'), { recursive: true });
   for (const [name, policy] of Object.entries(named)) {
@@ -110,7 +112,7 @@ async function writeConfiguration(
   const config = {
     public_url: `http://127.0.0.1:${port}`,
     listen: `127.0.0.1:${port}`,
-    admin: `127.0.0.1:${adminPort}`,
+    admin,
     authorization_servers: { main: { issuer: surroundings.issuer, jwt: { algorithms: ['RS256'] }, introspection } },
     routes: routes(surroundings),
   };

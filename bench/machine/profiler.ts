@@ -18,6 +18,8 @@ export interface CallFrame {
 export interface Profiler {
   /** The profile of the process while `use` runs. */
   profiled(use: () => Promise<void>): Promise<CpuProfile>;
+  /** The heap in use after a garbage collection. */
+  heapBytes(): Promise<number>;
   close(): void;
 }
 
@@ -48,6 +50,10 @@ export async function openProfiler(port: number): Promise<Profiler> {
       await use();
       const { profile } = (await call('Profiler.stop')) as { profile: CpuProfile };
       return profile;
+    },
+    async heapBytes() {
+      await call('HeapProfiler.collectGarbage');
+      return ((await call('Runtime.getHeapUsage')) as { usedSize: number }).usedSize;
     },
     close: () => socket.close(),
   };

@@ -1,4 +1,5 @@
 import type { Scenario } from '../scenario.ts';
+import { live, watched } from './console.ts';
 import { firstSight, stampede } from './first-sight.ts';
 import { latency } from './latency.ts';
 import { reload, workers } from './lifecycle.ts';
@@ -22,4 +23,6 @@ export const scenarios: readonly Scenario[] = [
   workers,
   start,
   reload,
+  live,
+  watched,
 ];
