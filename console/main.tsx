@@ -46,9 +46,11 @@ function Page(): JSX.Element {
   );
 }
 
-/** The configuration in force, and whether everything is well. */
+/** The configuration in force, and whether everything is well. What the page cannot know, it does not claim. */
 function State({ known: { status, connection } }: { readonly known: Known }): JSX.Element {
-  if (status === undefined) return <p class="state muted">{connection === 'connecting' ? 'Loading…' : ''}</p>;
+  if (connection !== 'connected' || status === undefined) {
+    return <p class="state muted">{connection === 'connecting' ? 'Loading…' : connection}</p>;
+  }
   const troubles = troublesOf(status);
   return (
     <p class="state">
@@ -65,7 +67,7 @@ function State({ known: { status, connection } }: { readonly known: Known }): JS
 }
 
 /** What the reader must know of the connection. */
-function Notice({ known: { connection, at } }: { readonly known: Known }): JSX.Element | null {
+function Notice({ known: { connection, status, at } }: { readonly known: Known }): JSX.Element | null {
   if (connection === 'signed out') {
     return (
       <p class="banner" role="alert">
@@ -76,7 +78,13 @@ function Notice({ known: { connection, at } }: { readonly known: Known }): JSX.E
   if (connection !== 'disconnected') return null;
   return (
     <p class="banner" role="alert">
-      The gateway does not answer. What is shown is of <Time at={at} />, {ago(at)} ago. Retrying.
+      The gateway does not answer.{' '}
+      {status !== undefined && (
+        <>
+          What is shown is of <Time at={at} />, {ago(at)} ago.{' '}
+        </>
+      )}
+      Retrying.
     </p>
   );
 }

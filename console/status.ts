@@ -52,11 +52,26 @@ export function useKnown(): Known {
 }
 
 /** The troubles that an operator should look at, a few words each. */
-export function troublesOf({ problems, servers, store }: Status): readonly string[] {
+export function troublesOf({ problems, servers, store, locks, certificateExpires }: Status): readonly string[] {
   const away = servers.filter(({ state }) => state !== 'available' && state !== 'unknown');
   return [
     ...(problems.length === 0 ? [] : ['the newest configuration is refused']),
     ...away.map(({ name, state }) => `${name} is ${state}`),
     ...(store === undefined || store.state === 'available' ? [] : ['the shared store is unavailable']),
+    ...locks.filter(({ count }) => count > 0).map(({ route }) => `${route} shows changed definitions`),
+    ...(certificateExpires !== undefined && expiresSoon(certificateExpires) ? ['the certificate expires soon'] : []),
   ];
+}
+
+const DAY_MS = 86_400_000;
+const SOON_DAYS = 14;
+
+/** How many whole days are left until a moment; negative if it has passed. */
+export function daysUntil(at: number): number {
+  return Math.floor((at - Date.now()) / DAY_MS);
+}
+
+/** Whether an operator should renew what expires at a moment. */
+export function expiresSoon(at: number): boolean {
+  return daysUntil(at) < SOON_DAYS;
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import type { KeySetState } from '../../src/model/authorization-server.ts';
 import type { LockState } from '../../src/model/lock.ts';
 import { Time } from '../parts/time.tsx';
-import { useKnown } from '../status.ts';
+import { daysUntil, expiresSoon, useKnown } from '../status.ts';
 
 /** What the gateway depends on, and how it is. */
 export function Health(): JSX.Element {
@@ -39,7 +39,7 @@ export function Health(): JSX.Element {
           <Pair name="open streams">{openStreams}</Pair>
           {certificateExpires !== undefined && (
             <Pair name="certificate">
-              expires <Expiry at={certificateExpires} />
+              <Expiry at={certificateExpires} />
             </Pair>
           )}
           {grafana !== undefined && (
@@ -90,6 +90,13 @@ export function Health(): JSX.Element {
       <section>
         <h2>Routes</h2>
         <div class="table routes" role="table" aria-label="Routes">
+          <div class="head" role="row">
+            {['route', 'address', 'protocol', 'policy', 'upstream'].map((name) => (
+              <span key={name} role="columnheader">
+                {name}
+              </span>
+            ))}
+          </div>
           {routes.map(({ name, url, protocol, policy, isPublic, upstream }) => (
             <div key={name} class="row" role="row">
               <span role="cell">{name}</span>
@@ -99,7 +106,7 @@ export function Health(): JSX.Element {
               <span role="cell" class="muted">
                 {protocol}
               </span>
-              <span role="cell">{isPublic ? 'public' : (policy ?? 'any valid token')}</span>
+              <span role="cell">{isPublic ? 'none: public' : (policy ?? 'none: any valid token')}</span>
               <span role="cell" class="mono muted" title={upstream}>
                 {upstream}
               </span>
@@ -160,7 +167,8 @@ function LockedRoute({ lock }: { readonly lock: LockState }): JSX.Element {
           <ul aria-label={`Changed definitions of ${route}`}>
             {differing.map(({ kind, name, difference, members }) => (
               <li key={`${kind} ${name}`}>
-                {kind} {name !== '' && <code>{name}</code>}: {members.join(', ')} {differences[difference]}
+                {kind} {name !== '' && <code>{name}</code>}
+                {members.length > 0 && `: ${members.join(', ')}`} {differences[difference]}
               </li>
             ))}
             {count > differing.length && <li>and {count - differing.length} more</li>}
@@ -181,9 +189,7 @@ function Sign({ state, word }: { readonly state: keyof typeof signs; readonly wo
   );
 }
 
-const DAY_MS = 86_400_000;
-
 function Expiry({ at }: { readonly at: number }): JSX.Element {
-  const days = Math.floor((at - Date.now()) / DAY_MS);
-  return <span class={days < 14 ? 'bad' : ''}>{days < 0 ? 'in the past' : `in ${days} days`}</span>;
+  const days = daysUntil(at);
+  return <span class={expiresSoon(at) ? 'bad' : ''}>{days < 0 ? 'expired' : `expires in ${days} days`}</span>;
 }

@@ -32,6 +32,9 @@ describe.skipIf(!hasChromium)('Health in a browser', () => {
       await page.setViewportSize({ width, height: 800 });
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       expect(await findings(page)).toEqual([]);
+      for (const text of ['demo-tools', 'https://gateway.bank.example/mcp', 'risk', /^http:\/\/127.0.0.1:\d+\/mcp$/]) {
+        expect(await page.getByRole('table', { name: 'Routes' }).getByText(text).last().isVisible()).toBe(true);
+      }
     }
   });
 
@@ -45,8 +48,9 @@ describe.skipIf(!hasChromium)('Health in a browser', () => {
       await page.goto(`${locked.gateway.adminUrl}/health`);
       const list = page.getByRole('list', { name: 'Changed definitions of tools' });
       await list.getByText('tool pay: description changed').waitFor();
-      expect(await list.innerText()).toBe('tool pay: description changed\ntool <b>new</b>: is new');
+      expect(await list.innerText()).toBe('tool pay: description changed\ntool <b>new</b> is new');
       await page.getByText('2 changed').waitFor();
+      await page.getByRole('link', { name: 'tools shows changed definitions' }).waitFor();
       expect(await findings(page)).toEqual([]);
       locked.shows = { tools: [{ name: 'pay' }] };
       await locked.names('tools');
@@ -77,6 +81,8 @@ describe.skipIf(!hasChromium)('Health in a browser', () => {
     await world.stop();
     await page.getByRole('alert').getByText('The gateway does not answer. What is shown is of').waitFor();
     expect(await page.locator('.row', { hasText: 'ivan' }).count()).toBe(1);
+    // The page no longer knows.
+    expect(await page.getByText('all well').count()).toBe(0);
     await world.restart();
     await page.getByRole('alert').waitFor({ state: 'detached' });
     await world.call({ sub: 'judy', scope: 'read' }, 'get_balance');
