@@ -38,7 +38,7 @@ export function DecisionPanel({ id, onClose }: { readonly id: string; readonly o
   );
 }
 
-const words = { allowed: 'Allowed', asked: 'Asked for more', refused: 'Refused', shadow: 'Passed in shadow mode' };
+const words = { allowed: 'Allowed', asked: 'Refused for now', refused: 'Refused', shadow: 'Passed in shadow mode' };
 
 function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
   const { kind, called, route, at, token, answer, notes, conditions, remedies, rule, policy, test } = detail;

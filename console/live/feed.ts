@@ -11,8 +11,8 @@ export interface Shown {
   readonly past: { readonly selected: number; readonly kept: number } | undefined;
   /** How many decisions a second the listener leaves out, because there are too many to show. */
   readonly leftOutPerSecond: number;
-  /** Whether the stream of new decisions is open. */
-  readonly isOpen: boolean;
+  /** Whether the listener refuses the stream of new decisions. */
+  readonly isRefused: boolean;
   /** How many new decisions wait while the view is paused. */
   readonly waiting: number;
 }
@@ -22,6 +22,8 @@ const MAX_ROWS = 1_000;
 /** The page renders at most this often: a busy gateway must not freeze it. */
 const RENDER_MS = 250;
 const SECOND = 1_000;
+/** The pause after a stream that the listener refused. The browser itself tries again only after a broken one. */
+const RETRY_MS = 5_000;
 
 /** Follows the decisions that a filter selects, with a past. While it is paused, the rows stay as they are. */
 export function useFeed(filter: Filter, isPaused: boolean): Shown {
@@ -33,7 +35,7 @@ export function useFeed(filter: Filter, isPaused: boolean): Shown {
   return shown;
 }
 
-const nothing: Shown = { rows: [], past: undefined, leftOutPerSecond: 0, isOpen: false, waiting: 0 };
+const nothing: Shown = { rows: [], past: undefined, leftOutPerSecond: 0, isRefused: false, waiting: 0 };
 
 function createFeed() {
   let paused = false;
@@ -46,10 +48,11 @@ function createFeed() {
     let held: readonly DecisionRow[] = [];
     let waiting = 0;
     let leftOut: { readonly at: number; readonly count: number }[] = [];
-    let isOpen = false;
+    let isRefused = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let retry: ReturnType<typeof setTimeout> | undefined;
+    let stream = open();
 
-    const stream = new EventSource('/console/decisions');
     render = () => {
       clearTimeout(timer);
       timer = undefined;
@@ -60,7 +63,7 @@ function createFeed() {
         held = rows;
         waiting = 0;
       }
-      show({ rows: held, past, leftOutPerSecond, isOpen, waiting });
+      show({ rows: held, past, leftOutPerSecond, isRefused, waiting });
     };
     const soon = (): void => {
       timer ??= setTimeout(render, RENDER_MS);
@@ -75,25 +78,38 @@ function createFeed() {
     }
 
     async function loadPast(): Promise<void> {
-      const answer = await read<Past>(`/console/past?${new URLSearchParams(filter)}`);
-      add(answer.rows);
-      past = { selected: answer.selected, kept: answer.kept };
+      try {
+        const { rows: kept, ...counts } = await read<Past>(`/console/past?${new URLSearchParams(filter)}`);
+        add(kept);
+        // A paused view stays as it is, but it begins with the past.
+        if (past === undefined) held = rows;
+        past = counts;
+      } catch {
+        // The page says that the gateway does not answer, and the next stream loads the past again.
+      }
       render();
     }
 
-    // Also after a reconnection: the decisions in between are in the past.
-    stream.addEventListener('open', () => {
-      isOpen = true;
-      loadPast().catch(() => render());
-    });
-    // So are those that the page read too slowly to get.
-    stream.addEventListener('lost', () => void loadPast().catch(() => render()));
-    stream.addEventListener('error', () => {
-      isOpen = false;
-      soon();
-    });
-    stream.addEventListener('decisions', ({ data }: MessageEvent<string>) => {
-      const batch = JSON.parse(data) as Batch;
+    function open(): EventSource {
+      const opened = new EventSource('/console/decisions');
+      // Also after a reconnection: the decisions in between are in the past.
+      opened.addEventListener('open', () => {
+        isRefused = false;
+        void loadPast();
+      });
+      // So are those that the page read too slowly to get.
+      opened.addEventListener('lost', () => void loadPast());
+      opened.addEventListener('decisions', ({ data }: MessageEvent<string>) => take(JSON.parse(data) as Batch));
+      opened.addEventListener('error', () => {
+        if (opened.readyState !== EventSource.CLOSED) return;
+        isRefused = true;
+        void loadPast();
+        retry = setTimeout(() => (stream = open()), RETRY_MS);
+      });
+      return opened;
+    }
+
+    function take(batch: Batch): void {
       const selected = batch.rows.filter((row) => selects(filter, row));
       const added = add(selected);
       waiting += added;
@@ -101,12 +117,18 @@ function createFeed() {
         const all = batch.rows.length + batch.leftOut - (selected.length - added);
         past = { selected: past.selected + added, kept: past.kept + all };
       }
-      if (batch.leftOut > 0) leftOut.push({ at: Date.now(), count: batch.leftOut });
+      if (batch.leftOut > 0) {
+        leftOut.push({ at: Date.now(), count: batch.leftOut });
+        // The notice ends with them, also if no more decisions arrive.
+        setTimeout(soon, SECOND);
+      }
       soon();
-    });
+    }
+
     return () => {
       stream.close();
       clearTimeout(timer);
+      clearTimeout(retry);
       render = () => {};
     };
   }

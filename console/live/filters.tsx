@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Filter } from '../../src/console/filter.ts';
-import { filterNames } from '../../src/console/filter.ts';
+import { DENIED, filterNames } from '../../src/console/filter.ts';
 import { go, withQuery } from '../address.ts';
 import { outcomes } from '../parts/outcome.tsx';
 import { useKnown } from '../status.ts';
@@ -15,8 +15,8 @@ export function Filters({ filter }: { readonly filter: Filter }): JSX.Element {
   const isFiltered = Object.keys(filter).length > 0;
   return (
     <search class="filters">
-      <Choice name="route" filter={filter} set={set} values={status?.routes.map(({ name }) => name) ?? []} />
-      <Choice name="outcome" filter={filter} set={set} values={outcomes.map(({ kind }) => kind)} />
+      <Choice name="route" filter={filter} set={set} values={status?.routes.map(({ name }) => [name, name]) ?? []} />
+      <Choice name="outcome" filter={filter} set={set} values={outcomeChoices} />
       {(['subject', 'client', 'tool', 'reason'] as const).map((name) => (
         <Text key={name} name={name} value={filter[name] ?? ''} set={set} />
       ))}
@@ -32,10 +32,15 @@ export function Filters({ filter }: { readonly filter: Filter }): JSX.Element {
   );
 }
 
+const outcomeChoices = [
+  ...outcomes.map(({ kind, word }) => [kind, word] as const),
+  [DENIED, 'asked or refused'] as const,
+];
+
 interface ChoiceParts {
   readonly name: 'route' | 'outcome';
   readonly filter: Filter;
-  readonly values: readonly string[];
+  readonly values: readonly (readonly [value: string, word: string])[];
   readonly set: (name: string, value: string) => void;
 }
 
@@ -45,8 +50,10 @@ function Choice({ name, filter, values, set }: ChoiceParts): JSX.Element {
       <span>{name}</span>
       <select value={filter[name] ?? ''} onChange={(event) => set(name, event.currentTarget.value)}>
         <option value="">all</option>
-        {values.map((value) => (
-          <option key={value}>{value}</option>
+        {values.map(([value, word]) => (
+          <option key={value} value={value}>
+            {word}
+          </option>
         ))}
       </select>
     </label>

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { filterIn } from '../../src/console/filter.ts';
 import { type Address, go, withQuery } from '../address.ts';
 import { DecisionPanel } from '../decision/decision.tsx';
@@ -19,12 +19,21 @@ export function Live({ address: { query } }: { readonly address: Address }): JSX
   const isFiltered = Object.keys(filter).length > 0;
   const opened = query.get('decision') ?? undefined;
   const [isPaused, setIsPaused] = useState(false);
+  const [isReading, setIsReading] = useState(false);
   const [limit, setLimit] = useState(PAGE);
-  const shown = useFeed(filter, isPaused);
+  const shown = useFeed(filter, isPaused || isReading);
   const rows = shown.rows.slice(0, limit);
   const close = (): void => go(withQuery({ decision: '' }));
 
-  useEffect(() => setLimit(PAGE), [query.toString()]);
+  useEffect(() => {
+    setLimit(PAGE);
+    setIsReading(false);
+  }, [query.toString()]);
+  const last = useRef('');
+  useEffect(() => {
+    if (opened === undefined && last.current !== '') focusDecision(last.current);
+    last.current = opened ?? '';
+  }, [opened]);
   useKeys({
     p: () => setIsPaused((is) => !is),
     '/': () => document.querySelector<HTMLInputElement>('[data-filter=subject]')?.focus(),
@@ -42,10 +51,10 @@ export function Live({ address: { query } }: { readonly address: Address }): JSX
           <button type="button" class="button" aria-pressed={isPaused} onClick={() => setIsPaused(!isPaused)}>
             {isPaused ? 'Resume' : 'Pause'}
           </button>
-          <Summary shown={shown} isPaused={isPaused} isFiltered={isFiltered} />
+          <Summary shown={shown} isFiltered={isFiltered} />
         </div>
         {rows.length > 0 ? (
-          <DecisionTable rows={rows} selected={opened} />
+          <DecisionTable rows={rows} selected={opened} onReading={setIsReading} />
         ) : (
           <Nothing shown={shown} isFiltered={isFiltered} />
         )}
@@ -62,22 +71,25 @@ export function Live({ address: { query } }: { readonly address: Address }): JSX
 
 interface SummaryParts {
   readonly shown: Shown;
-  readonly isPaused: boolean;
   readonly isFiltered: boolean;
 }
 
-function Summary({ shown, isPaused, isFiltered }: SummaryParts): JSX.Element {
-  const { past, leftOutPerSecond, waiting } = shown;
+function Summary({ shown, isFiltered }: SummaryParts): JSX.Element {
+  const { past, leftOutPerSecond, isRefused, waiting } = shown;
+  const { connection } = useKnown();
   const selected = past !== undefined && isFiltered ? `${past.selected.toLocaleString()} of ` : '';
-  const count = past === undefined ? 'loading' : `${selected}${past.kept.toLocaleString()} decisions`;
+  const count = past === undefined ? '' : `${selected}${past.kept.toLocaleString()} decisions`;
   return (
     <p class="summary" role="status">
+      {isRefused && connection === 'connected' && (
+        <span class="notice">New decisions do not arrive: too many pages watch. Retrying.</span>
+      )}
       {leftOutPerSecond > 0 && (
         <span class="notice">
           {leftOutPerSecond.toLocaleString()}/s left out: showing refusals and a part of the allowed calls
         </span>
       )}
-      <span class="muted">{isPaused && waiting > 0 ? `${waiting.toLocaleString()} new · ${count}` : count}</span>
+      <span class="muted">{waiting > 0 ? `${waiting.toLocaleString()} new · ${count}` : count}</span>
     </p>
   );
 }
@@ -103,4 +115,10 @@ function focusRow(step: number): void {
   const links = [...document.querySelectorAll<HTMLElement>('[data-decision]')];
   const at = links.indexOf(document.activeElement as HTMLElement);
   links[Math.min(Math.max(at + step, 0), links.length - 1)]?.focus();
+}
+
+/** Returns the focus to a decision that was open, or to the newest one if it is no longer shown. */
+function focusDecision(id: string): void {
+  const links = [...document.querySelectorAll<HTMLElement>('[data-decision]')];
+  (links.find(({ dataset }) => dataset['decision'] === id) ?? links[0])?.focus();
 }

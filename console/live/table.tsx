@@ -9,12 +9,21 @@ import { Time } from '../parts/time.tsx';
 export function DecisionTable({
   rows,
   selected,
+  onReading,
 }: {
   readonly rows: readonly DecisionRow[];
   readonly selected: string | undefined;
+  /** Called when a reader begins and ceases to move through the rows by keys: meanwhile they must stay. */
+  readonly onReading: (isReading: boolean) => void;
 }): JSX.Element {
   return (
-    <div class="table" role="table" aria-label="Decisions, the newest first">
+    <div
+      class="table"
+      role="table"
+      aria-label="Decisions, the newest first"
+      onFocusIn={({ target }) => onReading((target as HTMLElement).matches(':focus-visible'))}
+      onFocusOut={() => onReading(false)}
+    >
       <div class="head" role="row">
         {['time', 'outcome', 'route', 'called', 'caller', 'why'].map((name) => (
           <span key={name} role="columnheader">
@@ -60,7 +69,7 @@ const Row = memo(({ row, isSelected }: RowParts): JSX.Element => {
         {client !== undefined && <span class="muted">{subject === undefined ? client : ` · ${client}`}</span>}
       </span>
       <span role="cell" class="why" title={reason === '' ? why : `${reason}: ${why}`}>
-        {why}
+        {kind === 'allowed' ? <span class="muted mono">{why}</span> : why}
       </span>
     </div>
   );

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DecisionDetail, DraftAnswer, DraftQuestion, PolicyView } from '../../src/console/messages.ts';
-import { followLink } from '../address.ts';
+import { followLink, go } from '../address.ts';
+import { useKeys } from '../keys.ts';
 import { CopyButton } from '../parts/copy.tsx';
 import { read, Refused, send } from '../requests.ts';
 import { Answer } from './answer.tsx';
@@ -30,7 +31,11 @@ export function Playground({
   const { answer, problem } = useDraft({ policy: policy.name, text, route, question });
   const place = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor>(undefined);
+  const title = useRef<HTMLHeadingElement>(null);
   const isChanged = text !== policy.text;
+  // A draft is nowhere else: a key pressed by mistake must not lose it.
+  useKeys({ Escape: () => !isChanged && go('/policies') });
+  useEffect(() => title.current?.focus(), []);
 
   useEffect(() => {
     let isOver = false;
@@ -62,7 +67,9 @@ export function Playground({
         <a href="/policies" onClick={followLink}>
           Policies
         </a>
-        <h2>{policy.name}</h2>
+        <h2 tabIndex={-1} ref={title}>
+          {policy.name}
+        </h2>
         <span class="muted">
           {isChanged ? 'a draft: nothing is saved' : 'as in force: edit it to see what changes'}
         </span>
@@ -92,7 +99,11 @@ export function Playground({
           onRoute={setRoute}
           onChange={setQuestion}
         />
-        <Answer answer={answer?.answer} isBroken={(answer?.problems.length ?? 0) > 0} />
+        {protocol === 'mcp' && question.name.trim() === '' ? (
+          <p class="empty">Describe a call, and the decision on it appears here.</p>
+        ) : (
+          <Answer answer={answer?.answer} isBroken={(answer?.problems.length ?? 0) > 0} />
+        )}
       </div>
       <Counters answer={answer} isChanged={isChanged} />
     </div>

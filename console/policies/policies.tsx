@@ -1,21 +1,42 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DraftTests, PolicyView } from '../../src/console/messages.ts';
-import { type Address, followLink, go } from '../address.ts';
-import { useKeys } from '../keys.ts';
-import { read } from '../requests.ts';
+import { type Address, followLink } from '../address.ts';
+import { read, Refused } from '../requests.ts';
+import { useKnown } from '../status.ts';
 import { Playground } from './playground.tsx';
 
 /** The policies in force, and a playground for each. */
 export function Policies({ address: { query } }: { readonly address: Address }): JSX.Element {
   const [policies, setPolicies] = useState<readonly PolicyView[]>();
   const [problem, setProblem] = useState('');
+  const [attempts, setAttempts] = useState(0);
+  const left = useRef('');
+  const { connection } = useKnown();
   useEffect(() => {
-    read<readonly PolicyView[]>('/console/policies').then(setPolicies, (error: Error) => setProblem(error.message));
-  }, []);
-  const opened = policies?.find(({ name }) => name === query.get('policy'));
-  useKeys({ Escape: () => opened !== undefined && go('/policies') });
-  if (policies === undefined) return <p class="empty">{problem === '' ? 'Loading…' : problem}</p>;
+    if (policies !== undefined) return;
+    read<readonly PolicyView[]>('/console/policies').then(setPolicies, (error: unknown) =>
+      setProblem(error instanceof Refused ? error.message : 'The gateway does not answer.'),
+    );
+  }, [connection, attempts]);
+  const wanted = query.get('policy') ?? '';
+  const opened = policies?.find(({ name }) => name === wanted);
+  // The link that opened the playground has gone: without this, the focus would begin at the top again.
+  useEffect(() => {
+    if (opened === undefined) document.getElementById(idOf(left.current))?.focus();
+    else left.current = opened.name;
+  }, [opened]);
+  if (policies === undefined && problem === '') return <p class="empty">Loading…</p>;
+  if (policies === undefined) {
+    return (
+      <div class="empty">
+        <p>{problem}</p>
+        <button type="button" class="button" onClick={() => setAttempts(attempts + 1)}>
+          Try again
+        </button>
+      </div>
+    );
+  }
   if (policies.length === 0) {
     return <p class="empty">No route has a policy: every valid token may call. Add one as policies/NAME.yaml.</p>;
   }
@@ -23,18 +44,25 @@ export function Policies({ address: { query } }: { readonly address: Address }):
     return <Playground key={opened.name} policy={opened} decision={query.get('decision') ?? undefined} />;
   }
   return (
-    <div class="table policies" role="table" aria-label="Policies in force">
-      <div class="head" role="row">
-        {['policy', 'routes', 'rules', 'tests', 'rules without a test'].map((name) => (
-          <span key={name} role="columnheader">
-            {name}
-          </span>
+    <>
+      {wanted !== '' && (
+        <p class="banner" role="alert">
+          There is no policy {wanted} in force.
+        </p>
+      )}
+      <div class="table policies" role="table" aria-label="Policies in force">
+        <div class="head" role="row">
+          {['policy', 'routes', 'rules', 'tests', 'rules without a test'].map((name) => (
+            <span key={name} role="columnheader">
+              {name}
+            </span>
+          ))}
+        </div>
+        {policies.map((policy) => (
+          <Row key={policy.name} policy={policy} />
         ))}
       </div>
-      {policies.map((policy) => (
-        <Row key={policy.name} policy={policy} />
-      ))}
-    </div>
+    </>
   );
 }
 
@@ -46,14 +74,17 @@ function Row({
   return (
     <div class="row" role="row">
       <span role="cell" class="time" title={file}>
-        <a class="name" href={`/policies?policy=${encodeURIComponent(name)}`} onClick={followLink}>
+        <a class="name" id={idOf(name)} href={`/policies?policy=${encodeURIComponent(name)}`} onClick={followLink}>
           {name}
         </a>
       </span>
       <span role="cell">
         {routes.length === 0 ? <span class="muted">none</span> : routes.map((route) => route.name).join(', ')}
       </span>
-      <span role="cell">{rules}</span>
+      <span role="cell">
+        {rules}
+        <span class="unit">{rules === 1 ? ' rule' : ' rules'}</span>
+      </span>
       <span role="cell">
         <TestCount results={[...(tests?.results ?? []), ...(properties ?? [])]} />
       </span>
@@ -62,6 +93,11 @@ function Row({
       </span>
     </div>
   );
+}
+
+/** The id of the link to a policy. */
+function idOf(policy: string): string {
+  return `policy-${policy}`;
 }
 
 /** How many tests pass and fail. */

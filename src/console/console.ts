@@ -70,7 +70,7 @@ export function consoleRequests({ inForce, source, workers }: ConsoleParts): Con
       '/console/decisions',
       (request, response, isAllowed) => {
         if (request.method === 'HEAD') response.end();
-        else if (feed.watchers < MAX_WATCHERS) feed.open(request, response, isAllowed);
+        else if (feed.watchers < MAX_WATCHERS) feed.open(response, isAllowed);
         else response.writeHead(503, { 'retry-after': '10' }).end('Too many pages watch.\n');
       },
     ],

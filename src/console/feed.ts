@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Batch } from './messages.ts';
 
 /** The stream of new decisions to the pages that watch, as server-sent events. */
@@ -8,7 +8,7 @@ export interface Feed {
    *
    * @param isAllowed Asked again while the stream is open: a session ends, and a token may be replaced.
    */
-  open(request: IncomingMessage, response: ServerResponse, isAllowed: () => boolean): void;
+  open(response: ServerResponse, isAllowed: () => boolean): void;
   /** How many pages watch. */
   readonly watchers: number;
 }
@@ -72,7 +72,7 @@ export function createFeed(watch: (onBatch: (batch: Batch) => void) => () => voi
     get watchers() {
       return watchers.size;
     },
-    open(_request, response, isAllowed) {
+    open(response, isAllowed) {
       const watcher: Watcher = { response, isAllowed, lost: 0, isStuck: false };
       response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
       response.write('retry: 1000\n\n');

@@ -16,6 +16,9 @@ export function filterIn(query: URLSearchParams): Filter {
   );
 }
 
+/** The outcome in a filter that selects each refusal: those that ask the client for more, and the others. */
+export const DENIED = 'denied';
+
 /**
  * Whether a filter selects a decision: by the whole route and outcome, by the beginning of the reason, and by a part of
  * the other members, whatever their case.
@@ -23,12 +26,16 @@ export function filterIn(query: URLSearchParams): Filter {
 export function selects({ route, outcome, reason, subject, client, tool }: Filter, row: DecisionRow): boolean {
   return (
     (route === undefined || row.route === route) &&
-    (outcome === undefined || row.kind === outcome) &&
+    (outcome === undefined || row.kind === outcome || (outcome === DENIED && isDenied(row))) &&
     (reason === undefined || row.reason?.startsWith(reason) === true) &&
     (subject === undefined || has(row.subject, subject)) &&
     (client === undefined || has(row.client, client)) &&
     (tool === undefined || has(row.called, tool))
   );
+}
+
+function isDenied({ kind }: DecisionRow): boolean {
+  return kind === 'asked' || kind === 'refused';
 }
 
 function has(text: string | undefined, part: string): boolean {

@@ -47,6 +47,8 @@ describe('the listener', () => {
     await world.calls();
     const of = async (query: string) => (await read<Past>(`/console/past?${query}`)).rows.map(({ called }) => called);
     expect(new Set(await of('outcome=asked&subject=bob'))).toEqual(new Set(['transfer_funds']));
+    const denied = (await read<Past>('/console/past?outcome=denied')).rows.map(({ kind }) => kind);
+    expect(new Set(denied)).toEqual(new Set(['asked', 'refused']));
     expect(new Set(await of('reason=token'))).toEqual(new Set(['POST']));
     expect(await of('route=demo-tools&client=vscode&tool=delete')).toContain('delete_everything');
     expect(await of('route=elsewhere')).toEqual([]);
@@ -149,6 +151,46 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
     await expect.poll(() => loaded).toBe(2);
   });
 
+  test('shows the past while the listener refuses the stream, and new decisions when it no longer does', async () => {
+    await world.call({ ...alice, sub: 'quinn' }, 'get_balance');
+    const refuse = Promise.withResolvers<void>();
+    await page.route('**/console/decisions', async (route) => {
+      await route.fulfill({ status: 503, body: 'Too many pages watch.' });
+      refuse.resolve();
+    });
+    await page.goto(world.adminUrl);
+    await refuse.promise;
+    await rows('quinn').waitFor();
+    await page.getByText('New decisions do not arrive').waitFor();
+    await page.unroute('**/console/decisions');
+    await page.getByText('New decisions do not arrive').waitFor({ state: 'detached' });
+    await world.call({ ...alice, sub: 'rupert' }, 'get_balance');
+    await rows('rupert').waitFor();
+    expect(await rows('quinn').count()).toBe(1);
+    // Chromium reports the refusals.
+    complaints.length = 0;
+  });
+
+  test('says that decisions are left out only as long as they are', async () => {
+    const row = { id: 'one', at: Date.now(), kind: 'allowed', called: 'get_balance', subject: 'sybil' };
+    await streamOf(() => `event: decisions\ndata: ${JSON.stringify({ rows: [row], leftOut: 900 })}\n\n`);
+    await page.goto(world.adminUrl);
+    await page.getByText('900/s left out').waitFor();
+    await page.getByText('900/s left out').waitFor({ state: 'detached' });
+    expect(await rows('sybil').count()).toBe(1);
+  });
+
+  test('begins with the past where a filter changes while it is paused', async () => {
+    await world.calls();
+    await page.goto(world.adminUrl);
+    await rows('alice').first().waitFor();
+    await page.keyboard.press('p');
+    await page.getByLabel('subject').fill('bob');
+    await rows('alice').first().waitFor({ state: 'detached' });
+    await rows('bob').first().waitFor();
+    expect(await page.getByRole('button', { name: 'Resume' }).count()).toBe(1);
+  });
+
   test('pauses and resumes', async () => {
     await world.call(alice, 'get_balance');
     await page.goto(world.adminUrl);
@@ -167,7 +209,7 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
     await page.goto(`${world.adminUrl}/?subject=alice`);
     await rows('transfer_funds').first().click();
     const panel = page.getByRole('complementary', { name: 'Decision' });
-    await panel.getByRole('heading', { name: 'Asked for more: needs scope read payments' }).waitFor();
+    await panel.getByRole('heading', { name: 'Refused for now: needs scope read payments' }).waitFor();
     expect(await panel.locator('.remedies').innerText()).toBe('scope "payments"');
     expect(await panel.locator('.decisive').innerText()).toContain('tools.transfer_funds.scope');
     expect(await panel.locator('.challenge').innerText()).toContain(
@@ -175,7 +217,7 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
     );
     const shared = page.url();
     await page.goto(shared);
-    await panel.getByRole('heading', { name: 'Asked for more' }).waitFor();
+    await panel.getByRole('heading', { name: 'Refused for now' }).waitFor();
     await page.keyboard.press('Escape');
     await panel.waitFor({ state: 'detached' });
     expect(new URL(page.url()).search).toBe('?subject=alice');

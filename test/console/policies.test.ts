@@ -85,6 +85,16 @@ describe.skipIf(!hasChromium)('Policies in a browser', () => {
     expect(page.url()).toBe(`${world.adminUrl}/policies?policy=demo-tools`);
   });
 
+  test('says that a policy is not in force, and asks again for policies that it did not get', async () => {
+    await page.route('**/console/policies', (route) => route.fulfill({ status: 503, body: 'Too many drafts.' }));
+    await page.goto(`${world.adminUrl}/policies?policy=elsewhere`);
+    await page.getByText('Too many drafts.').waitFor();
+    await page.unroute('**/console/policies');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('alert').getByText('There is no policy elsewhere in force.').waitFor();
+    expect(await page.locator('.row', { hasText: 'demo-tools' }).count()).toBe(1);
+  });
+
   test('shows what an edit would change: decision, tests, kept decisions, and the diff', async () => {
     await page.goto(`${world.adminUrl}/policies?policy=demo-tools`);
     await page.getByLabel('scope').fill('read payments');
