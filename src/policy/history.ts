@@ -3,6 +3,7 @@
  * counts for later ones. What was counted is not known here: `history/` keeps it.
  */
 
+import { plainNumber } from '../json/plain-number.ts';
 import { unreachable } from '../json/pointer.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { HistoryCheck, HistoryRecord } from '../model/history.ts';
@@ -211,9 +212,9 @@ function countPast(rule: PastRule, owner: string, args: unknown, exact: () => un
     if (value === undefined || value === null) return { track: undefined, amount: 0 };
     if (typeof value === 'object' || value === unreachable)
       return mistyped(rule, argument, kindOf(value), 'a string, a number or a boolean');
-    // Larger integers are compared as they are written: JSON.parse rounds two of them to one.
+    // JSON.parse rounds two larger integers to one. Their digits are compared, in any notation.
     const isRounded = Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER;
-    track += lengthPrefixed([JSON.stringify(isRounded ? argument.read(exact()) : value)]);
+    track += lengthPrefixed([plainNumber(JSON.stringify(isRounded ? argument.read(exact()) : value))]);
   }
   return { track, amount: 0 };
 }

@@ -14,6 +14,9 @@ tools:
   "read_*": {}
   mail:
     never_after: { tool: read_secret, within: 1d }
+  spy: {}
+  tell:
+    never_after: { tool: spy, within: 1d, same: [/account] }
 `;
 
 let world: McpWorld;
@@ -141,6 +144,19 @@ describe('a call that must not come first cannot be hidden', () => {
   test.each(['read_secret', 'read_SECRET', 'read_secret ', 'read_ſecret', 'read_secret.'])('as %j', async (name) => {
     expect(await attack(JSON.stringify({ name }))).toBe(200);
     expect(await attack('{"name":"mail"}')).toBe(403);
+  });
+
+  test.each([
+    ['9007199254740993', '9007199254740993.0'],
+    ['9007199254740993', '9.007199254740993e15'],
+    ['90071992547409930e-1', '9007199254740993'],
+    ['1e400', '10E+399'],
+    ['7', '70e-1'],
+    ['"A"', String.raw`"\u0041"`],
+  ])('by %s in place of %s, the same value in another notation', async (other, account) => {
+    expect(await attack(`{"name":"spy","arguments":{"account":${other}}}`)).toBe(200);
+    expect(await attack(`{"name":"tell","arguments":{"account":${account}}}`)).toBe(403);
+    expect(await attack('{"name":"tell","arguments":{"account":9007199254740995}}')).toBe(200);
   });
 
   test('as a notification', async () => {
