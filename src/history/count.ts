@@ -100,7 +100,8 @@ function exactArguments({ body }: Action): unknown {
  */
 function followedTask({ attempt, tasks }: Action, ledger: Ledger): CountedCall | undefined {
   if (attempt.kind === 'http' || mcpMethod(attempt.method).fetches === undefined) return undefined;
-  const [id] = tasks?.values() ?? [];
+  // `_meta` may relate a message to another task than the one whose result it fetches.
+  const [id] = tasks?.size === 1 ? tasks.values() : [];
   if (id === undefined) return undefined;
   return createCountedCall(id, undefined, (outcome) =>
     outcome === 'answered' ? ledger.settle(id, outcome) : undefined,

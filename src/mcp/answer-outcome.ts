@@ -1,3 +1,4 @@
+import { hasDuplicateMembers } from '../json/duplicate-members.ts';
 import { isObject, ownMember } from '../json/own-member.ts';
 import { parsedJson } from '../json/parsed.ts';
 import type { MessageId } from '../model/grant.ts';
@@ -15,7 +16,8 @@ export function mayBeAnswer(message: Buffer | string): boolean {
 }
 
 /**
- * What the answer to a request says of its outcome; undefined for any other message.
+ * What the answer to a request says of its outcome; undefined for any other message, and for an answer that parsers
+ * read differently.
  *
  * @param id The id of the request. One that JavaScript cannot represent matches any answer.
  * @param method Of the request. A request for a task has the outcome of the call that created the task.
@@ -23,9 +25,12 @@ export function mayBeAnswer(message: Buffer | string): boolean {
 export function answerOutcome(text: string, id: MessageId, { fetches }: McpMethod): AnswerOutcome | undefined {
   const message = parsedJson(text);
   // A server of 2025-03-26 may answer a single request by a batch of one.
-  const answer = (Array.isArray(message) ? message : [message]).find((each) => isAnswerTo(each, id));
+  const [answer, second] = (Array.isArray(message) ? message : [message]).filter((each) => isAnswerTo(each, id));
   if (answer === undefined) return undefined;
   const result = ownMember(answer, 'result');
+  const isUnclear = second !== undefined || (isObject(result) && isObject(ownMember(answer, 'error')));
+  // A client may read it as a success, where the gateway reads an error, or the other way round.
+  if (isUnclear || hasDuplicateMembers(text, message)) return undefined;
   if (!isObject(result)) return 'failed';
   return fetches === 'task' ? outcomeOfTask(result) : outcomeOfResult(result);
 }

@@ -323,6 +323,7 @@ describe('the result of a task', () => {
     ['tasks/result', undefined],
     ['tasks/result', new Map()],
     ['tasks/result', new Map([['task', undefined]])],
+    ['tasks/result', new Map([...tasks, ['another', undefined]])],
   ])('is not looked for in the answer to %s with tasks %o', (method, presented) => {
     expect(counting(fakeLedger(passed).ledger)(about(method), { tasks: presented })).toBeUndefined();
   });
