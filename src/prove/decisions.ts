@@ -26,7 +26,8 @@ export interface CallKind {
 export interface PossibleDecision {
   /** Undefined: the call is allowed. */
   readonly reason: PolicyReason | undefined;
-  readonly rule: string;
+  /** The rule that refuses it. */
+  readonly rule: string | undefined;
   /** When it is made. Of all decisions on a kind of calls, exactly one is. */
   readonly when: Formula;
   /** Where the scopes of the challenge come from; empty for a decision without one. */
@@ -52,7 +53,7 @@ export function appliedHistory(kind: CallKind): readonly HistoryRule[] {
 
 /** All rules over time that count calls of a kind. */
 export function countingRules(kind: CallKind): readonly HistoryRule[] {
-  return appliedEntries(kind).length === 0 ? [] : [...appliedHistory(kind), ...kind.covering];
+  return [...appliedHistory(kind), ...kind.covering];
 }
 
 /** Every decision that `decide` (`policy/decide.ts`) and rules over time can make on a kind of calls, in order. */
@@ -66,7 +67,7 @@ export function decisionsOn(
   const own = verdictsOn(condition, space);
   const decisions: PossibleDecision[] = [...refused([condition], 'refused', space, true)];
   if (entries === undefined) {
-    return [...decisions, ...passing([condition], 'policy', own, space, { guard: true, histories })];
+    return [...decisions, ...passing([condition], own, space, { guard: true, histories })];
   }
   const guards: Formula[] = [not(own.refused)];
   if ('reason' in entries) {
@@ -95,19 +96,18 @@ export function decisionsOn(
   const conditions = [condition, ...entries.map((entry) => entry.condition)];
   const all = verdictsOnAll(conditions.map((each) => verdictsOn(each, space)));
   const guard = and(guards);
-  return [...decisions, ...passing(conditions, entries[0]?.rule ?? 'policy', all, space, { guard, histories })];
+  return [...decisions, ...passing(conditions, all, space, { guard, histories })];
 }
 
 /** The decisions on a call that nothing refuses whatever the token. */
 function passing(
   conditions: readonly Condition[],
-  rule: string,
   { met }: { readonly met: Formula },
   space: Space,
   { guard, histories }: { readonly guard: Formula; readonly histories: Histories },
 ): readonly PossibleDecision[] {
   return [
-    { reason: undefined, rule, when: and([guard, met, histories.met]), asked: [] },
+    { reason: undefined, rule: undefined, when: and([guard, met, histories.met]), asked: [] },
     ...histories.refusals.map((each) => ({ ...each, when: and([guard, met, each.when]), asked: [] })),
     ...refused(conditions, 'scope', space, guard),
     ...refused(conditions, 'lifetime', space, guard),

@@ -27,11 +27,12 @@ function after(ms: number, unit: number): readonly string[] {
   return written((Math.floor(ms / unit) + 1) * unit);
 }
 
-/** Up to a quarter of an hour in seconds, as most policies write it. */
+/** A time as a duration, if there is one. Up to a quarter of an hour it is in seconds, as most policies write it. */
 function written(ms: number): readonly string[] {
-  if (ms % 1000 === 0 && ms > 0 && ms <= 900_000) return [`${ms / 1000}s`];
+  if (ms <= 0) return [];
+  if (ms % 1000 === 0 && ms <= 900_000) return [`${ms / 1000}s`];
   const unit = units.find(([, size]) => ms % size === 0 && ms / size <= MAX_COUNT);
-  return unit === undefined || ms <= 0 ? [] : [`${ms / unit[1]}${unit[0]}`];
+  return unit === undefined ? [] : [`${ms / unit[1]}${unit[0]}`];
 }
 
 function simplestFirst(one: string, other: string): number {

@@ -2,7 +2,7 @@ import type { Condition } from '../policy/condition.ts';
 import type { Verdict } from '../policy/verdict.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Space } from './space.ts';
-import { verdictsOn } from './verdicts.ts';
+import { type Verdicts, verdictsOn } from './verdicts.ts';
 
 /** One place of a policy that names a scope, and when a challenge includes it. */
 interface Mention {
@@ -33,17 +33,13 @@ export function mentionsIn(conditions: readonly Condition[], space: Space): read
 /** The scopes of the first alternative with the verdict of all. */
 function mentionsInChosen(any: Extract<Condition, { kind: 'any' }>, space: Space): readonly Mention[] {
   const whole = verdictsOn(any, space);
-  const alternatives = any.alternatives.map((each) => verdictsOn(each, space));
-  return any.alternatives.flatMap((alternative, index) => {
+  const earlier: Verdicts[] = [];
+  return any.alternatives.flatMap((alternative) => {
+    const own = verdictsOn(alternative, space);
     const chosen = or(
-      verdicts.map((verdict) =>
-        and([
-          whole[verdict],
-          alternatives[index]?.[verdict] ?? false,
-          ...alternatives.slice(0, index).map((earlier) => not(earlier[verdict])),
-        ]),
-      ),
+      verdicts.map((verdict) => and([whole[verdict], own[verdict], ...earlier.map((each) => not(each[verdict]))])),
     );
+    earlier.push(own);
     return mentionsIn([alternative], space).map(({ scope, when }) => ({ scope, when: and([chosen, when]) }));
   });
 }

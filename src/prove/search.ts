@@ -45,19 +45,18 @@ interface Narrowed {
 function narrow(formula: Formula, from: Domains, budget: Budget): Narrowed | undefined {
   const domains = [...from];
   let rest = formula;
-  for (let changed = true; changed;) {
-    changed = false;
+  for (;;) {
     rest = simplify(rest, domains, new Map(), budget);
     if (rest === false) return undefined;
-    for (const part of conjuncts(rest)) {
+    const parts = conjuncts(rest);
+    const open = parts.filter((part) => part.kind !== 'atom');
+    if (open.length === parts.length) return { domains, open };
+    for (const part of parts) {
       if (part.kind !== 'atom') continue;
       const { index } = part.variable;
       domains[index] = (domains[index] ?? 0n) & part.accepts;
-      if (domains[index] === 0n) return undefined;
-      changed = true;
     }
   }
-  return { domains, open: conjuncts(rest).filter((part) => part.kind !== 'atom') };
 }
 
 function conjuncts(formula: Formula): readonly Exclude<Formula, boolean>[] {

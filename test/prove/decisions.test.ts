@@ -55,7 +55,7 @@ function bothOn(document: PolicyDocument): readonly (readonly [formulas: unknown
             const otherwise = [[...scope, 'x'], scope.slice(1), scope.toReversed()]
               .filter((each) => each.join(' ') !== scope.join(' '))
               .some((each) => holds(challengeIs(each, asked), classes));
-            return { reason, rule: reason === undefined ? undefined : rule, isAsked, otherwise };
+            return { reason, rule, isAsked, otherwise };
           });
         return [
           { of, made },
@@ -83,6 +83,15 @@ test.each<[what: string, policy: PolicyDocument]>([
     },
   ],
   ['nothing at all', {}],
+  ['an exclusion of every caller', { not: {}, ...trader }],
+  [
+    'prompts with arguments and rules over time, which their completion does not have',
+    {
+      prompts: {
+        greet: { scope: 'read', arguments: { '/name': 'x' }, quota: [{ sum: '/units', at_most: 5, per: '1h' }] },
+      },
+    },
+  ],
   ['scopes', { scope: 'read pay' }],
   ['each kind of condition', { scope: 'read', ...trader, ...short, not: { claims: { risk: 5 } } }],
   ['alternatives of each kind', { any: [{ scope: 'read' }, trader, short] }],
