@@ -199,4 +199,22 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'tokenKey', mutator: 'ConditionalExpression', to: 'false' },
     { in: 'tokenKey', mutator: 'CallExpression' },
   ],
+  'type: a request on an HTTP route has no entries': [
+    { in: 'appliedArguments', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
+    { in: 'appliedArguments', mutator: 'StringLiteral', to: '""' },
+    { in: 'appliedHistory', mutator: 'ConditionalExpression', to: 'false' },
+    { in: 'appliedHistory', mutator: 'StringLiteral', to: '""' },
+  ],
+  'type: the array has a member at each length': [
+    { in: 'challengeIs', mutator: 'BooleanLiteral', to: 'true', nth: 2 },
+    { in: 'challengeIs', mutator: 'BooleanLiteral', to: 'false', nth: 2 },
+  ],
+  'speed: a group that nothing changed is built again': [
+    { in: 'simplifyGroup', mutator: 'BooleanLiteral', to: 'false' },
+    { in: 'simplifyGroup', mutator: 'ConditionalExpression', to: 'false', nth: 3 },
+    { in: 'simplifyGroup', mutator: 'ConditionalExpression', to: 'false', nth: 4 },
+  ],
+  'speed: the parts of a condition that refuses no caller are examined': [
+    { in: 'refusalsBy', mutator: 'ConditionalExpression', to: 'false' },
+  ],
 };

@@ -70,6 +70,12 @@ describe('R-275: a property counts rules over time as both met and refusing', ()
     expect(given({ tool: 'disburse' }, 'allow')).toMatchObject({ reason: 'history.missing' });
   });
 
+  test('without a challenge', () => {
+    const without = { tool: 'disburse', arguments: { '/claim_id': { present: false } } };
+    expect(proof(without, { deny: 'history.missing', challenge: '' }).outcome).toBe('holds');
+    expect(proof(without, { deny: 'history.missing', challenge: 'read' }).outcome).toBe('fails');
+  });
+
   test('but a call that can never meet one is always refused', () => {
     const without = { tool: 'disburse', arguments: { '/claim_id': { present: false } } };
     expect(proof(without, { deny: 'history.missing' }).outcome).toBe('holds');
