@@ -95,6 +95,14 @@ describe('the table', () => {
     expect(await text(child.stdout)).toBe(title + rows.allowed);
   });
 
+  test('has no line for a call that gave its part back to rules over time', async () => {
+    const settled = line({ msg: 'settled', allow: undefined, detail: 'answered with status 500' });
+    expect(await shown([], line() + settled)).toBe(title + rows.allowed);
+    expect(await shown(['--json'], line() + settled)).toBe(line());
+    expect(await shown(['--summary'], line() + settled)).toMatch(/^1 allowed, 0 denied/);
+    expect(await shown(['--denied'], line() + settled)).toBe('');
+  });
+
   test('stays aligned under the long ids of clients that registered themselves', async () => {
     const id = 'k'.repeat(43);
     const lines = (await shown([], line() + line({ client_id: id }) + line())).trimEnd().split('\n');
