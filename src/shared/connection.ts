@@ -49,12 +49,15 @@ const MAX_WAITING = 10_000;
 /**
  * Connects to `url` in the background, with back-off. After a timeout the store counts as away until it has taken a
  * write: a stopped process still accepts connections.
+ *
+ * @param commandMs The timeout of a command. Tests that are not about it set a longer one, for busy machines.
  */
 export function connectStore(
   url: string,
   observer: StoreObserver,
   log: LogStore,
   subscription?: Subscription,
+  commandMs = COMMAND_MS,
 ): StoreConnection {
   let current: StoreClient | undefined;
   let problem = 'not connected yet';
@@ -154,7 +157,7 @@ export function connectStore(
       throw new StoreError(`the shared store is away: ${problem}`);
     }
     try {
-      const value = await within(COMMAND_MS, command(client));
+      const value = await within(commandMs, command(client));
       observer.storeRequest(operation, resultOf(value));
       return value;
     } catch (error) {
