@@ -15,7 +15,15 @@ import { Question } from './question.tsx';
 const TRY_MS = 150;
 const REPLAY_MS = 900;
 
-const nothingAsked: DraftQuestion = { claims: '', scope: '', lifetime: '', kind: 'tool', name: '', arguments: '' };
+const nothingAsked: DraftQuestion = {
+  claims: '',
+  scope: '',
+  lifetime: '',
+  kind: 'tool',
+  name: '',
+  arguments: '',
+  history: '',
+};
 
 /** A draft of a policy, a question, and what the draft means. Nothing is saved. */
 export function Playground({
@@ -178,7 +186,7 @@ function useDraft(tried: Tried): { readonly answer: DraftAnswer | undefined; rea
   return { answer, problem };
 }
 
-/** The question that a kept decision answers; its arguments are not kept. */
+/** The question that a kept decision answers. Neither its arguments nor the calls before it are kept. */
 function questionOf({ token, method, called }: DecisionDetail): DraftQuestion {
   const kind = { 'resources/read': 'resource', 'prompts/get': 'prompt', 'tools/call': 'tool' } as const;
   return {

@@ -73,6 +73,16 @@ export function Question({ question, protocol, routes, route, onRoute, onChange 
               onInput={set('arguments')}
             />
           </label>
+          <label>
+            <span>calls before</span>
+            <textarea
+              rows={2}
+              value={question.history}
+              placeholder="- { tool: approve, ago: 10m }"
+              spellcheck={false}
+              onInput={set('history')}
+            />
+          </label>
         </>
       )}
     </form>

@@ -1,11 +1,11 @@
 import type { Config } from '../model/config.ts';
 import { type Refusal, refusals } from '../model/denial.ts';
-import type { Explanation } from '../model/policy.ts';
 import { createChallenges } from '../respond/challenge.ts';
 import { explainRecord, remediesIn } from '../review/explained.ts';
 import { recordedDecision } from '../review/recorded-decision.ts';
 import { decisionLine } from '../telemetry/decision-line.ts';
 import type { CallerSummary, DecisionSummary } from '../telemetry/decision-summary.ts';
+import { asDecided } from './as-decided.ts';
 import type { DecisionDetail, TokenView } from './messages.ts';
 import { rowOf } from './process-source.ts';
 import type { InForce } from './status.ts';
@@ -16,7 +16,7 @@ export function detailOf({ config, since }: InForce, decision: DecisionSummary):
   const record = recordedDecision(decisionLine(decision));
   if (record === undefined) throw new TypeError('a decision line is a decision');
   const { decidedBy, notes, conditions: found } = explainRecord(config, record);
-  const conditions = decision.at >= since ? found.map((each) => asDecided(each, decision)) : found;
+  const conditions = decision.at >= since ? asDecided(found, decision) : found;
   const { requestId, method, policy, traceId, durationMs, caller } = decision;
   return {
     ...rowOf(decision),
@@ -31,29 +31,11 @@ export function detailOf({ config, since }: InForce, decision: DecisionSummary):
     notes,
     remedies: decision.kind === 'allowed' ? [] : remediesIn(conditions),
     conditions,
-    test: testOf(record),
+    test: testOf(
+      record,
+      conditions.some((each) => each.kind === 'history'),
+    ),
   };
-}
-
-/**
- * Arguments are not kept, but the decision tells the outcome of conditions on them: of the one that refused the call,
- * and of all in a call that was allowed.
- */
-function asDecided(condition: Explanation, decision: DecisionSummary): Explanation {
-  const parts = condition.parts.map((part) => asDecided(part, decision));
-  if (condition.outcome !== 'unknown') return { ...condition, parts };
-  const found = 'not kept';
-  if (parts.length > 0) return { ...condition, parts, outcome: outcomeOf(condition, parts) };
-  if (decision.kind === 'allowed') return { ...condition, outcome: 'holds', found };
-  const isCause = decision.reason === 'argument.denied' && decision.rule === condition.rule;
-  return isCause ? { ...condition, outcome: 'fails', found } : { ...condition, found };
-}
-
-/** The outcome of a group, from its parts. */
-function outcomeOf({ kind, outcome }: Explanation, parts: readonly Explanation[]): Explanation['outcome'] {
-  if (kind !== 'listed' && kind !== 'all') return outcome;
-  if (parts.some((part) => part.outcome === 'fails')) return 'fails';
-  return parts.every((part) => part.outcome === 'holds') ? 'holds' : outcome;
 }
 
 function tokenOf({ form, issuer, scope, expiresAt, input }: CallerSummary, at: number): TokenView {

@@ -55,5 +55,6 @@ function questionIn(question: Readonly<Record<string, unknown>>): DraftQuestion 
     kind: kinds.find((kind) => kind === question['kind']) ?? 'tool',
     name: textOf('name'),
     arguments: textOf('arguments'),
+    history: textOf('history'),
   };
 }

@@ -1,7 +1,7 @@
 import { comparePolicies } from '../compare/compare.ts';
 import type { Files } from '../config/files.ts';
 import { readPolicies } from '../config/policies.ts';
-import { type PolicyTest, readPolicyTests } from '../config/policy-tests.ts';
+import { historyIn, type PolicyTest, readPolicyTests } from '../config/policy-tests.ts';
 import type { Problem } from '../config/problems.ts';
 import { isObject } from '../json/own-member.ts';
 import { parsedJson } from '../json/parsed.ts';
@@ -113,6 +113,8 @@ function answerTo(question: DraftQuestion, policy: Policy, task: DraftTask): Que
   const input = question.arguments.trim() === '' ? unknownArguments : objectIn(question.arguments);
   if (claims === undefined) return { fault: 'claims: this is not a JSON object such as {"role":"trader"}' };
   if (input === undefined) return { fault: 'arguments: this is not a JSON object such as {"amount":10}' };
+  const { history, problems } = historyIn('history', question.history);
+  if (problems[0] !== undefined) return { fault: String(problems[0]) };
   const given: PolicyTest['given'] = {
     claims,
     scope: question.scope.split(/\s+/).filter((each) => each !== ''),
@@ -124,6 +126,7 @@ function answerTo(question: DraftQuestion, policy: Policy, task: DraftTask): Que
     { name: route?.name ?? '', policy },
     callerOf(given, scopeHierarchy, issuer),
     attempt.kind === 'mcp' ? { ...attempt, arguments: input } : attempt,
+    question.history.trim() === '' ? undefined : history,
   );
   const { allow, unknown, shadow, reason, detail, rule, neededScope, notes, conditions } = explained;
   const remedies = allow && !shadow ? [] : remediesIn(conditions);

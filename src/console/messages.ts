@@ -158,6 +158,8 @@ export interface DraftQuestion {
   readonly name: string;
   /** JSON; empty: unknown. */
   readonly arguments: string;
+  /** The calls before it, in YAML as `given: { history: … }` has them; empty: unknown. */
+  readonly history: string;
 }
 
 /** What came of a draft. With problems, it has nothing else. */

@@ -1,8 +1,12 @@
 import { flowYaml } from '../review/flow-yaml.ts';
 import { isPolicyDecision, recordedClaims, type RecordedDecision } from '../review/recorded-decision.ts';
 
-/** A decision as an example for the policy's test file; undefined if the record lacks what a test needs. */
-export function testOf(record: RecordedDecision): string | undefined {
+/**
+ * A decision as an example for the policy's test file; undefined if the record lacks what a test needs.
+ *
+ * @param isOverTime Whether the call was under rules over time.
+ */
+export function testOf(record: RecordedDecision, isOverTime: boolean): string | undefined {
   const { input, scope, policy } = record;
   if (policy === undefined || !isPolicyDecision(record) || input.omitted !== undefined) return undefined;
   const claims = recordedClaims(record);
@@ -16,6 +20,7 @@ export function testOf(record: RecordedDecision): string | undefined {
     `- name: ${flowYaml(`${record.subject ?? record.clientId ?? 'a caller'} ${wordsOf(record)}`)}`,
     `  given: ${flowYaml(given)}`,
     ...(takesArguments ? ['  # Arguments are not recorded: add those that matter.'] : []),
+    ...(isOverTime ? ['  # Earlier calls are not recorded: add those that matter to given, as history.'] : []),
     `  when: ${flowYaml(whenOf(record))}`,
     `  then: ${flowYaml(thenOf(record))}`,
     '',

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { createDraftThread } from '../../src/console/draft-thread.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDraftThread, type DraftThread } from '../../src/console/draft-thread.ts';
 import type { DraftTask } from '../../src/console/draft.ts';
 
 const base: DraftTask = {
@@ -10,7 +10,7 @@ const base: DraftTask = {
   scopeHierarchy: new Map([['write', ['read']]]),
   issuer: 'https://issuer.example',
   route: { name: 'tools', protocol: 'mcp' },
-  question: { claims: '', scope: 'write', lifetime: '', kind: 'tool', name: 'get', arguments: '' },
+  question: { claims: '', scope: 'write', lifetime: '', kind: 'tool', name: 'get', arguments: '', history: '' },
   decisions: undefined,
 };
 
@@ -23,6 +23,52 @@ test('decides a described call with the scopes that the configuration implies', 
     { line: 1, column: 1, message: expect.stringMatching(/^scpe: unknown key \(did you mean scope\?\)/) as string },
   ]);
   thread.close();
+});
+
+describe('calls before', () => {
+  const text = 'scope: read\ntools: { approve: {}, pay: { after: { tool: approve, within: 1h } } }\n';
+  let thread: DraftThread;
+  beforeAll(() => {
+    thread = createDraftThread();
+  });
+  afterAll(() => thread.close());
+
+  async function answerAfter(history: string): Promise<unknown> {
+    const question = {
+      claims: '',
+      scope: 'write',
+      lifetime: '',
+      kind: 'tool',
+      name: 'pay',
+      arguments: '',
+      history,
+    } as const;
+    return (await thread.run({ ...base, text, question })).answer;
+  }
+
+  test.each([
+    ['', { allow: true, unknown: ['earlier calls'] }, { outcome: 'unknown' }],
+    ['[]', { allow: false, reason: 'history.missing', unknown: [] }, { outcome: 'fails', found: 'no call' }],
+    ['- { tool: approve, ago: 10m }', { allow: true, unknown: [] }, { outcome: 'holds', found: 'a call 600 s ago' }],
+    ['- { tool: approve, ago: 10m, subject: bob }', { allow: false }, { outcome: 'fails', found: 'no call' }],
+    ['[{"tool":"approve","ago":"2h"}]', { allow: false }, { outcome: 'fails', found: 'no call' }],
+  ])('R-278: %j are counted as in a test of the policy', async (history, decision, condition) => {
+    expect(await answerAfter(history)).toMatchObject({
+      ...decision,
+      conditions: expect.arrayContaining([
+        expect.objectContaining({ kind: 'history', rule: 'tools.pay.after', ...condition }),
+      ]) as unknown,
+    });
+  });
+
+  test.each([
+    ['- { tool: approve }', 'history:1:3: [0]: missing key: ago'],
+    ['- { tool: approve, ago: soon }', 'history:1:25: [0].ago: '],
+    ['approve', 'history:1:1: '],
+    ['- {', 'history:'],
+  ])('%j are no list of calls, with the place and the reason', async (history, fault) => {
+    expect(await answerAfter(history)).toEqual({ fault: expect.stringContaining(fault) as string });
+  });
 });
 
 test('says what the edit means beside the policy in force, for every caller', async () => {
