@@ -1,6 +1,7 @@
 import { type Outcome, toolOf } from '../model/outcome.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
+import type { Route } from '../model/route.ts';
 import {
   callerSummary,
   cut,
@@ -8,6 +9,8 @@ import {
   type DecisionSummary,
   durationMs,
   inputOf,
+  shared,
+  sharedIfAny,
   summaryOf,
 } from './decision-summary.ts';
 
@@ -45,16 +48,53 @@ export function decisionLine(summary: DecisionSummary): Readonly<Record<string, 
 
 /**
  * The text of {@link decisionLine} for a call that was allowed and has no denial in shadow mode: the same as by
- * JSON.stringify, but faster, since most lines are of this kind. The members of a caller are serialized once.
+ * JSON.stringify, but faster, since most lines are of this kind. What a caller repeats is serialized once.
  */
 export function allowedLine(outcome: Outcome): string {
+  const { call } = outcome;
+  return (
+    `{"time":"${timestamp()}","level":"info","msg":"decision","decision":"${call.decision}","request_id":"${call.id}"` +
+    `${commonText(outcome)},"duration_ms":${durationMs(outcome)}${member('trace_id', call.trace?.traceId)}}`
+  );
+}
+
+/** The members that decisions on the same call of a caller have in common. */
+interface CommonText {
+  readonly route: Route | undefined;
+  readonly method: string;
+  readonly tool: string | undefined;
+  readonly rule: string | undefined;
+  readonly text: string;
+}
+
+/** A principal stays the same object while its token is cached. The newest text is the last. */
+const commonTexts = new WeakMap<Principal, readonly CommonText[]>();
+/** The limit on texts that are kept of a caller. */
+const MAX_TEXTS = 4;
+
+function commonText(outcome: Outcome): string {
+  const { call, route, principal, attempt, rule } = outcome;
+  const mcp = attempt?.kind === 'mcp' ? attempt : undefined;
+  if (principal === undefined || mcp?.targets.every(({ kind }) => kind === 'tool') === false) return textOf(outcome);
+  const method = shared(cut(mcp?.method ?? call.method));
+  const tool = sharedIfAny(cutIfAny(toolOf(mcp)));
+  const texts = commonTexts.get(principal) ?? [];
+  for (const kept of texts) {
+    if (kept.tool === tool && kept.method === method && kept.rule === rule && kept.route === route) return kept.text;
+  }
+  // Of one piece: V8 would otherwise join its parts again in each line.
+  const text = Buffer.from(textOf(outcome)).toString();
+  commonTexts.set(principal, [...texts.slice(1 - MAX_TEXTS), { route, method, tool, rule, text }]);
+  return text;
+}
+
+function textOf(outcome: Outcome): string {
   const { call, route, principal, attempt, rule } = outcome;
   const mcp = attempt?.kind === 'mcp' ? attempt : undefined;
   const policy = route?.policy;
   const caller = principal === undefined ? noCaller : callerText(principal, policy);
   const isUsual = mcp === undefined || mcp.targets.every(({ kind }) => kind === 'tool');
   return (
-    `{"time":"${timestamp()}","level":"info","msg":"decision","decision":"${call.decision}","request_id":"${call.id}"` +
     member('route', route?.name) +
     ',"allow":true' +
     caller.identity +
@@ -63,10 +103,7 @@ export function allowedLine(outcome: Outcome): string {
     caller.scope +
     member('policy', policy?.name) +
     member('rule', rule) +
-    (isUsual ? caller.input : json('input', inputOf(summaryOf(outcome, 0)))) +
-    `,"duration_ms":${durationMs(outcome)}` +
-    member('trace_id', call.trace?.traceId) +
-    '}'
+    (isUsual ? caller.input : json('input', inputOf(summaryOf(outcome, 0))))
   );
 }
 

@@ -104,9 +104,10 @@ export function cutIfAny(text: string | undefined): string | undefined {
 }
 
 /** A copy of a name, the same for each call that has it: most calls name one of a few tools. */
-const shared = remembered(copied);
+export const shared = remembered(copied);
 
-function sharedIfAny(name: string | undefined): string | undefined {
+/** {@link shared}, of a name that may be absent. */
+export function sharedIfAny(name: string | undefined): string | undefined {
   return name === undefined ? undefined : shared(name);
 }
 

@@ -60,6 +60,30 @@ test('the line of an allowed call equals JSON.stringify byte for byte', () => {
   );
 });
 
+test('the line is the same if the caller has made this call or others before', () => {
+  const [one, other] = fc.sample(route, 2);
+  const call = fc.record({
+    route: fc.constantFrom(one, other, undefined),
+    attempt: fc.record({
+      kind: fc.constant('mcp'),
+      method: fc.constantFrom('tools/call', 'tools/list', undefined),
+      targets: fc.constantFrom([], ...['a', 'b'].map((name) => [{ kind: 'tool', name }]), [
+        { kind: 'prompt', name: 'a' },
+      ]),
+    }),
+    rule: fc.constantFrom('a', 'b', undefined),
+  });
+  fc.assert(
+    fc.property(principal, outcome, fc.array(call, { minLength: 20, maxLength: 60 }), (caller, base, calls) => {
+      for (const each of calls) {
+        const next = { ...base, ...each, principal: caller } as unknown as Outcome;
+        expect(withoutTime(allowedLine(next))).toBe(withoutTime(JSON.stringify(decisionLine(summaryOf(next, 0)))));
+      }
+    }),
+    { numRuns: 50 },
+  );
+});
+
 test('a caller on two routes has the claims of each policy', () => {
   const caller = { issuer: 'i', grantedScopes: [], claims: { a: 1, b: 2 } };
   const [base] = fc.sample(outcome, 1);
