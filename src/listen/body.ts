@@ -34,9 +34,10 @@ export function readBody(call: Call, maxBytes: number, quota: Quota): Promise<Bu
     const chunks: Buffer[] = [];
     let bytes = 0;
     let taken = 0;
-    const settle = (outcome: () => void): void => {
-      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-      outcome();
+    let isRead = false;
+    const refuse = (denial: Denial): void => {
+      request.off('data', onData);
+      reject(denial);
     };
     const takeQuota = (): boolean => {
       if (!quota.take(client, bytes - taken)) return false;
@@ -46,14 +47,19 @@ export function readBody(call: Call, maxBytes: number, quota: Quota): Promise<Bu
     };
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
-      if (bytes > maxBytes) settle(() => reject(tooLarge()));
+      if (bytes > maxBytes) refuse(tooLarge());
       else if (bytes > SMALL_BYTES && !takeQuota()) {
-        settle(() => reject(new Denial('body.no_room', `bodies in memory exceed the quota of ${client} or the total`)));
+        refuse(new Denial('body.no_room', `bodies in memory exceed the quota of ${client} or the total`));
       } else chunks.push(chunk);
     };
-    const onEnd = (): void =>
-      settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)));
-    const onClose = (): void => settle(() => reject(new Denial('body.incomplete', 'the client ended before its body')));
+    const onEnd = (): void => {
+      isRead = true;
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
+    };
+    const onClose = (): void => {
+      if (!isRead) refuse(new Denial('body.incomplete', 'the client ended before its body'));
+    };
+    // They stay: to remove them would take time in each request, and they end with it.
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
 }
