@@ -138,7 +138,9 @@ const givingMembers: readonly string[] = [...resultPlaces, ...relatedTasks, ...[
 
 /** Whether a message may give out a handle; the others need not be parsed. */
 export function mayGiveHandle(message: Buffer | string): boolean {
-  return givingMembers.some((name) => message.includes(name));
+  // Several searches in bytes take twice as long. The names are ASCII.
+  const text = message.toString('latin1');
+  return givingMembers.some((name) => text.includes(name));
 }
 
 function givenAt({ kind, path }: HandlePlace, message: Members): readonly Handle[] {
