@@ -70,7 +70,9 @@ export function answerFilter(
   const lists = filtersLists ? listRewriting(grant, route, listsTools ? toolHeaders : undefined) : undefined;
   const locked = lock && lockRewriting(lock);
   const bind = (text: string): string | undefined => bindHandles(text, grant, counted?.id);
-  const rewriting = rewritingOf([lock?.mode === 'deny' ? locked : undefined, lists], grant, bind);
+  const shown = both(lock?.mode === 'deny' ? locked : undefined, lists);
+  const handles = grant.action.mayYieldHandle ? handleRewriting(bind) : undefined;
+  const rewriting = both(both(shown, taskListRewriting(grant)), handles);
   const becomesPrivate = mayBePublic(route, grant);
   const rewrites = rewriting !== undefined || becomesPrivate;
   return {
@@ -81,19 +83,17 @@ export function answerFilter(
         : undefined,
     choose(answer, status) {
       if (becomesPrivate && answer.isEncoded) return createUnreadableFilter();
-      const filters = [
-        counted && reading(answer, outcomeReading(grant.action, counted)),
-        listsTools && !filtersLists && reading(answer, toolHeadersRewriting(toolHeaders)),
-        lock?.mode === 'report' && locked && reading(answer, locked),
-        rewriting && filterOf(answer, status, rewriting),
-        becomesPrivate && createPrivateFilter(),
-      ];
+      let filter = counted && reading(answer, outcomeReading(grant.action, counted));
+      if (listsTools && !filtersLists) filter = inTurn(filter, reading(answer, toolHeadersRewriting(toolHeaders)));
+      if (lock?.mode === 'report' && locked) filter = inTurn(filter, reading(answer, locked));
+      if (rewriting !== undefined) filter = inTurn(filter, filterOf(answer, status, rewriting));
+      if (becomesPrivate) filter = inTurn(filter, createPrivateFilter());
       // MCP 2026-07-28 resumes no stream: the gateway drops `Last-Event-ID`, and an id gives no access.
-      if (answer.isEventStream && !answer.isEncoded && grant.action.era === 'legacy')
-        filters.push(createEventIdFilter(bindEventIds(grant, answer.sessionId ?? grant.action.sessionId)));
-      return filters
-        .filter((each) => each !== undefined && each !== false)
-        .reduce<BodyFilter | undefined>(inTurn, undefined);
+      if (answer.isEventStream && !answer.isEncoded && grant.action.era === 'legacy') {
+        const bindId = bindEventIds(grant, answer.sessionId ?? grant.action.sessionId);
+        filter = inTurn(filter, createEventIdFilter(bindId));
+      }
+      return filter;
     },
   };
 }
@@ -148,24 +148,14 @@ function mayBeResumed({ action: { era, sessionId, attempt } }: Grant): boolean {
   return attempt.method === undefined || mcpMethod(attempt.method).opensSession;
 }
 
-function inTurn(first: BodyFilter | undefined, second: BodyFilter): BodyFilter {
-  if (first === undefined) return second;
+function inTurn(first: BodyFilter | undefined, second: BodyFilter | undefined): BodyFilter | undefined {
+  if (first === undefined || second === undefined) return first ?? second;
   const then = (parts: readonly Buffer[]): readonly Buffer[] => parts.flatMap((part) => second.push(part));
   return { push: (chunk) => then(first.push(chunk)), end: () => [...then(first.end()), ...second.end()] };
 }
 
-function rewritingOf(
-  first: readonly (Rewriting | undefined)[],
-  grant: Grant,
-  bind: Rewriting['rewrite'],
-): Rewriting | undefined {
-  const tasks = taskListRewriting(grant);
-  const handles = grant.action.mayYieldHandle ? handleRewriting(bind) : undefined;
-  const rewritings = [...first, tasks, handles].filter((each) => each !== undefined);
-  return rewritings.length === 0 ? undefined : rewritings.reduce(both);
-}
-
-function both(first: Rewriting, second: Rewriting): Rewriting {
+function both(first: Rewriting | undefined, second: Rewriting | undefined): Rewriting | undefined {
+  if (first === undefined || second === undefined) return first ?? second;
   return {
     concerns: (part) => first.concerns(part) || second.concerns(part),
     rewrite(text) {
