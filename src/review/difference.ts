@@ -35,7 +35,7 @@ export function countDifference(rows: Map<string, CountedDifference>, difference
 /**
  * How the decision of `policy` differs from the recorded one on `route`; undefined if it does not.
  *
- * @param judgeOverTime Called once for each decision that the policy otherwise allows, in the order of the log.
+ * @param judgeOverTime Called once for each decision, in the order of the log.
  */
 export function differenceOf(
   record: RecordedDecision,
@@ -53,16 +53,16 @@ export function differenceOf(
   if (policy === undefined) return { ...base, change: 'unknown', after: 'the policy is gone' };
   const principal = recordedPrincipal(record, scopeHierarchy);
   const attempt = recordedAttempt(record, route);
+  const now = policy.explain(principal, attempt);
+  const then = route.policy?.explain(principal, attempt) ?? [];
   const isChanged = (kind: Explanation['kind']): boolean =>
-    !isDeepStrictEqual(
-      conditionsOf(kind, policy.explain(principal, attempt)),
-      conditionsOf(kind, route.policy?.explain(principal, attempt) ?? []),
-    );
+    !isDeepStrictEqual(conditionsOf(kind, now), conditionsOf(kind, then));
   // The conditions on arguments are the same, so that the logged arguments would be denied again.
   const deniesArguments = record.reason === 'argument.denied' && !record.allow;
   const alone = policy.decide(principal, attempt);
-  const decision =
-    alone.allow && !deniesArguments ? judgeOverTime({ record, policy, principal, attempt, decision: alone }) : alone;
+  const decision = deniesArguments
+    ? alone
+    : judgeOverTime({ record, recordedBy: route.policy, policy, principal, attempt, decision: alone });
   const unknown = whatIsMissing(record, alone, isChanged('argument'));
   if (unknown !== undefined) return { ...base, change: 'unknown', after: unknown };
   if (decision === undefined) {

@@ -15,6 +15,8 @@ tools:
   read_secret: {}
   mail: { never_after: { tool: read_secret, within: 1h } }
 `;
+/** The name of a log that begins after the first two calls of get_price that counted. */
+const late = 'late';
 let folder: string;
 let statuses: readonly number[];
 
@@ -47,7 +49,10 @@ beforeAll(async () => {
   await world.gateway.decisions(10);
   const lines = await world.gateway.lines();
   await world.close();
-  await writeFile(join(folder, 'log'), lines.map((line) => JSON.stringify(line)).join('\n'));
+  const text = lines.map((line) => JSON.stringify(line));
+  await writeFile(join(folder, 'log'), text.join('\n'));
+  const second = lines.filter(({ msg }) => msg === 'decision')[5];
+  await writeFile(join(folder, late), text.slice(lines.indexOf(second ?? {}) + 1).join('\n'));
   await writeFile(
     join(folder, 'gateway.yaml'),
     `public_url: http://gateway.test
@@ -69,7 +74,9 @@ test('the gateway answered the calls of the log', () => {
   expect(statuses).toEqual([403, 200, 200, 200, 200, 200, 200, 429, 200, 200]);
 });
 
-test.each<[string, (text: string) => string, readonly string[]]>([
+type Case = readonly [what: string, edit: (text: string) => string, changes: readonly string[]];
+
+test.each<Case>([
   ['the same rules', (text) => text, []],
   [
     'a lower quota: calls that gave their part back do not count',
@@ -80,11 +87,19 @@ test.each<[string, (text: string) => string, readonly string[]]>([
     ],
   ],
   [
-    'a higher quota: calls before the log began may count',
+    'a higher quota: what passed passes again, and calls before the log began may count for the others',
     (text) => text.replace('count: 3', 'count: 5'),
+    ['1 unknown get_price deny quota.exceeded → depends on calls that are not logged'],
+  ],
+  [
+    'a higher quota beside another rule, by which fewer calls count than then',
+    (text) =>
+      text
+        .replace('get_price: { ', 'get_price: { never_after: { tool: approve, within: 1h }, ')
+        .replace('count: 3', 'count: 5'),
     [
-      '1 unknown get_price deny quota.exceeded → depends on calls that are not logged',
-      '4 unknown get_price allow → depends on calls that are not logged',
+      '1 would get another answer get_price deny quota.exceeded → deny history.forbidden',
+      '4 would be denied get_price allow → deny history.forbidden',
     ],
   ],
   [
@@ -119,17 +134,38 @@ test.each<[string, (text: string) => string, readonly string[]]>([
     ['1 would be denied approve allow → deny scope.insufficient (read write)'],
   ],
 ])('R-277: decides logged calls again by rules over time: %s', async (title, edit, changes) => {
-  const name = title.replaceAll(/\W+/g, '-');
+  expect(await replayed('log', title, edit)).toEqual({ decided: 10, changes });
+});
+
+test.each<Case>([
+  ['the same rules', (text) => text, []],
+  [
+    'a lower quota: what was refused is refused again',
+    (text) => text.replace('count: 3', 'count: 2'),
+    ['1 unknown get_price allow → depends on calls that are not logged'],
+  ],
+  [
+    'a higher quota: what passed passes again',
+    (text) => text.replace('count: 3', 'count: 4'),
+    ['1 unknown get_price deny quota.exceeded → depends on calls that are not logged'],
+  ],
+  ['another rule: a quota that stays decides as it did', (text) => text.replace('scope: read', 'max_lifetime: 1h'), []],
+])('R-277: decides calls again where the log begins late: %s', async (title, edit, changes) => {
+  expect(await replayed(late, title, edit)).toEqual({ decided: 4, changes });
+});
+
+/** What replay says of a log under an edited policy. */
+async function replayed(log: string, title: string, edit: (text: string) => string) {
+  const name = `${log}-${title.replaceAll(/\W+/g, '-')}`;
   await write(name, edit(policy));
-  const { code, stdout, stderr } = await outcome(['replay', 'log', '--json', '--policies', name], folder);
+  const { code, stdout, stderr } = await outcome(['replay', log, '--json', '--policies', name], folder);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const { decided, changes: found } = JSON.parse(stdout) as {
     readonly decided: number;
     readonly changes: readonly Readonly<Record<'count' | 'change' | 'called' | 'before' | 'after', string>>[];
   };
-  expect(decided).toBe(10);
   const told = found.map(
     ({ count, change, called, before, after }) => `${count} ${change} ${called} ${before} → ${after}`,
   );
-  expect(told.toSorted()).toEqual(changes);
-});
+  return { decided, changes: told.toSorted() };
+}

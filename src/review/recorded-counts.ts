@@ -1,0 +1,81 @@
+import { reasonsOverTime } from '../history/count.ts';
+import type { CallHistory } from '../model/history.ts';
+import type { LedgerCheck, LedgerEntry, Reservation } from '../model/ledger.ts';
+import type { RecordedDecision } from './recorded-decision.ts';
+
+/** What a call means for the rules over time of a policy, and what a ledger is asked about it. */
+export interface CountedBy {
+  readonly history: CallHistory;
+  readonly reservation: Reservation;
+}
+
+/**
+ * Whether a check is met, if the recorded decision tells it; undefined if it does not. A call that passed bounds the
+ * number of calls before the log from above, and a call that was refused from below. So it passes again under a limit
+ * that is not stricter, and is refused again under one that is not laxer.
+ *
+ * @param before By the policy that made the decision.
+ * @param change How many more calls the track has now than when the call was recorded.
+ */
+export function metAsRecorded(
+  { kind, track, limit, amount }: LedgerCheck,
+  { history, reservation }: CountedBy,
+  record: RecordedDecision,
+  change: number,
+): boolean | undefined {
+  const index = reservation.checks.findIndex((each) => each.kind === kind && each.track === track);
+  const then = reservation.checks[index];
+  const wasMet = recordedOutcome(history, index, record);
+  if (then === undefined || wasMet === undefined) return undefined;
+  const room = limit - amount - change - (then.limit - then.amount);
+  // `after` is met by a call more than its limit of none.
+  const wasExceeded = wasMet === (kind === 'after');
+  return (wasExceeded ? room <= 0 : room >= 0) ? wasMet : undefined;
+}
+
+/** Whether a check was met. The first one that is not met refuses a call. */
+function recordedOutcome(
+  { checks }: CallHistory,
+  index: number,
+  { allow, reason, rule }: RecordedDecision,
+): boolean | undefined {
+  if (reason === undefined) return allow;
+  const refusing = reasonsOverTime.has(reason) ? checks.findIndex((check) => check.rule === rule) : -1;
+  return index > refusing ? undefined : index < refusing;
+}
+
+type Left = Pick<Reservation, 'entries'>;
+
+/** How many more calls the tracks have under an edited policy than when a log was recorded. */
+export interface TrackChanges {
+  /** Notes a call: what it left then, and what it leaves now. */
+  readonly note: (then: Left | undefined, now: Left | undefined, at: number) => void;
+  readonly of: (track: string, at: number) => number;
+}
+
+/** Creates it without any change. */
+export function createTrackChanges(): TrackChanges {
+  const changes = new Map<string, { readonly endsAt: number; readonly by: 1 | -1 }[]>();
+
+  function add(entries: readonly LedgerEntry[], others: readonly LedgerEntry[], by: 1 | -1, at: number): void {
+    for (const { track, keepMs } of entries) {
+      if (others.some((other) => other.track === track)) continue;
+      const known = changes.get(track) ?? [];
+      known.push({ endsAt: at + keepMs, by });
+      changes.set(track, known);
+    }
+  }
+
+  return {
+    note({ entries: then } = nothing, { entries: now } = nothing, at) {
+      add(now, then, 1, at);
+      add(then, now, -1, at);
+    },
+    of(track, at) {
+      const open = (changes.get(track) ?? []).filter(({ endsAt }) => endsAt > at);
+      return open.reduce((sum, { by }) => sum + by, 0);
+    },
+  };
+}
+
+const nothing: Left = { entries: [] };
