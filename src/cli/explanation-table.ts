@@ -22,7 +22,7 @@ export function explanationTable(explained: Explained): string {
   if (detail !== undefined) head.push(`  ${printable(rule === undefined ? detail : `${rule}: ${detail}`)}`);
   if (neededScope.length > 0) head.push(`  the challenge asks for scope "${printable(neededScope.join(' '))}"`);
   head.push(...notes.map((note) => `  ${printable(note)}`));
-  const rows = conditions.flatMap((each) => rowsOf(each, 0));
+  const rows = conditions.flatMap((each) => rowsOf(each, conditions));
   const blocks = [head, columns(rows), remedies(conditions)];
   return `${blocks
     .filter((lines) => lines.length > 0)
@@ -38,10 +38,20 @@ function verdictOf({ allow, shadow, unknown }: Explained): string {
 
 type Row = readonly [outcome: string, rule: string, wanted: string, found: string];
 
-function rowsOf({ rule, kind, outcome, wanted, found, parts }: Explanation, depth: number): readonly Row[] {
-  const words = kind === 'listed' && parts.length === 0 && outcome === 'holds' ? 'nothing more' : wanted;
+function rowsOf(
+  { rule, kind, outcome, wanted, found, parts }: Explanation,
+  all: readonly Explanation[],
+  depth = 0,
+): readonly Row[] {
+  const words = kind === 'listed' && parts.length === 0 && outcome === 'holds' ? wantedBy(rule, all) : wanted;
   const own: Row = [outcome, `${'  '.repeat(depth)}${printable(rule)}`, printable(words), printable(found)];
-  return [own, ...parts.flatMap((part) => rowsOf(part, depth + 1))];
+  return [own, ...parts.flatMap((part) => rowsOf(part, all, depth + 1))];
+}
+
+/** What an entry wants that has no conditions of its own. Its rules over time have rows of their own. */
+function wantedBy(entry: string, all: readonly Explanation[]): string {
+  const isOverTime = all.some(({ kind, rule }) => kind === 'history' && rule.startsWith(`${entry}.`));
+  return isOverTime ? 'nothing but its rules over time' : 'nothing more';
 }
 
 function columns(rows: readonly Row[]): readonly string[] {

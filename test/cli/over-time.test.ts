@@ -186,6 +186,9 @@ describe('R-274: sallyport explain shows what each rule over time found', () => 
     expect(half.stdout).toMatch(/^deny quota.exceeded/);
     const free = await explain('--tool', 'send_email', '--history', 'earlier.yaml');
     expect(free.stdout).toMatch(/^allow {3}/);
+    expect(free.stdout).toMatch(/^holds {2}tools\.send_email +nothing but its rules over time +/m);
+    const approve = await explain('--tool', 'approve');
+    expect(approve.stdout).toMatch(/^holds {2}tools\.approve +nothing more +/m);
   });
 
   test('refuses a file that is no such list, with its place', async () => {
