@@ -4,16 +4,17 @@
  *
  * @module
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 
 import type { ClientMetadata } from 'oidc-provider';
 
 import { createAccounts, type Account } from './authorization-server/accounts.ts';
-import { createInteractions, interactionPath } from './authorization-server/interactions.ts';
+import { createInteractions } from './authorization-server/interactions.ts';
 import { createProvider } from './authorization-server/provider.ts';
 import { createResources } from './authorization-server/resources.ts';
 import { demoApiClient, gatewayClient } from './authorization-server/static-clients.ts';
 import { listen, serveAlone, type Running } from './listen.ts';
+import { serveProvider } from './serve-provider.ts';
 
 /** Settings of an authorization server. Lifetimes are in seconds. */
 export interface AuthorizationServerOptions {
@@ -90,51 +91,13 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     ...(options.fetchClientDocument && { fetchClientDocument: options.fetchClientDocument }),
   });
   const interact = createInteractions(provider, accounts, highPrivilegeTtl);
-  const authorize = provider.callback();
-  server.on('request', (request, response) => void serve(issuer, interact, authorize, request, response));
+  serveProvider(server, issuer, provider, interact);
   return {
     issuer,
     url: running.url,
     close: () => running.close(),
     addMcpResource: (uri) => resources.add({ kind: 'mcp', uri }),
   };
-}
-
-type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-
-async function serve(
-  issuer: string,
-  interact: Handler,
-  authorize: Handler,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const path = request.url ?? '';
-  if (path === '/healthz') return void response.writeHead(200).end('ok\n');
-  if (!path.startsWith('/')) return void response.writeHead(400).end();
-  announceIssuer(request, issuer);
-  try {
-    await (path.startsWith(interactionPath) ? interact : authorize)(request, response);
-  } catch (error) {
-    console.error(error);
-    if (!response.headersSent) response.writeHead(500);
-    response.end();
-  }
-}
-
-/**
- * Sets the host that oidc-provider builds its URLs from. A caller that uses another name, such as the gateway in
- * Docker, must read the same metadata, and no caller may put its own host into the metadata.
- */
-function announceIssuer(request: IncomingMessage, issuer: string): void {
-  const { host, protocol } = new URL(issuer);
-  delete request.headers['x-forwarded-host'];
-  request.headers.host = host;
-  request.headers['x-forwarded-proto'] = protocol.slice(0, -1);
-}
-
-function isBusyPort(error: unknown): error is Error & { readonly address: string; readonly port: number } {
-  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 }
 
 if (import.meta.main) {
@@ -148,11 +111,5 @@ if (import.meta.main) {
       ...(ISSUER !== undefined && { issuer: ISSUER }),
       ...(GATEWAY_CLIENT_SECRET !== undefined && { gatewaySecret: GATEWAY_CLIENT_SECRET }),
     });
-  try {
-    await serveAlone('authorization server', 9000, start);
-  } catch (error) {
-    if (!isBusyPort(error)) throw error;
-    console.error(`authorization server: ${error.address}:${error.port} is in use; choose another port with PORT`);
-    process.exitCode = 1;
-  }
+  await serveAlone('authorization server', 9000, start);
 }

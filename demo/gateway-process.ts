@@ -25,13 +25,17 @@ const startTimeoutMs = 15_000;
 const drainTimeoutMs = 12_000;
 
 /**
- * Starts `node src/main.ts serve` with the committed `gateway.yaml` and waits until it is ready.
+ * Starts `node src/main.ts serve` with a committed configuration and waits until it is ready.
  *
+ * @param configFile Its path in the repository.
  * @param adminUrl of its admin listener, which reports that it is ready.
  * @throws {PlainError} if it ends or is not ready in time. Its stderr is the stderr of this process.
  */
-export async function startGatewayProcess(adminUrl: string): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, ['src/main.ts', 'serve'], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+export async function startGatewayProcess(configFile: string, adminUrl: string): Promise<GatewayProcess> {
+  const child = spawn(process.execPath, ['src/main.ts', 'serve', '--config', configFile], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const ended = once(child, 'exit').then(() => undefined);
   const logFile = `${root}gateway.log`;
   const log = createWriteStream(logFile);

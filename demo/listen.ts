@@ -37,11 +37,23 @@ export async function listen(server: Server, port: number, host = '127.0.0.1'): 
  * Docker Compose starts each server this way.
  */
 export async function serveAlone(name: string, defaultPort: number, start: Start): Promise<void> {
-  const running = await start(Number(process.env.PORT ?? defaultPort), process.env.HOST ?? '127.0.0.1');
+  let running: Running;
+  try {
+    running = await start(Number(process.env.PORT ?? defaultPort), process.env.HOST ?? '127.0.0.1');
+  } catch (error) {
+    if (!isBusyPort(error)) throw error;
+    console.error(`${name}: ${error.address}:${error.port} is in use; choose another port with PORT`);
+    process.exitCode = 1;
+    return;
+  }
   console.log(`${name} listens at ${running.url}`);
   const stop = (): void => void running.close();
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
+}
+
+function isBusyPort(error: unknown): error is Error & { readonly address: string; readonly port: number } {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 }
 
 type Start = (port: number, host: string) => Promise<Running>;

@@ -6,14 +6,15 @@
 import { parseArgs, styleText } from 'node:util';
 
 import { PlainError } from './plain-error.ts';
-import { startStack, urls, type Stack } from './stack.ts';
+import { startFrontDoorStack, startStack, urls, type Stack } from './stack.ts';
 import { runWalk } from './walk.ts';
 
-const usage = `npm run demo -- [--once] [--against URL]
+const usage = `npm run demo -- [--front-door] [--once] [--against URL]
 
   Starts the demo's authorization server, MCP server, backend and the gateway on
   loopback, walks the authorization life cycle against them, and keeps them running.
 
+  --front-door    with the front door instead, and a company's OpenID provider behind it
   --once          stop after the walk: exit 0 if every step passed, else 1
   --against URL   start nothing; walk the deployment with its gateway at this URL
   --help          show this`;
@@ -24,15 +25,20 @@ const highPrivilegeTtl = { once: 5, staying: 15 };
 async function main(): Promise<number> {
   const options = readOptions();
   if (typeof options === 'number') return options;
-  if (options.against !== undefined) return (await runWalk({ gatewayUrl: options.against.replace(/\/$/, '') })) ? 0 : 1;
+  const companyUrl = options.frontDoor ? urls.company : undefined;
+  if (options.against !== undefined) {
+    return (await runWalk({ gatewayUrl: options.against.replace(/\/$/, ''), companyUrl })) ? 0 : 1;
+  }
 
   const stop = whenStopped();
-  const stack = await startStack(options.once ? highPrivilegeTtl.once : highPrivilegeTtl.staying);
+  const stack = options.frontDoor
+    ? await startFrontDoorStack()
+    : await startStack(options.once ? highPrivilegeTtl.once : highPrivilegeTtl.staying);
   const ended = Promise.race([stop, stack.gateway.ended.then(() => 'gateway ended' as const)]);
   try {
     printUrls(stack);
     let over = false;
-    const walk = runWalk({ gatewayUrl: urls.gateway, print: (line) => void (over || console.log(line)) });
+    const walk = runWalk({ gatewayUrl: urls.gateway, companyUrl, print: (line) => void (over || console.log(line)) });
     const outcome = await Promise.race([walk, ended]);
     over = true;
     if (typeof outcome === 'boolean' && options.once) return outcome ? 0 : 1;
@@ -45,35 +51,35 @@ async function main(): Promise<number> {
   }
 }
 
-function readOptions(): number | { readonly once: boolean; readonly against: string | undefined } {
+interface Options {
+  readonly once: boolean;
+  readonly frontDoor: boolean;
+  readonly against: string | undefined;
+}
+
+function readOptions(): number | Options {
   try {
     const { values } = parseArgs({
-      options: { once: { type: 'boolean', default: false }, against: { type: 'string' }, help: { type: 'boolean' } },
+      options: {
+        once: { type: 'boolean', default: false },
+        'front-door': { type: 'boolean', default: false },
+        against: { type: 'string' },
+        help: { type: 'boolean' },
+      },
     });
     if (values.help) {
       console.log(usage);
       return 0;
     }
-    return { once: values.once, against: values.against };
+    return { once: values.once, frontDoor: values['front-door'], against: values.against };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
     return 2;
   }
 }
 
-function printUrls({ gateway }: Stack): void {
-  const lines = [
-    ['gateway', urls.gateway],
-    ['  MCP server behind it', `${urls.gateway}/mcp`],
-    ['  demo API behind it', `${urls.gateway}/demo/data, ${urls.gateway}/demo/highworthdata`],
-    ['  console', `${urls.admin}/`],
-    ['  metrics, health', `${urls.admin}/metrics, ${urls.admin}/readyz`],
-    ['  decision log', gateway.logFile],
-    ['authorization server', urls.authorizationServer],
-    ['MCP server, unprotected', `${urls.mcpServer}/mcp`],
-    ['demo API, unprotected', urls.backend],
-  ];
-  for (const [name = '', where = ''] of lines) console.log(`${name.padEnd(24)} ${where}`);
+function printUrls({ addresses }: Stack): void {
+  for (const [name, where] of addresses) console.log(`${name.padEnd(24)} ${where}`);
 }
 
 function showDecisions({ gateway }: Stack): void {

@@ -1,14 +1,17 @@
 import { startAuthorizationServer } from './authorization-server.ts';
 import { startBackend } from './backend.ts';
+import { startCompanyProvider } from './company-provider.ts';
 import { startGatewayProcess, type GatewayProcess } from './gateway-process.ts';
 import type { Running } from './listen.ts';
 import { startMcpServer } from './mcp-server.ts';
 import { PlainError } from './plain-error.ts';
-import { busyPorts } from './ports.ts';
+import { busyPorts, type Port } from './ports.ts';
 
-/** All servers of the demo, on loopback, at the default addresses of `gateway.yaml`. */
+/** All servers of the demo, on loopback, at the default addresses of the gateway's configuration. */
 export interface Stack {
   readonly gateway: GatewayProcess;
+  /** What to show of each address: a name, and the address. */
+  readonly addresses: readonly (readonly [name: string, where: string])[];
   /** Stops all servers, the gateway first, so that it can drain. */
   close(): Promise<void>;
 }
@@ -18,14 +21,14 @@ export const urls = {
   gateway: 'http://127.0.0.1:8080',
   admin: 'http://127.0.0.1:9090',
   authorizationServer: 'http://127.0.0.1:9000',
+  frontDoor: 'http://127.0.0.1:8090',
+  company: 'http://127.0.0.1:9100',
   mcpServer: 'http://127.0.0.1:3001',
   backend: 'http://127.0.0.1:3002',
 } as const;
 
-const ports = [
-  { port: 9000, owner: 'authorization server' },
+const common: readonly Port[] = [
   { port: 3001, owner: 'MCP server' },
-  { port: 3002, owner: 'API' },
   { port: 8080, owner: 'gateway' },
   { port: 9090, owner: 'gateway (metrics and health)' },
 ];
@@ -36,26 +39,77 @@ const ports = [
  * @param highPrivilegeTtl of a token with a high-privilege scope, in seconds.
  * @throws {PlainError} if a port is busy or the gateway does not start. Servers that were started are stopped.
  */
-export async function startStack(highPrivilegeTtl: number): Promise<Stack> {
+export function startStack(highPrivilegeTtl: number): Promise<Stack> {
+  return startAll({
+    configFile: 'gateway.yaml',
+    ports: [{ port: 9000, owner: 'authorization server' }, { port: 3002, owner: 'API' }, ...common],
+    starts: [
+      () =>
+        startAuthorizationServer({
+          port: 9000,
+          mcpResource: `${urls.gateway}/mcp`,
+          apiAudience: 'https://api.demo.example',
+          highPrivilegeTtl,
+        }),
+      startTools,
+      () => startBackend({ port: 3002 }),
+    ],
+    addresses: [
+      ['  demo API behind it', `${urls.gateway}/demo/data, ${urls.gateway}/demo/highworthdata`],
+      ['authorization server', urls.authorizationServer],
+      ['demo API, unprotected', urls.backend],
+    ],
+  });
+}
+
+/**
+ * Starts the demo with the front door, and with the company's provider behind it.
+ *
+ * @throws {PlainError} as {@link startStack}.
+ */
+export function startFrontDoorStack(): Promise<Stack> {
+  return startAll({
+    configFile: 'demo/front-door/gateway.yaml',
+    ports: [{ port: 9100, owner: 'company provider' }, { port: 8090, owner: 'front door' }, ...common],
+    starts: [() => startCompanyProvider({ port: 9100, redirectUri: `${urls.frontDoor}/callback/company` }), startTools],
+    addresses: [
+      ['front door', urls.frontDoor],
+      ['company provider', urls.company],
+    ],
+  });
+}
+
+function startTools(): Promise<Running> {
+  return startMcpServer({ port: 3001, apiUrl: urls.gateway });
+}
+
+/** The parts of one demo. */
+interface Parts extends Pick<Stack, 'addresses'> {
+  readonly configFile: string;
+  readonly ports: readonly Port[];
+  readonly starts: readonly (() => Promise<Running>)[];
+}
+
+async function startAll({ configFile, ports, starts, addresses }: Parts): Promise<Stack> {
   const busy = await busyPorts(ports);
   if (busy.length > 0) throw new PlainError(busy.join('\n'));
 
   const servers: Running[] = [];
   const closeServers = async (): Promise<void> => void (await Promise.all(servers.map((server) => server.close())));
   try {
-    servers.push(
-      await startAuthorizationServer({
-        port: 9000,
-        mcpResource: `${urls.gateway}/mcp`,
-        apiAudience: 'https://api.demo.example',
-        highPrivilegeTtl,
-      }),
-      await startMcpServer({ port: 3001, apiUrl: urls.gateway }),
-      await startBackend({ port: 3002 }),
-    );
-    const gateway = await startGatewayProcess(urls.admin);
+    for (const start of starts) servers.push(await start());
+    const gateway = await startGatewayProcess(configFile, urls.admin);
     return {
       gateway,
+      addresses: [
+        ['gateway', urls.gateway],
+        ['  MCP server behind it', `${urls.gateway}/mcp`],
+        ['  console', `${urls.admin}/`],
+        ['  metrics, health', `${urls.admin}/metrics, ${urls.admin}/readyz`],
+        ['  decision log', gateway.logFile],
+        ['MCP server, unprotected', `${urls.mcpServer}/mcp`],
+        ...addresses,
+      ],
       async close() {
         await gateway.close();
         await closeServers();

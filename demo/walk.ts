@@ -7,6 +7,7 @@
 import { walkApi } from './walk/api.ts';
 import { findDeployment } from './walk/deployment.ts';
 import { walkExpiry } from './walk/expiry.ts';
+import { walkFrontDoor } from './walk/front-door.ts';
 import { walkLifecycle } from './walk/lifecycle.ts';
 import { createReport, StepFailed } from './walk/report.ts';
 
@@ -14,12 +15,14 @@ import { createReport, StepFailed } from './walk/report.ts';
 export interface WalkOptions {
   /** The gateway's public URL, without a trailing slash. */
   readonly gatewayUrl: string;
+  /** The company's provider behind the front door; undefined: the demo has none. */
+  readonly companyUrl?: string | undefined;
   /** Gets one line at a time. Default: stdout. */
   readonly print?: (line: string) => void;
 }
 
 /** Walks, prints one line for each step, and returns whether every step passed. */
-export async function runWalk({ gatewayUrl, print = console.log }: WalkOptions): Promise<boolean> {
+export async function runWalk({ gatewayUrl, companyUrl, print = console.log }: WalkOptions): Promise<boolean> {
   const deployment = await findDeployment(gatewayUrl);
   const report = createReport(print);
 
@@ -32,12 +35,18 @@ export async function runWalk({ gatewayUrl, print = console.log }: WalkOptions):
     }
   };
 
-  await stage('The life cycle of an MCP client: authorization, step-up, expiry, renewal', async () => {
-    const session = await walkLifecycle(report, deployment);
-    await walkExpiry(report, deployment, session);
-    await session.agent.close();
-  });
-  await stage('The demo API: validation, scope, claims', () => walkApi(report, deployment));
+  if (companyUrl === undefined) {
+    await stage('The life cycle of an MCP client: authorization, step-up, expiry, renewal', async () => {
+      const session = await walkLifecycle(report, deployment);
+      await walkExpiry(report, deployment, session);
+      await session.agent.close();
+    });
+    await stage('The demo API: validation, scope, claims', () => walkApi(report, deployment));
+  } else {
+    await stage("The front door: people sign in at their company's provider, which knows nothing of MCP", () =>
+      walkFrontDoor(report, deployment, companyUrl),
+    );
+  }
 
   print('');
   print(

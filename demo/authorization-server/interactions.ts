@@ -19,8 +19,8 @@ const maxFormBytes = 16_384;
 /** Shows the login and the consent page, and forwards the user's decision. */
 export type Interactions = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** @param highPrivilegeTtl - in seconds, for the consent page. */
-export function createInteractions(provider: Provider, accounts: Accounts, highPrivilegeTtl: number): Interactions {
+/** @param highPrivilegeTtl - in seconds, for the consent page. A provider without that page needs none. */
+export function createInteractions(provider: Provider, accounts: Accounts, highPrivilegeTtl = 0): Interactions {
   return async (request, response) => {
     try {
       const interaction = await currentInteraction(request, response);

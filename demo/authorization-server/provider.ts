@@ -1,5 +1,3 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
-
 import {
   errors,
   Provider,
@@ -8,7 +6,6 @@ import {
   type ClientCredentials,
   type ClientMetadata,
   type Configuration,
-  type JWK,
   type KoaContextWithOIDC,
   type RefreshToken,
 } from 'oidc-provider';
@@ -18,9 +15,7 @@ import { consentPolicy } from './consent-policy.ts';
 import { dynamicClientPolicy, passwordAcr } from './dynamic-clients.ts';
 import { interactionPath } from './interactions.ts';
 import { addDefaults } from './middleware.ts';
-import { createAdapter } from '../../src/front-door/adapter.ts';
-import { createMemoryStore } from '../../src/front-door/memory-store.ts';
-import { document, pageHeaders, type Page } from '../../src/front-door/page.ts';
+import { freshState, showPage } from './provider-parts.ts';
 import { resourceServer, type Resources } from './resources.ts';
 import { isHighPrivilege, scopeRules } from './scopes.ts';
 import { errorPage, signedOutPage, signOutPage } from './small-pages.ts';
@@ -66,15 +61,8 @@ export function createProvider(options: ProviderOptions): Provider {
   const lifetime = (scopes: Iterable<string>): number => (isHighPrivilege(scopes) ? highPrivilegeTtl : accessTokenTtl);
 
   const provider = new Provider(issuer, {
-    adapter: createAdapter({
-      store: createMemoryStore(Date.now),
-      clock: Date.now,
-      registrationMs: 90 * 86_400_000,
-      onRevoked: async () => {},
-    }),
+    ...freshState(),
     clients: [...options.clients],
-    jwks: { keys: [newSigningKey()] },
-    cookies: { keys: [randomBytes(32).toString('base64url')] },
     routes,
     scopes: [...scopeRules.keys()],
     acrValues: [passwordAcr],
@@ -109,13 +97,8 @@ export function createProvider(options: ProviderOptions): Provider {
     ...(fetchClientDocument && { fetch: fetchClientDocument }),
   });
 
-  // Needed for the URLs and cookies of an https issuer. `announceIssuer` overwrites the headers, so no client can set
-  // them.
-  provider.proxy = true;
   addDefaults(provider, routes);
   addTokenExchange(provider, resources, lifetime);
-  // Prints bugs: oidc-provider answers `server_error` and would not report them otherwise.
-  provider.on('server_error', (_ctx, error) => console.error(error));
   return provider;
 }
 
@@ -181,15 +164,4 @@ async function revoke(client: Client, token: RevocableToken): Promise<boolean> {
 /** A client with a metadata document cannot have a secret; no other client is public. */
 function publicMethod({ clientDocuments }: ProviderOptions): 'none'[] {
   return clientDocuments.length > 0 ? ['none'] : [];
-}
-
-function newSigningKey(): JWK {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const kid = randomBytes(8).toString('hex');
-  return { ...privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig', kid };
-}
-
-function showPage(ctx: { set(headers: Record<string, string>): void; body: unknown }, page: Page): void {
-  ctx.set(pageHeaders(page));
-  ctx.body = document(page);
 }

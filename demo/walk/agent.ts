@@ -15,6 +15,8 @@ export interface Agent {
   listTools(): Promise<readonly Tool[]>;
   /** Calls a tool; undefined if the user must authorize first. */
   call(name: string, arguments_?: Record<string, unknown>): Promise<CallToolResult | undefined>;
+  /** Opens a stream of notifications; `closed` resolves when it ends. */
+  listen(): Promise<{ readonly closed: Promise<unknown> }>;
   /** Redeems the code of a callback. */
   redeem(callback: URL): Promise<void>;
   close(): Promise<void>;
@@ -53,6 +55,7 @@ export function createAgent(
     },
     listTools: async () => (await client.listTools()).tools,
     call: (name, arguments_ = {}) => unlessUnauthorized(client.callTool({ name, arguments: arguments_ })),
+    listen: () => client.listen({ toolsListChanged: true }),
     redeem: (callback) => transport.finishAuth(callback.searchParams),
     close: () => client.close(),
   };

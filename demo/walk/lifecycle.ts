@@ -29,7 +29,8 @@ export async function walkLifecycle(report: Report, deployment: Deployment): Pro
   return session;
 }
 
-async function discoverAndRegister(report: Report, deployment: Deployment, agent: Agent): Promise<void> {
+/** The steps from `No token` to a registered client. */
+export async function discoverAndRegister(report: Report, deployment: Deployment, agent: Agent): Promise<void> {
   const { mcpUrl, metadataUrl, issuer } = deployment;
   let seen: readonly Seen[] = [];
 
@@ -69,7 +70,7 @@ async function discoverAndRegister(report: Report, deployment: Deployment, agent
     const { status, body } = only(seen, 'POST', registrationEndpoint.pathname);
     assert.equal(status, 201, 'status');
     const client = registration.parse(JSON.parse(await body));
-    assert.deepEqual(client.grant_types, ['authorization_code'], 'grant_types: no refresh token by policy');
+    assert.deepEqual(client.grant_types, agent.oauth.clientMetadata.grant_types, 'grant_types, as the policy allows');
     return {
       status,
       note: `policy: PKCE ${client.require_proof_key}, consent ${client.requires_consent}, access_token_ttl ${client.access_token_ttl}, ${client.token_endpoint_auth_method}`,
@@ -77,7 +78,8 @@ async function discoverAndRegister(report: Report, deployment: Deployment, agent
   });
 }
 
-async function authorize(report: Report, { mcpUrl }: Deployment, { agent, browser }: Session): Promise<void> {
+/** The steps from a registered client to a token with the scope `read`. */
+export async function authorize(report: Report, { mcpUrl }: Deployment, { agent, browser }: Session): Promise<void> {
   let callback = new URL('about:blank');
 
   // R-203, R-201, R-190
@@ -139,7 +141,8 @@ async function useTools(report: Report, agent: Agent): Promise<void> {
   });
 }
 
-async function stepUp(report: Report, deployment: Deployment, { agent, browser }: Session): Promise<void> {
+/** The steps from a call that needs a higher scope to that call, repeated. */
+export async function stepUp(report: Report, deployment: Deployment, { agent, browser }: Session): Promise<void> {
   let callback = new URL('about:blank');
 
   await report.step('Authorized', 'transfer_funds, which needs a higher scope', async () => {
@@ -174,10 +177,11 @@ export async function redeem(agent: Agent, callback: URL, scope: string) {
   const tokens = tokenResponse.parse(JSON.parse((await seen?.body) ?? 'null'));
   assert.equal(tokens.scope, scope, 'scope');
   assert.ok(!tokens.access_token.includes('.'), 'the token is opaque');
-  assert.equal(tokens.refresh_token, undefined, 'refresh_token');
+  const { refreshes } = agent.oauth;
+  assert.equal(tokens.refresh_token !== undefined, refreshes, 'whether there is a refresh_token');
   return {
     status: seen?.status ?? 0,
-    note: `opaque token, expires_in ${tokens.expires_in}, scope ${tokens.scope}, no refresh_token`,
+    note: `opaque token, expires_in ${tokens.expires_in}, scope ${tokens.scope}, ${refreshes ? 'a' : 'no'} refresh_token`,
   };
 }
 
@@ -224,5 +228,5 @@ const tokenResponse = z.object({
   expires_in: z.number(),
   scope: z.string(),
   token_type: z.string().regex(/^bearer$/i),
-  refresh_token: z.undefined().optional(),
+  refresh_token: z.string().optional(),
 });

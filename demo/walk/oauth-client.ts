@@ -16,22 +16,31 @@ export const redirectUrl = 'http://127.0.0.1:8976/callback';
 export class WalkingClient implements OAuthClientProvider {
   readonly redirectUrl = redirectUrl;
   /** The metadata of its registration, R-200. */
-  readonly clientMetadata: OAuthClientMetadata = {
-    client_name: 'Demo walk',
-    redirect_uris: [redirectUrl],
-    grant_types: ['authorization_code'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'client_secret_post',
-  };
+  readonly clientMetadata: OAuthClientMetadata;
   #information: StoredOAuthClientInformation | undefined;
   #tokens: StoredOAuthTokens | undefined;
   #verifier = '';
   #discovery: OAuthDiscoveryState | undefined;
   #authorizationUrl: URL | undefined;
 
-  /** @param information of a registered client; without it, the SDK registers a new one. */
-  constructor(information?: StoredOAuthClientInformation) {
+  /**
+   * @param information of a registered client; without it, the SDK registers a new one.
+   * @param grants of its registration.
+   */
+  constructor(information?: StoredOAuthClientInformation, grants: readonly string[] = ['authorization_code']) {
     this.#information = information;
+    this.clientMetadata = {
+      client_name: 'Demo walk',
+      redirect_uris: [redirectUrl],
+      grant_types: [...grants],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'client_secret_post',
+    };
+  }
+
+  /** Whether it has asked for refresh tokens. */
+  get refreshes(): boolean {
+    return this.clientMetadata.grant_types?.includes('refresh_token') === true;
   }
 
   /** The URL to which the SDK sends its user now; returned once. */
@@ -59,6 +68,10 @@ export class WalkingClient implements OAuthClientProvider {
   }
   saveTokens(tokens: StoredOAuthTokens): void {
     this.#tokens = tokens;
+  }
+  /** The SDK reports here what the authorization server refuses. */
+  invalidateCredentials(which: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): void {
+    if (which === 'tokens' || which === 'all') this.#tokens = undefined;
   }
   codeVerifier(): string {
     return this.#verifier;
