@@ -12,6 +12,7 @@ import type { AssertionIssuer, FrontDoor, IdentityProvider } from '../model/fron
 import { describeValue } from '../policy/describe-value.ts';
 import { fetchText } from './fetch-text.ts';
 import { type Finding, findingsOn } from './finding.ts';
+import { examineRedirectUri } from './redirect-uri.ts';
 
 /** Examines the front door: what clients read of it, its keys, the providers behind it, the way to documents. */
 export async function examineFrontDoor(config: Config): Promise<readonly Finding[]> {
@@ -90,9 +91,9 @@ async function examineProvider(provider: IdentityProvider, { issuer }: FrontDoor
   const on = findingsOn(`front_door.identity_providers.${provider.name}`);
   const redirectUri = `${issuer}/callback/${provider.name}`;
   const client = createProviderClient(provider, redirectUri, Date.now);
-  const callback = on.ok(`register the redirect URI ${redirectUri} there`);
   try {
     const answer = await client.tryCredentials();
+    const callback = await examineRedirectUri(client);
     if (answer === 'invalid_grant') {
       return [on.ok(`it is discovered, and accepts the credentials of ${provider.credentials.clientId}`), callback];
     }
@@ -104,6 +105,7 @@ async function examineProvider(provider: IdentityProvider, { issuer }: FrontDoor
     ];
   } catch (error) {
     const text = `${provider.issuer} cannot be discovered (${reasonOf(error)})`;
+    const callback = on.ok(`register the redirect URI ${redirectUri} there`);
     return [on.fail(text, 'check issuer, and that it is reachable from here (else set backchannel)'), callback];
   }
 }

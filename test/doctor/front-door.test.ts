@@ -1,11 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { listen } from '../../demo/listen.ts';
 import { examine } from '../../src/doctor/examine.ts';
 import { examineFrontDoor } from '../../src/doctor/front-door.ts';
 import type { Config } from '../../src/model/config.ts';
-import type { FrontDoor } from '../../src/model/front-door.ts';
+import type { FrontDoor, IdentityProvider } from '../../src/model/front-door.ts';
+import { type EmulatedProvider, entra, startEmulatedProvider } from '../support/emulated-provider.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
 import { linesOf } from './found.ts';
 
@@ -34,7 +37,7 @@ const good = [
   'ok front_door.issuer: ISSUER/.well-known/openid-configuration has the metadata',
   'ok front_door.keys: its keys derive from session_key',
   'ok front_door.identity_providers.corporate: it is discovered, and accepts the credentials of front-door',
-  'ok front_door.identity_providers.corporate: register the redirect URI ISSUER/callback/corporate there',
+  'ok front_door.identity_providers.corporate: the redirect URI ISSUER/callback/corporate is registered there',
 ];
 
 test('finds that all is well, and doctor includes it', async () => {
@@ -72,7 +75,63 @@ test.each([
   const lines = await examined({ providers: providersWith(changes) });
   const line = lines.find((each) => each.startsWith('fail'));
   expect(line?.replace('fail front_door.identity_providers.corporate: ', '')).toEqual(text);
-  expect(lines.at(-1)).toBe(good.at(-1));
+  expect(lines.at(-1)).toContain('ISSUER/callback/corporate');
+});
+
+test('finds a redirect URI that the provider does not know', async () => {
+  const [[, provider]] = [...providersWith({ name: 'other' })] as [[string, IdentityProvider]];
+  const lines = await examined({ providers: new Map([['other', provider]]) });
+  expect(lines.at(-1)).toBe(
+    'fail front_door.identity_providers.other: it refuses the redirect URI ISSUER/callback/other (400)',
+  );
+});
+
+describe('another provider', () => {
+  let entraLike: EmulatedProvider;
+  beforeAll(async () => {
+    entraLike = await startEmulatedProvider(entra, `${world.issuer}/callback/corporate`);
+  });
+  afterAll(() => entraLike.close());
+
+  const last = async (scopes: readonly string[]): Promise<string | undefined> => {
+    const { issuer, clientId, clientSecret } = entraLike;
+    const credentials = { clientId, clientAuth: 'client_secret_post', clientSecret };
+    return (await examined({ providers: providersWith({ issuer, backchannel: issuer, credentials, scopes }) })).at(-1);
+  };
+
+  test('knows the redirect URI if it sends people there', async () => {
+    expect(await last(['openid'])).toBe(good.at(-1));
+  });
+
+  test('may refuse the scopes of a sign-in', async () => {
+    expect(await last(['openid', 'Files.Read'])).toBe(
+      'fail front_door.identity_providers.corporate: it answers a sign-in with the error "invalid_scope"',
+    );
+  });
+});
+
+test('says that it cannot see the registration where the provider shows a page', async () => {
+  const server = createServer((request, response) => {
+    const answers: Record<string, object> = {
+      '/.well-known/openid-configuration': {
+        issuer: url,
+        authorization_endpoint: `${url}/auth`,
+        token_endpoint: `${url}/token`,
+      },
+      '/token': { error: 'invalid_grant' },
+    };
+    const answer = answers[request.url ?? ''];
+    response.writeHead(request.url === '/token' ? 400 : 200, { 'content-type': 'application/json' });
+    response.end(answer === undefined ? '<h1>Sign in</h1>' : JSON.stringify(answer));
+  });
+  const page = await listen(server, 0);
+  onTestFinished(() => page.close());
+  const { url } = page;
+  const lines = await examined({ providers: providersWith({ issuer: url, backchannel: url }) });
+  expect(lines.at(-1)).toBe(
+    'ok front_door.identity_providers.corporate: register the redirect URI ISSUER/callback/corporate there ' +
+      '(whether it is cannot be seen without a sign-in)',
+  );
 });
 
 test('examines the file of its keys, and creates none', async () => {
