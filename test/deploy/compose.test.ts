@@ -90,6 +90,34 @@ describe.each([
   });
 });
 
+describe('docker-compose.front-door.yml', async () => {
+  const more = parse(await read('docker-compose.front-door.yml'), { merge: true }) as typeof compose;
+  const environmentOf = (name: string) => ({ ...more.services[name]?.environment, SESSION_KEY: undefined });
+
+  test('runs the gateway and the front door apart, with one configuration that agrees on both', async () => {
+    expect(more.services['gateway']?.['command']).toContain('--without-front-door');
+    const [gateway, frontDoor] = await Promise.all(
+      ['gateway', 'front-door'].map(async (name) => {
+        const env = { ...services[name]?.environment, ...environmentOf(name) };
+        return (await load(join(root, 'demo/front-door/gateway.yaml'), env)).config;
+      }),
+    );
+    expect(gateway?.frontDoor?.gatewaySecret).toBe(frontDoor?.frontDoor?.gatewaySecret);
+    expect(gateway?.frontDoor?.server).toEqual(frontDoor?.frontDoor?.server);
+    expect(gateway?.publicUrl).toBe(frontDoor?.publicUrl);
+    expect(frontDoor?.frontDoor?.listen).toEqual({ host: '0.0.0.0', port: 8090 });
+  });
+
+  test('gives its services only the rights that they need, on loopback, without the admin network', () => {
+    for (const name of ['front-door', 'company-provider']) {
+      const service = more.services[name];
+      expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], networks: ['front'] });
+      for (const port of service?.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/);
+      expect(service?.healthcheck?.test[0]).toBe('CMD');
+    }
+  });
+});
+
 describe('docker-compose.yml', () => {
   test('starts the gateway with a valid configuration', async () => {
     const { config } = await load(join(root, 'gateway.yaml'), services['gateway']?.environment ?? {});
