@@ -4,12 +4,12 @@ import type { CallOutcome, CountedCall } from '../model/counted-call.ts';
 import type { Action } from '../model/grant.ts';
 import { mcpMethod } from '../model/mcp-methods.ts';
 
-/** How each answer settles its call. A task counts at once, and is answered when its result is fetched. */
+/** How each answer settles its call. */
 const settlements: Readonly<Record<AnswerOutcome, CallOutcome>> = {
   answered: 'answered',
   failed: 'returned',
   waiting: 'waiting',
-  task: 'unanswered',
+  task: 'task',
 };
 
 /** Settles a counted call by its answer, and changes nothing. A call whose answer is not found stays counted. */

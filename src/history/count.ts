@@ -12,6 +12,7 @@ import { mcpMethod } from '../model/mcp-methods.ts';
 import type { PolicyDenial, ShadowDenial } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
+import { createCountUnderOwnId } from './own-ids.ts';
 
 /** Judges a granted call by the rules over time of its policy, and counts it. */
 export type Count = (call: Call, grant: Grant) => CountedCall | undefined | Promise<CountedCall | undefined>;
@@ -33,9 +34,9 @@ export interface CountParts {
 export function createCount(route: Route, { ledger, onReturned }: CountParts): Count | undefined {
   const historyOf = route.public ? undefined : route.policy?.history;
   if (historyOf === undefined) return undefined;
+  const underOwnId = createCountUnderOwnId(route, ledger);
 
-  return (call, { principal, action, decision }) => {
-    if (principal === undefined) throw new TypeError(`route ${route.name}: no principal to count for`);
+  const countFor = (call: Call, { action, decision }: Grant, principal: Principal): ReturnType<Count> => {
     const history = historyOf(principal, action.attempt, () => exactArguments(action));
     if (history === undefined) return followedTask(action, ledger);
     const { isShadow, checks } = history;
@@ -56,6 +57,16 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
     const { continues } = action;
     const verdict = ledger.reserve(reservationOf(history, { id, principal, route: route.name, continues }));
     return verdict instanceof Promise ? verdict.then(judged, refused) : judged(verdict);
+  };
+
+  return (call, grant) => {
+    const { principal } = grant;
+    if (principal === undefined) throw new TypeError(`route ${route.name}: no principal to count for`);
+    return underOwnId(
+      grant,
+      () => callerOf(principal),
+      () => countFor(call, grant, principal),
+    );
   };
 }
 
@@ -124,7 +135,7 @@ function createCountedCall(
     settle(outcome: CallOutcome, why = '') {
       if (isSettled) return;
       isSettled = true;
-      const settled = outcome === 'unanswered' ? undefined : settle(outcome, why);
+      const settled = outcome === 'unanswered' || outcome === 'task' ? undefined : settle(outcome, why);
       settling = settled?.finally(() => {
         settling = undefined;
       });

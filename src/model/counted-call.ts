@@ -2,10 +2,10 @@ import type { Settlement } from './ledger.ts';
 import type { ShadowDenial } from './policy.ts';
 
 /**
- * How a call ended, for rules over time. `unanswered`: it reached the upstream, and no answer of its own was read. It
- * counts for `never_after` and quotas, and not for `after`.
+ * How a call ended, for rules over time. `unanswered`: it reached the upstream, and no answer of its own was read.
+ * `task`: it created a task, whose result will follow. Both count for `never_after` and quotas, and not for `after`.
  */
-export type CallOutcome = Settlement | 'unanswered';
+export type CallOutcome = Settlement | 'task' | 'unanswered';
 
 /** The proof that rules over time have judged a call. If it never settles, it stays counted. */
 export interface CountedCall {

@@ -1,0 +1,147 @@
+import { beforeEach, expect, test } from 'vitest';
+import { createMemoryLedger, type MemoryLedger } from '../../src/history/memory-ledger.ts';
+import { createCountUnderOwnId } from '../../src/history/own-ids.ts';
+import type { CallOutcome, CountedCall } from '../../src/model/counted-call.ts';
+import { Denial } from '../../src/model/denial.ts';
+import type { Grant } from '../../src/model/grant.ts';
+import type { Ledger } from '../../src/model/ledger.ts';
+import type { Route } from '../../src/model/route.ts';
+
+const HOUR_MS = 3_600_000;
+
+let now: number;
+let ledger: MemoryLedger;
+beforeEach(() => {
+  now = 0;
+  ledger = createMemoryLedger(() => now);
+});
+
+function routeOf(name = 'tools', distinguishesCallers = true): Route {
+  return { name, policy: { distinguishesCallers } } as Route;
+}
+
+interface Options {
+  readonly route?: Route;
+  readonly owner?: string;
+  readonly count?: () => CountedCall | undefined;
+  readonly by?: Ledger;
+}
+
+/** Begins a request. Resolves with the counted call, undefined, or the reason of the refusal. */
+async function begin(
+  messageId: string | number | object | null,
+  sessionId: string | undefined = 'session',
+  { route = routeOf(), owner = 'alice', count = () => undefined, by = ledger }: Options = {},
+): Promise<CountedCall | string | undefined> {
+  const grant = { action: { messageId, sessionId } } as unknown as Grant;
+  try {
+    return await createCountUnderOwnId(route, by)(grant, () => owner, count);
+  } catch (error) {
+    if (error instanceof Denial) return error.reason;
+    throw error;
+  }
+}
+
+test.each([1, 'a'])('refuses the id %j while a request with it is in progress', async (id) => {
+  expect(await begin(id)).toBeTypeOf('object');
+  expect(await begin(id)).toBe('body.message');
+  expect(await begin(id, 'session', { owner: 'bob' })).toBe('body.message');
+});
+
+test('compares an id that JavaScript cannot hold as a server in JavaScript reads it', async () => {
+  const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => object };
+  expect(await begin(rawJSON('9007199254740993'))).toBeTypeOf('object');
+  expect(await begin(2 ** 53)).toBe('body.message');
+});
+
+test('another id, session or route is another request', async () => {
+  expect(await begin(1)).toBeTypeOf('object');
+  expect(await begin('1')).toBeTypeOf('object');
+  expect(await begin(2)).toBeTypeOf('object');
+  expect(await begin(1, 'other')).toBeTypeOf('object');
+  expect(await begin(1, 'session', { route: routeOf('other') })).toBeTypeOf('object');
+});
+
+test('takes no id without a session, of a notification, and in shadow mode', async () => {
+  const outside = { owner: 'alice', route: routeOf('tools', false) };
+  for (let i = 0; i < 2; i += 1) {
+    const grant = { action: { messageId: 1, sessionId: undefined } } as unknown as Grant;
+    expect(
+      createCountUnderOwnId(routeOf(), ledger)(
+        grant,
+        () => 'alice',
+        () => undefined,
+      ),
+    ).toBeUndefined();
+    expect(await begin(null)).toBeUndefined();
+    expect(await begin(1, 'session', outside)).toBeUndefined();
+  }
+});
+
+test.each<[CallOutcome, boolean]>([
+  ['answered', true],
+  ['returned', true],
+  ['waiting', true],
+  ['task', true],
+  ['unanswered', false],
+])('%s: whether the id is free again is %s', async (outcome, isFree) => {
+  const request = (await begin(1)) as CountedCall;
+  request.settle(outcome);
+  request.settle('returned');
+  expect((await begin(1)) !== 'body.message').toBe(isFree);
+});
+
+test('an id whose answer was not read is free after an hour', async () => {
+  await begin(1);
+  now = HOUR_MS - 1;
+  expect(await begin(1)).toBe('body.message');
+  now = HOUR_MS;
+  expect(await begin(1)).toBeTypeOf('object');
+});
+
+test('a request that another rule refuses frees its id', async () => {
+  const count = (): never => {
+    throw new Denial('quota.exceeded', 'x');
+  };
+  expect(await begin(1, 'session', { count })).toBe('quota.exceeded');
+  expect(await begin(1)).toBeTypeOf('object');
+});
+
+test('is the counted call, and settles it', async () => {
+  const settled: unknown[] = [];
+  const shadow = { reason: 'quota.exceeded', detail: '', rule: '', scope: [] } as const;
+  const counted: CountedCall = {
+    id: 'counted',
+    shadow,
+    settling: undefined,
+    settle: (...outcome) => void settled.push(outcome),
+  };
+  const request = (await begin(1, 'session', { count: () => counted })) as CountedCall;
+  expect(request).toMatchObject({ id: 'counted', shadow, settling: undefined });
+  request.settle('returned', 'why');
+  expect(settled).toEqual([['returned', 'why']]);
+});
+
+test('settling lasts until the id is free and the call is settled', async () => {
+  const frees = Promise.withResolvers<void>();
+  const settles = Promise.withResolvers<void>();
+  const by: Ledger = { reserve: () => ({ passed: true, failed: undefined }), settle: () => frees.promise };
+  const counted: CountedCall = { id: 'x', shadow: undefined, settling: settles.promise, settle: () => {} };
+  const both = (await begin(1, 'session', { by, count: () => counted })) as CountedCall;
+  const alone = (await begin(2, 'session', { by })) as CountedCall;
+  both.settle('answered');
+  alone.settle('answered');
+  let ended = 0;
+  const ends = [both.settling, alone.settling].map((each) => each?.then(() => (ended += 1)));
+  frees.resolve();
+  await ends[1];
+  expect([ended, alone.settling]).toEqual([1, undefined]);
+  settles.resolve();
+  await ends[0];
+  expect(ended).toBe(2);
+});
+
+test('a full ledger refuses', async () => {
+  ledger = createMemoryLedger(() => now, { ofAll: 0, ofOwner: 1 });
+  expect(await begin(1)).toBe('history.full');
+});
