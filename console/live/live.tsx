@@ -54,7 +54,7 @@ export function Live({ address: { query } }: { readonly address: Address }): JSX
           <Summary shown={shown} isFiltered={isFiltered} />
         </div>
         {rows.length > 0 ? (
-          <DecisionTable rows={rows} selected={opened} onReading={setIsReading} />
+          <DecisionTable rows={rows} selected={opened} isBusy={shown.leftOutPerSecond > 0} onReading={setIsReading} />
         ) : (
           <Nothing shown={shown} isFiltered={isFiltered} />
         )}

@@ -9,16 +9,19 @@ import { Time } from '../parts/time.tsx';
 export function DecisionTable({
   rows,
   selected,
+  isBusy,
   onReading,
 }: {
   readonly rows: readonly DecisionRow[];
   readonly selected: string | undefined;
+  /** Whether so many rows arrive that none is shown to arrive: a hundred animations at once cost a third of a render. */
+  readonly isBusy: boolean;
   /** Called when a reader begins and ceases to move through the rows by keys: meanwhile they must stay. */
   readonly onReading: (isReading: boolean) => void;
 }): JSX.Element {
   return (
     <div
-      class="table"
+      class={isBusy ? 'table busy' : 'table'}
       role="table"
       aria-label="Decisions, the newest first"
       onFocusIn={({ target }) => onReading((target as HTMLElement).matches(':focus-visible'))}

@@ -175,7 +175,9 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
     const row = { id: 'one', at: Date.now(), kind: 'allowed', called: 'get_balance', subject: 'sybil' };
     await streamOf(() => `event: decisions\ndata: ${JSON.stringify({ rows: [row], leftOut: 900 })}\n\n`);
     await page.goto(world.adminUrl);
-    await page.getByText('900/s left out').waitFor();
+    // Meanwhile rows arrive without motion.
+    const still = page.locator('.busy .row', { hasText: 'sybil' });
+    await Promise.all([page.getByText('900/s left out').waitFor(), still.waitFor()]);
     await page.getByText('900/s left out').waitFor({ state: 'detached' });
     expect(await rows('sybil').count()).toBe(1);
   });
