@@ -81,7 +81,7 @@ test('is introspected again, past the shared answer, and its streams end', async
 test.each<[of: string, ask: (main: Authentication) => Promise<unknown> | object]>([
   ['a request', (main) => main.authenticate(bearer('opaque'), call)],
   ['an open stream', (main) => main.revalidate(bearer('opaque'))],
-])('is refused although an answer for %s was in flight, which no cache keeps', async (_of, ask) => {
+])('R-282: is refused although an answer for %s was in flight, which no cache keeps', async (_of, ask) => {
   const main = authentication();
   onAnswer = () => authenticators.revoke('main', key);
   await expect(ask(main)).rejects.toMatchObject({ reason: 'token.inactive' });
@@ -89,7 +89,7 @@ test.each<[of: string, ask: (main: Authentication) => Promise<unknown> | object]
   expect(() => main.authenticate(bearer('opaque'), call)).toThrow(inactive);
 });
 
-test('is refused although another replica shares an answer from before', async () => {
+test('R-282: is refused although another replica shares an answer from before', async () => {
   const main = authentication();
   await main.authenticate(bearer('opaque'), call);
   const late = [...kept];

@@ -208,7 +208,7 @@ describe('refuses an assertion', () => {
     }
   });
 
-  test('that is bound to a key which the client does not prove', async () => {
+  test('R-284: that is bound to a key which the client does not prove', async () => {
     const [owner, thief] = [await createProver(), await createProver()];
     const bound = (cnf: unknown) => assertion({ cnf });
     const at = (prover: Prover) => prover.proof({ url: `${world.issuer}/token`, method: 'POST' });

@@ -19,7 +19,7 @@ beforeEach(() => {
   adapter = createAdapter({ store, clock: () => now, registrationMs: DAY * 1000, onRevoked });
 });
 
-describe('the list of a grant', () => {
+describe('R-281: the list of a grant', () => {
   test('loses a refresh token with its use, however often a client refreshes', async () => {
     const tokens = adapter('RefreshToken');
     for (let index = 0; index < 1_500; index += 1) {

@@ -38,7 +38,7 @@ test.each<readonly [use: string, use: (client: OAuthClient) => Promise<unknown>,
   expect(await isKnown(client)).toBe(isKnownLater);
 });
 
-test('a registration that was never used ends after a day, and makes room', async () => {
+test('R-283: a registration that was never used ends after a day, and makes room', async () => {
   const long = await startFrontDoorWorld({ clock: () => Date.now() + ahead });
   try {
     long.provider.person = { sub: '248289761001' };

@@ -63,7 +63,7 @@ describe.runIf(hasRedis)('with a store', () => {
       expect(await one.setBounded('Client', 'c', 1, end, 2)).toBe(true);
     });
 
-    test('of a set are counted while they live, and forgotten by the store afterwards', async () => {
+    test('R-281: of a set are counted while they live, and forgotten by the store afterwards', async () => {
       const [soon, end] = [Date.now() + 10_000, Date.now() + 60_000];
       for (const member of ['a', 'b']) await one.addMember('set', member, soon, 3);
       expect(await one.addMember('set', 'c', end, 3)).toBe(true);
