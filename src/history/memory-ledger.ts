@@ -111,8 +111,8 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
     const call = continues === undefined ? undefined : calls.get(continues);
     if (call?.isWaiting !== true || call.entries.length !== entries.length) return undefined;
     const isSame = call.entries.every(({ track, amount, owner: before }, index) => {
-      const entry = entries[index];
-      return before === owner && track.name === entry?.track && amount === entry.amount;
+      const entry = entries[index] as LedgerEntry;
+      return before === owner && track.name === entry.track && amount === entry.amount;
     });
     return isSame ? call : undefined;
   }
@@ -133,7 +133,8 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
       endsAt = Math.max(endsAt, endOf(track, Math.min(excess, sum), own));
     }
     if (first === -1) return undefined;
-    return { why: 'check', check: first, retryAfterMs: checks[first]?.kind === 'quota' ? endsAt - now : 0 };
+    const { kind } = checks[first] as LedgerCheck;
+    return { why: 'check', check: first, retryAfterMs: kind === 'quota' ? endsAt - now : 0 };
   }
 
   function fullFor({ owner, entries }: Reservation, before: OpenCall | undefined): Failed | undefined {

@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createCount } from '../../src/history/count.ts';
+import { createCount, policyDenialBy } from '../../src/history/count.ts';
 import { createMemoryLedger } from '../../src/history/memory-ledger.ts';
 import type { Call } from '../../src/model/call.ts';
 import type { CountedCall } from '../../src/model/counted-call.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { Action, Grant } from '../../src/model/grant.ts';
+import type { HistoryCheck } from '../../src/model/history.ts';
 import type { Ledger, Reservation, Settlement, Verdict } from '../../src/model/ledger.ts';
 import type { Attempt } from '../../src/model/policy.ts';
 import type { Principal } from '../../src/model/principal.ts';
@@ -48,7 +49,8 @@ function counting(ledger: Ledger = createMemoryLedger(() => now), route = routeO
 /** As {@link counting}, by a ledger that answers later. */
 function countingLater(...given: Parameters<typeof counting>) {
   const count = counting(...given);
-  return async (attempt: Attempt): Promise<CountedCall | undefined> => count(attempt);
+  return async (attempt: Attempt, action: Partial<Action> = {}): Promise<CountedCall | undefined> =>
+    count(attempt, action);
 }
 
 function grantOf(attempt: Attempt, action: Partial<Action>, principal: Principal | undefined): Grant {
@@ -95,7 +97,7 @@ test('a call that no rule concerns is not counted', () => {
 
 test('a call without a principal is a bug', () => {
   const count = createCount(routeOf(), { ledger: createMemoryLedger(() => now), onReturned: () => {} });
-  expect(() => count?.(request, grantOf(callOf('pay'), {}, undefined))).toThrow(TypeError);
+  expect(() => count?.(request, grantOf(callOf('pay'), {}, undefined))).toThrow('no principal to count for');
 });
 
 test('the ledger gets digests, for the checks and the entries alike, and never a subject or a value', () => {
@@ -152,6 +154,21 @@ test('integers that JavaScript rounds are compared as the body has them', () => 
   counting(ledger)(callOf('approve', { id }), { body: body('9007199254740993') });
   expect(reserved[0]?.entries[0]).not.toEqual(reserved[1]?.entries[0]);
   expect(reserved[0]?.entries[1]).toEqual(reserved[1]?.entries[1]);
+});
+
+test('the id of a request in a session belongs to the caller of the request', async () => {
+  const { ledger, reserved } = fakeLedger(passed);
+  const route = { ...routeOf(), policy: { ...routeOf().policy, distinguishesCallers: true } } as Route;
+  await countingLater(ledger, route)(callOf('approve', { id: 1 }), { sessionId: 'session', messageId: 1 });
+  expect(reserved).toHaveLength(2);
+  expect(reserved[0]?.owner).toBe(reserved[1]?.owner);
+});
+
+test('a refusal by a rule asks for no scope, and has words only if the policy has', () => {
+  const check = { kind: 'after', rule: 'tools.pay.after', wanted: 'a call' } as HistoryCheck;
+  const denial = { reason: 'history.missing', rule: check.rule, detail: 'wanted a call, found none', scope: [] };
+  expect(policyDenialBy(check)).toStrictEqual(denial);
+  expect(policyDenialBy({ ...check, because: 'words' })).toStrictEqual({ ...denial, because: 'words' });
 });
 
 describe('refuses', () => {
@@ -275,10 +292,15 @@ describe('a counted call', () => {
     expect(counted?.settling).toBeUndefined();
   });
 
-  test('that was not answered stays counted, and gives nothing back later', () => {
+  test('gives its part back without a reason too', () => {
+    counting()(callOf('approve', { id: 1 }))?.settle('returned');
+    expect(returned).toEqual([[request, expect.objectContaining({ name: 'tools' }), '']]);
+  });
+
+  test.each(['unanswered', 'task'] as const)('that is %s stays counted, and gives nothing back later', (outcome) => {
     const { ledger, settled } = fakeLedger(passed);
     const counted = counting(ledger)(callOf('approve', { id: 1 }));
-    counted?.settle('unanswered');
+    counted?.settle(outcome);
     counted?.settle('returned');
     expect([settled, returned]).toEqual([[], []]);
   });

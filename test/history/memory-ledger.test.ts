@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createMemoryLedger, type MemoryLedger } from '../../src/history/memory-ledger.ts';
-import type { LedgerCheck, Reservation, Verdict } from '../../src/model/ledger.ts';
+import type { LedgerCheck, LedgerEntry, Reservation, Verdict } from '../../src/model/ledger.ts';
 import { call } from './call.ts';
 import { play } from './play.ts';
 import { steps } from './random-calls.ts';
@@ -76,6 +76,18 @@ describe('a quota', () => {
     expect(ledger.reserve(spend(4, 5))).toEqual(passed);
   });
 
+  test('names the right time after half of the calls have ended', () => {
+    const ledger = ledgerAt();
+    for (let minute = 0; minute < 8; minute += 1) {
+      ledger.reserve(spend(1, 8));
+      ledger.wait(60_000);
+    }
+    expect(ledger.reserve(spend(1, 8))).toEqual(refused(HOUR - 8 * 60_000));
+    ledger.wait(HOUR - 4 * 60_000);
+    for (let i = 0; i < 4; i += 1) expect(ledger.reserve(spend(1, 8))).toEqual(passed);
+    expect(ledger.reserve(spend(2, 8))).toEqual(refused(60_000));
+  });
+
   test('names the time for the last of several quotas, and the first that fails', () => {
     const ledger = ledgerAt();
     const both = (): Reservation =>
@@ -141,6 +153,7 @@ test.each(['answered', 'returned', 'waiting'] as const)('settles a call once: %s
 });
 
 describe('the rounds of one call', () => {
+  const q = (amount: number): LedgerEntry => ({ track: 'q', amount, keepMs: HOUR });
   const waiting = (ledger: MemoryLedger, wanted: Partial<Reservation> = {}): Reservation => {
     const first = spend(3, 5, wanted);
     ledger.reserve(first);
@@ -175,14 +188,20 @@ describe('the rounds of one call', () => {
   });
 
   test.each<{ title: string; before?: Partial<Reservation>; next: Partial<Reservation> }>([
-    { title: 'another amount', next: { entries: [{ track: 'q', amount: 2, keepMs: HOUR }] } },
-    { title: 'another track', next: { entries: [{ track: 'r', amount: 3, keepMs: HOUR }] } },
+    { title: 'another amount', next: { entries: [q(2)] } },
+    { title: 'another track', next: { entries: [{ ...q(3), track: 'r' }] } },
     { title: 'fewer entries', next: { entries: [] } },
+    { title: 'more entries', next: { entries: [q(3), { ...q(0), track: 'r' }] } },
+    {
+      title: 'another one of two amounts',
+      before: { entries: [q(3), { ...q(1), track: 'r' }] },
+      next: { entries: [q(3), { ...q(2), track: 'r' }] },
+    },
     { title: 'another caller', next: { owner: 'bob' } },
     { title: 'an unknown round before', next: { continues: 'unknown' } },
-  ])('count anew with $title', ({ next }) => {
+  ])('count anew with $title', ({ before, next }) => {
     const ledger = ledgerAt();
-    const first = waiting(ledger);
+    const first = waiting(ledger, before);
     expect(ledger.reserve(spend(3, 5, { continues: first.id, ...next }))).toEqual(refused(HOUR));
   });
 
@@ -285,6 +304,25 @@ describe('bounds', () => {
     ledger.reserve(first);
     ledger.settle(first.id, 'waiting');
     expect(ledger.reserve(by('alice', { continues: first.id }))).toEqual(passed);
+  });
+
+  test('need room for the entries of a further round that have ended since', () => {
+    let now = 0;
+    const ledger = bounded(2, 2, () => now);
+    const two = (wanted: Partial<Reservation> = {}): Reservation => {
+      const entries = [HOUR, 2 * HOUR].map((keepMs) => ({ track: String(keepMs), amount: 0, keepMs }));
+      return by('alice', { entries, ...wanted });
+    };
+    const first = two();
+    ledger.reserve(first);
+    ledger.settle(first.id, 'waiting');
+    now = HOUR;
+    const other = by('alice');
+    ledger.reserve(other);
+    const second = two({ continues: first.id });
+    expect(ledger.reserve(second)).toEqual(full('2 entries of this caller are kept'));
+    ledger.settle(other.id, 'returned');
+    expect(ledger.reserve(second)).toEqual(passed);
   });
 
   test('refuse nothing in shadow mode', () => {

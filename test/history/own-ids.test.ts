@@ -4,7 +4,7 @@ import { createCountUnderOwnId } from '../../src/history/own-ids.ts';
 import type { CallOutcome, CountedCall } from '../../src/model/counted-call.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { Grant } from '../../src/model/grant.ts';
-import type { Ledger } from '../../src/model/ledger.ts';
+import type { Ledger, Reservation, Verdict } from '../../src/model/ledger.ts';
 import type { Route } from '../../src/model/route.ts';
 
 const HOUR_MS = 3_600_000;
@@ -57,6 +57,7 @@ test('compares an id that JavaScript cannot hold as a server in JavaScript reads
 test('another id, session or route is another request', async () => {
   expect(await begin(1)).toBeTypeOf('object');
   expect(await begin('1')).toBeTypeOf('object');
+  expect(await begin('2')).toBeTypeOf('object');
   expect(await begin(2)).toBeTypeOf('object');
   expect(await begin(1, 'other')).toBeTypeOf('object');
   expect(await begin(1, 'session', { route: routeOf('other') })).toBeTypeOf('object');
@@ -75,6 +76,7 @@ test('takes no id without a session, of a notification, and in shadow mode', asy
     ).toBeUndefined();
     expect(await begin(null)).toBeUndefined();
     expect(await begin(1, 'session', outside)).toBeUndefined();
+    expect(await begin(1, 'session', { route: { name: 'free' } as Route })).toBeUndefined();
   }
 });
 
@@ -120,6 +122,29 @@ test('is the counted call, and settles it', async () => {
   expect(request).toMatchObject({ id: 'counted', shadow, settling: undefined });
   request.settle('returned', 'why');
   expect(settled).toEqual([['returned', 'why']]);
+  expect(request.settling).toBeUndefined();
+});
+
+test('asks the ledger for a digest that no other request in progress left', async () => {
+  const reserved: Reservation[] = [];
+  const reserve = (reservation: Reservation): Verdict => {
+    reserved.push(reservation);
+    return { passed: true, failed: undefined };
+  };
+  await begin(1, 'secret', { by: { reserve, settle: () => {} } });
+  const track = expect.stringMatching(/^[\w-]{43}$/) as string;
+  expect(reserved).toMatchObject([{ checks: [{ kind: 'never_after', track }], entries: [{ track }] }]);
+});
+
+test('settling lasts until the call is settled, although the id is free at once', async () => {
+  const settles = Promise.withResolvers<void>();
+  const counted: CountedCall = { id: 'x', shadow: undefined, settling: settles.promise, settle: () => {} };
+  const request = (await begin(1, 'session', { count: () => counted })) as CountedCall;
+  request.settle('answered');
+  expect(request.settling).toBeInstanceOf(Promise);
+  settles.resolve();
+  await request.settling;
+  expect(request.settling).toBeUndefined();
 });
 
 test('settling lasts until the id is free and the call is settled', async () => {

@@ -75,7 +75,7 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
   ],
   'the code only looks for line ends in this text, which has none': [
     { in: 'createEventSplitter', mutator: 'StringLiteral' },
-    { in: 'release', mutator: 'StringLiteral' },
+    { in: 'createEventSplitter.release', mutator: 'StringLiteral' },
   ],
   'speed: a single part joined is the part itself': [{ in: 'take', mutator: 'ConditionalExpression', to: 'false' }],
   'a function without `return` also returns undefined': [
@@ -217,4 +217,28 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
   'speed: the parts of a condition that refuses no caller are examined': [
     { in: 'refusalsBy', mutator: 'ConditionalExpression', to: 'false' },
   ],
+  'type: a request on an HTTP route has no method of MCP': [
+    { in: 'followedTask', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
+    { in: 'followedTask', mutator: 'StringLiteral', to: '""', nth: 1 },
+  ],
+  'memory: what has ended stays, and decides nothing': [
+    { in: 'createMemoryLedger.remove', mutator: 'CallExpression', to: ';', nth: 1 },
+    { in: 'createMemoryLedger.remove', mutator: 'CallExpression', to: ';', nth: 3 },
+    { in: 'createMemoryLedger.remove', mutator: 'CallExpression', to: ';', nth: 6 },
+    { in: 'createMemoryLedger.remove', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
+    { in: 'createMemoryLedger.remove', mutator: 'ConditionalExpression', to: 'true', nth: 2 },
+    { in: 'createMemoryLedger.remove', mutator: 'ConditionalExpression', to: 'false', nth: 4 },
+    { in: 'createMemoryLedger.remove', mutator: 'EqualityOperator', to: 'own >= 0' },
+    { in: 'createMemoryLedger.keep', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
+    { in: 'removeEntry', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
+  ],
+  'any text keeps these digests apart from those of rules': [
+    { in: 'createCountUnderOwnId.inSession', mutator: 'StringLiteral', to: '""', nth: 3 },
+  ],
+  'memory: a list of one entry takes more': [{ in: 'append', mutator: 'ConditionalExpression', to: 'false' }],
+  'type: no call has the id undefined, and a track that is not kept has no sum': [
+    { in: 'createMemoryLedger.roundBefore', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
+    { in: 'createMemoryLedger.judge', mutator: 'ConditionalExpression', to: 'false', nth: 7 },
+  ],
+  'speed: the sums are made again': [{ in: 'removeEntry', mutator: 'ConditionalExpression', to: 'true', nth: 2 }],
 };

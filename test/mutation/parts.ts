@@ -28,6 +28,7 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   mcp: { mutate: ['src/mcp/*.ts'], tests: ['test/mcp/*.test.ts'], floor: 100 },
   policy: { mutate: ['src/policy/*.ts'], tests: ['test/policy/*.test.ts'], floor: 100 },
+  history: { mutate: ['src/history/*.ts'], tests: ['test/history/*.test.ts'], floor: 100 },
   authenticate: {
     // The tests of the other files of authorization-server/ start servers.
     mutate: ['src/authenticate/*.ts', 'src/authorization-server/client-authentication.ts'],
