@@ -21,9 +21,29 @@ const MAX_NAME = 128;
 /** One line of characters that show. `*` would make the name a pattern. */
 const listable = /^(?! )(?!.* $)[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u;
 
+/** Words of names that suggest secrets, in the singular. To read these is more than to read. */
+const secretWords: ReadonlySet<string> = new Set([
+  'env',
+  'getenv',
+  'printenv',
+  'environ',
+  'environment',
+  'secret',
+  'password',
+  'passwd',
+  'passphrase',
+  'credential',
+  'cred',
+  'token',
+  'key',
+  'apikey',
+  'vault',
+]);
+
 /**
- * The policy that lists `tools`. Those that only read, as the server says, need {@link scopes}.base; the others need
- * {@link scopes}.more too. The server chose the names, so that each is quoted or omitted.
+ * The policy that lists `tools`. Those that only read, as the server says, need {@link scopes}.base, unless their name
+ * suggests secrets; the others need {@link scopes}.more too. The server chose the names, so that each is quoted or
+ * omitted.
  */
 export function toolsPolicy(tools: readonly Tool[]): ToolsPolicy {
   const readOnly = new Map<string, boolean>();
@@ -31,8 +51,9 @@ export function toolsPolicy(tools: readonly Tool[]): ToolsPolicy {
   for (const tool of tools) readOnly.set(tool.name, tool.readOnly && readOnly.get(tool.name) !== false);
   const names = [...readOnly.keys()];
   const listed = names.filter(isListable).slice(0, MAX_TOOLS);
-  const reading = listed.filter((name) => readOnly.get(name) === true);
-  const other = listed.filter((name) => readOnly.get(name) !== true);
+  const isReading = (name: string): boolean => readOnly.get(name) === true && !suggestsSecrets(name);
+  const reading = listed.filter(isReading);
+  const other = listed.filter((name) => !isReading(name));
   return {
     policy: policyOf(reading, other),
     tests: testsOf(reading, other),
@@ -45,6 +66,12 @@ function isListable(name: string): boolean {
   return name.length <= MAX_NAME && !name.includes('*') && listable.test(name);
 }
 
+/** Whether one of the words of a name does: `get-env`, `getApiKey`, `READ_SECRET_2`. */
+function suggestsSecrets(name: string): boolean {
+  const words = name.replaceAll(/(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu, ' ').split(/[^\p{L}]+/u);
+  return words.some((word) => secretWords.has(word.toLowerCase().replace(/s$/, '')));
+}
+
 function policyOf(reading: readonly string[], other: readonly string[]): string {
   const { base, more } = scopes;
   const entries = [
@@ -52,7 +79,9 @@ function policyOf(reading: readonly string[], other: readonly string[]): string 
       ? []
       : ['  # The server says that these only read (`readOnlyHint`). Check that: it is a claim of the server.']),
     ...reading.map((name) => `  ${key(name)}: {}`),
-    ...(other.length === 0 ? [] : [`  # All others also need \`${more}\`.`]),
+    ...(other.length === 0
+      ? []
+      : [`  # All others also need \`${more}\`: they may write, or their names suggest secrets.`]),
     ...other.map((name) => `  ${key(name)}: { scope: ${more} }`),
   ];
   return `# yaml-language-server: $schema=../schema/policy.schema.json

@@ -75,6 +75,27 @@ test('a tool that does not say that it only reads needs the scope of its own', (
   expect(counts).toEqual({ reading: 1, other: 2 });
 });
 
+test('a name that suggests secrets needs the scope of its own, although the server says that the tool only reads', () => {
+  const secret = [
+    'get-env',
+    'printEnvironment',
+    'printenv',
+    'list_env_vars',
+    'READ_SECRET',
+    'getApiKey2',
+    'vault/read',
+    'tokens',
+    'show password',
+    'AWSCredentials',
+  ];
+  const plain = ['get-item', 'envelope', 'getInventory', 'tokenize', 'keyboard', 'monkey', 'secretary'];
+  const { policy } = toolsPolicy([...secret, ...plain].map((name) => tool(name, true)));
+  const tools = parse(policy).tools as Record<string, object>;
+  expect(Object.keys(tools)).toEqual([...plain, ...secret]);
+  for (const name of plain) expect(tools[name]).toEqual({});
+  for (const name of secret) expect(tools[name]).toEqual({ scope: 'write' });
+});
+
 test('a server without tools gets a policy that lists none', () => {
   expect(parse(toolsPolicy([]).policy)).toEqual({ scope: 'read', tools: {} });
 });
