@@ -51,8 +51,10 @@ export function createComparison(approved: Definitions, before: Sightings = noth
     const sighting = { definition: isApproved ? definition : { ...definition, members: {} }, isTwice };
     (isApproved ? seen : unapproved).set(key, sighting);
     // The server chooses names, and must not fill the memory.
-    const [oldest] = unapproved.keys();
-    if (unapproved.size > MAX_NEW && oldest !== undefined) unapproved.delete(oldest);
+    for (const oldest of unapproved.keys()) {
+      if (unapproved.size <= MAX_NEW) break;
+      unapproved.delete(oldest);
+    }
     return [sighting];
   }
 

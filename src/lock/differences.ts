@@ -46,7 +46,8 @@ function changedMembers(
   shown: Readonly<Record<string, string>>,
 ): readonly string[] {
   const known = Object.keys(approved);
-  const names = new Set(known.length === 0 ? [] : [...known, ...Object.keys(shown)]);
+  if (known.length === 0) return [];
+  const names = new Set([...known, ...Object.keys(shown)]);
   return [...names].filter((name) => approved[name] !== shown[name]).toSorted();
 }
 

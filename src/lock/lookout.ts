@@ -1,12 +1,20 @@
-import { createBackOff } from '../lib/back-off.ts';
+import { createBackOff, type Random } from '../lib/back-off.ts';
+import type { Timers } from '../lib/timers.ts';
 
 /** Looks at a server again and again. */
 export interface Lookout {
+  readonly start: () => void;
   /** Looks soon: the server says that something changed. */
-  soon(): void;
-  /** How long it is until the next look, in milliseconds; 0 during one. */
-  untilNextMs(): number;
-  close(): void;
+  readonly soon: () => void;
+  /** How long it is until the next look, in milliseconds; 0 before the first and during each. */
+  readonly untilNextMs: () => number;
+  readonly close: () => void;
+}
+
+/** What decides when a {@link Lookout} looks. */
+export interface LookoutParts {
+  readonly timers: Timers;
+  readonly random: Random;
 }
 
 /** The time between looks that succeed. */
@@ -17,54 +25,55 @@ const GAP_MS = 5_000;
 const RETRY_MS = 1_000;
 
 /**
- * Looks at once, then every five minutes, sooner after a failure or when asked to. Never looks twice at the same time.
+ * Looks at its start, then every five minutes, sooner after a failure or when asked to. Never looks twice at the same
+ * time.
  *
  * @param look Ends early when the signal is aborted; rejects if the look fails.
  */
-export function createLookout(look: (signal: AbortSignal) => Promise<void>): Lookout {
+export function createLookout(look: (signal: AbortSignal) => Promise<void>, { timers, random }: LookoutParts): Lookout {
   const stop = new AbortController();
-  const backOff = createBackOff(RETRY_MS, EVERY_MS, Math.random);
-  let timer: NodeJS.Timeout | undefined;
-  let dueAt = 0;
-  let begunAt = -GAP_MS;
-  let isLooking = false;
+  const backOff = createBackOff(RETRY_MS, EVERY_MS, random);
+  let begunAt = timers.now();
+  /** The next look; undefined before the start and during a look. */
+  let next: { readonly dueAt: number; readonly cancel: () => void } | undefined;
   let isAsked = false;
-  schedule(0);
-
-  function schedule(pauseMs: number): void {
-    clearTimeout(timer);
-    dueAt = performance.now() + pauseMs;
-    timer = setTimeout(() => void run(), pauseMs).unref();
-  }
 
   async function run(): Promise<void> {
-    isLooking = true;
-    isAsked = false;
-    begunAt = performance.now();
-    const succeeded = await look(stop.signal).then(
-      () => true,
-      () => false,
-    );
-    isLooking = false;
+    next = undefined;
+    begunAt = timers.now();
+    const pauseMs = await look(stop.signal).then(succeeded, backOff.next);
     if (stop.signal.aborted) return;
-    if (succeeded) backOff.reset();
-    schedule(succeeded ? EVERY_MS : backOff.next());
-    if (isAsked) hasten();
+    schedule(isAsked ? Math.min(pauseMs, untilAllowedMs()) : pauseMs);
+    isAsked = false;
   }
 
-  function hasten(): void {
-    const pauseMs = Math.max(0, begunAt + GAP_MS - performance.now());
-    if (performance.now() + pauseMs < dueAt) schedule(pauseMs);
+  function succeeded(): number {
+    backOff.reset();
+    return EVERY_MS;
+  }
+
+  function schedule(pauseMs: number): void {
+    next?.cancel();
+    next = { dueAt: timers.now() + pauseMs, cancel: timers.after(pauseMs, () => void run()) };
+  }
+
+  function untilAllowedMs(): number {
+    return Math.max(0, begunAt + GAP_MS - timers.now());
+  }
+
+  function untilNextMs(): number {
+    return next === undefined ? 0 : Math.max(0, next.dueAt - timers.now());
   }
 
   return {
+    start: () => schedule(0),
     soon() {
-      if (isLooking) isAsked = true;
-      else hasten();
+      if (next === undefined) isAsked = true;
+      else schedule(Math.min(untilNextMs(), untilAllowedMs()));
     },
-    untilNextMs: () => (isLooking ? 0 : Math.max(0, dueAt - performance.now())),
+    untilNextMs,
     close() {
-      clearTimeout(timer);
+      next?.cancel();
       stop.abort(new Error('the gateway no longer needs it'));
     },
   };

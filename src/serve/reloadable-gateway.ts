@@ -14,6 +14,7 @@ import { createMemoryLedger } from '../history/memory-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createRotatingKeys } from '../lib/rotating-keys.ts';
 import { createCertificateOf } from '../listen/client-certificate.ts';
+import { processTimers } from '../lib/timers.ts';
 import { createLockedRoutes, type LockedRoutes, type LockedRoutesParts } from '../lock/locked-routes.ts';
 import { createOwnerBound } from '../mcp/owner-bound.ts';
 import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
@@ -83,6 +84,8 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     share: surroundings.share ?? (() => {}),
     observer: { differing: metrics.lockedDefinitions, event: (...event) => log.event(...event) },
     clock,
+    timers: processTimers,
+    random: Math.random,
   });
   const processScope: ProcessScope = {
     ...surroundings,

@@ -1,32 +1,33 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLookout, type Lookout } from '../../src/lock/lookout.ts';
+import { createManualTimers, type ManualTimers } from '../support/manual-timers.ts';
 
 const MINUTE = 60_000;
+let timers: ManualTimers;
 let looks: { signal: AbortSignal; end: (error?: Error) => Promise<void> }[];
 let lookout: Lookout;
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  vi.spyOn(Math, 'random').mockReturnValue(0);
+  timers = createManualTimers();
   looks = [];
-  lookout = createLookout((signal) => {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const end = async (error?: Error): Promise<void> => {
-      if (error === undefined) resolve();
-      else reject(error);
-      await vi.advanceTimersByTimeAsync(0);
-    };
-    looks.push({ signal, end });
-    return promise;
-  });
+  lookout = createLookout(
+    (signal) => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const end = (error?: Error): Promise<void> => {
+        if (error === undefined) resolve();
+        else reject(error);
+        return pass(0);
+      };
+      looks.push({ signal, end });
+      return promise;
+    },
+    { timers, random: () => 0 },
+  );
+  lookout.start();
 });
-afterEach(() => {
-  lookout.close();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+afterEach(() => lookout.close());
 
-const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+const pass = (ms: number): Promise<void> => timers.pass(ms);
 
 test('looks at once, then every five minutes', async () => {
   expect(lookout.untilNextMs()).toBe(0);
@@ -78,6 +79,9 @@ test('looks soon when it is asked to, and at most once in five seconds', async (
   expect(looks).toHaveLength(2);
   await pass(1);
   expect(looks).toHaveLength(3);
+  await looks[2]?.end();
+  await pass(5 * MINUTE - 1);
+  expect(looks).toHaveLength(3);
 });
 
 test('looks again after a look during which it was asked to', async () => {
@@ -107,8 +111,24 @@ test('ends a look that is under way, and looks no more', async () => {
   await looks[0]?.end(new Error('ended'));
   await pass(20 * MINUTE);
   expect(looks).toHaveLength(1);
-  const other = createLookout(() => Promise.reject(new Error('never')));
+});
+
+test('looks neither before its start, whatever it is asked, nor after its end', async () => {
+  let count = 0;
+  const other = createLookout(
+    async () => {
+      count += 1;
+      await Promise.resolve();
+    },
+    { timers, random: () => 0 },
+  );
+  other.soon();
+  await pass(20 * MINUTE);
+  expect([count, other.untilNextMs()]).toEqual([0, 0]);
+  other.start();
+  await pass(0);
+  expect(count).toBe(1);
   other.close();
   await pass(20 * MINUTE);
-  expect(other.untilNextMs()).toBe(0);
+  expect(count).toBe(1);
 });
