@@ -41,6 +41,9 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
   'type: no pattern matches the text "undefined"': [
     { in: 'messageAction', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],
+  'no two definitions that are compared have the same key': [
+    { in: 'differences', mutator: 'EqualityOperator', to: 'definitionKey(one) <= definitionKey(other)' },
+  ],
   'neither text begins with a scheme': [
     { in: 'createChallenges', mutator: 'StringLiteral', to: '"Stryker was here!"' },
   ],

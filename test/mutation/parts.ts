@@ -27,6 +27,7 @@ export const parts: Readonly<Record<string, Part>> = {
     floor: 100,
   },
   mcp: { mutate: ['src/mcp/*.ts'], tests: ['test/mcp/*.test.ts'], floor: 100 },
+  lock: { mutate: ['src/lock/*.ts'], tests: ['test/lock/*.test.ts'], floor: 100 },
   policy: { mutate: ['src/policy/*.ts'], tests: ['test/policy/*.test.ts'], floor: 100 },
   history: { mutate: ['src/history/*.ts'], tests: ['test/history/*.test.ts'], floor: 100 },
   authenticate: {
