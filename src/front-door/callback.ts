@@ -35,7 +35,7 @@ export function createCallback({ provider, people, scopes, signIns, providers, o
     const pending =
       client === undefined || state === undefined || second !== undefined
         ? undefined
-        : await signIns.take(request, response, state, providerName);
+        : await signIns.take(request, state, providerName);
     if (client === undefined || pending === undefined) {
       const why = 'no sign-in of this browser waits for this answer';
       observer.signIn(client === undefined ? 'unknown' : providerName, 'refused', { why });

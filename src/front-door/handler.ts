@@ -3,6 +3,7 @@ import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
 import type { Config } from '../model/config.ts';
 import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
+import { createBrowserBinding } from './browser-binding.ts';
 import { createCallback } from './callback.ts';
 import { createProviderOfAddress } from './domains.ts';
 import { createProviderClient } from './identity-provider.ts';
@@ -53,8 +54,9 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   const scopes = createScopeRules(frontDoor);
   const resources = createResources(config);
   const people = createPeople(store, clock);
-  const provider = createProvider({ ...parts, frontDoor, scopes, resources, people });
-  const signIns = createSignIns(store, issuer, clock);
+  const browsers = createBrowserBinding(issuer, parts.keys.cookie);
+  const provider = createProvider({ ...parts, frontDoor, scopes, resources, people, browsers });
+  const signIns = createSignIns(store, browsers, clock);
   const providers = new Map(
     [...frontDoor.providers.values()].map((each) => [
       each.name,
@@ -62,7 +64,7 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     ]),
   );
   const providerOfAddress = createProviderOfAddress(frontDoor.providers.values());
-  const shared = { provider, people, scopes, signIns, providers, observer };
+  const shared = { provider, people, scopes, browsers, signIns, providers, observer };
   const interactions = createInteractions({ ...shared, providerOfAddress });
   const callback = createCallback(shared);
   observe(provider, observer, onBug);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type Grant, type Interaction, type Provider } from 'oidc-provider';
 import type { FrontDoorObserver, IdentityProvider } from '../model/front-door.ts';
+import type { BrowserBinding } from './browser-binding.ts';
 import { clientFacts, isRemembered } from './client-facts.ts';
 import type { ProviderOfAddress } from './domains.ts';
 import type { ProviderClient } from './identity-provider.ts';
@@ -17,6 +18,7 @@ export interface InteractionParts {
   readonly provider: Provider;
   readonly people: People;
   readonly scopes: ScopeRules;
+  readonly browsers: BrowserBinding;
   readonly signIns: SignIns;
   readonly providers: ReadonlyMap<string, ProviderClient>;
   readonly providerOfAddress: ProviderOfAddress;
@@ -28,13 +30,13 @@ export type Interactions = (request: IncomingMessage, response: ServerResponse, 
 
 /** Creates the pages between a client's request and the provider. No person is sent on before consent. */
 export function createInteractions(parts: InteractionParts): Interactions {
-  const { provider, people, scopes, signIns, providers, providerOfAddress, observer } = parts;
+  const { provider, people, scopes, browsers, signIns, providers, providerOfAddress, observer } = parts;
   const [only, ...others] = [...providers.values()];
 
   return async (request, response, uid) => {
     // The cookie names the interaction, so that no person can be sent to answer another person's.
     const interaction = await provider.interactionDetails(request, response);
-    if (interaction.uid !== uid) throw new errors.SessionNotFound('not this one');
+    if (interaction.uid !== uid || !browsers.isBound(request, uid)) throw new errors.SessionNotFound('not this one');
     const pending = await describe(interaction);
     if (request.method === 'GET') {
       if (pending.asked.length > 0 || pending.asksEachTime)
@@ -127,7 +129,7 @@ export function createInteractions(parts: InteractionParts): Interactions {
     if (chosen === undefined) throw new errors.SessionNotFound('the provider is not configured any more');
     const { name: providerName } = chosen.settings;
     const maxAgeSeconds = maxAgeOf(interaction, requested);
-    const pending = await signIns.begin(response, {
+    const pending = await signIns.begin({
       interaction: interaction.uid,
       provider: providerName,
       hasConsented,

@@ -45,6 +45,11 @@ export function createMemoryStore(clock: Clock): Store {
       recordsOf(kind).set(id, { value: structuredClone(value) }, expiresAt);
       return true;
     },
+    async take(kind, id) {
+      const found = recordsOf(kind).get(id)?.value;
+      recordsOf(kind).delete(id);
+      return found;
+    },
     async delete(kind, id) {
       bounded.get(kind)?.delete(id);
       recordsOf(kind).delete(id);

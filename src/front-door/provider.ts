@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { FrontDoor } from '../model/front-door.ts';
 import { createAdapter } from './adapter.ts';
 import { createAssertions } from './assertions.ts';
+import { type BrowserBinding, INTERACTION_SECONDS } from './browser-binding.ts';
 import { createClientPolicy } from './client-policy.ts';
 import { createConsentPolicy } from './consent-policy.ts';
 import type { Keys } from './keys.ts';
@@ -13,6 +14,7 @@ import { registeredClients } from './registered-clients.ts';
 import type { Resources } from './resources.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import type { Store } from './store.ts';
+import { texts } from './texts.ts';
 import { anyPattern } from './url-pattern.ts';
 
 /** What oidc-provider is configured from. */
@@ -21,6 +23,7 @@ export interface ProviderParts {
   readonly resources: Resources;
   readonly scopes: ScopeRules;
   readonly people: People;
+  readonly browsers: BrowserBinding;
   readonly store: Store;
   readonly keys: Keys;
   readonly clock: Clock;
@@ -50,7 +53,7 @@ const GRANT_SECONDS = 14 * DAY;
 
 /** oidc-provider, configured by `front_door`. It keeps no state of its own, and can be replaced at any time. */
 export function createProvider(parts: ProviderParts): Provider {
-  const { frontDoor, scopes, people, store, keys, clock } = parts;
+  const { frontDoor, scopes, people, browsers, store, keys, clock } = parts;
   const { issuer, clients, tokens } = frontDoor;
   const path = new URL(issuer).pathname.replace(/\/$/, '');
   const isSecure = issuer.startsWith('https:');
@@ -96,7 +99,7 @@ export function createProvider(parts: ProviderParts): Provider {
       AuthorizationCode: MINUTE,
       Grant: GRANT_SECONDS,
       IdToken: HOUR,
-      Interaction: 30 * MINUTE,
+      Interaction: INTERACTION_SECONDS,
       // From the first one on: a chain of refreshed tokens ends too.
       RefreshToken: (_ctx, token) => Math.max(1, GRANT_SECONDS - token.totalLifetime()),
       Session: (_ctx, session) => {
@@ -114,7 +117,13 @@ export function createProvider(parts: ProviderParts): Provider {
       // A provider that the operator has removed vouches for no person any more.
       return person && frontDoor.providers.has(person.provider) ? accountOf(person) : undefined;
     },
-    interactions: { policy: createConsentPolicy(scopes), url: (_ctx, { uid }) => `${path}/interaction/${uid}` },
+    interactions: {
+      policy: createConsentPolicy(scopes),
+      url({ req, res }, { uid }) {
+        browsers.bind(req, res, uid);
+        return `${path}/interaction/${uid}`;
+      },
+    },
     renderError: (ctx, { error, error_description: description }) =>
       showPage(ctx, failedPage(description ?? error, error)),
     fetch: parts.fetch,
@@ -131,6 +140,13 @@ export function createProvider(parts: ProviderParts): Provider {
 
   // Needed for the URLs and cookies of an https issuer. The listener sets the headers itself.
   provider.proxy = true;
+  provider.use(async (ctx, next) => {
+    // The cookie by which oidc-provider finds an interaction whose person comes back; its path does not count.
+    const resumed = ctx.cookies.get(provider.cookieName('resume'), cookie);
+    if (resumed === undefined || browsers.isBound(ctx.req, resumed)) return next();
+    ctx.status = 400;
+    showPage(ctx, failedPage(texts.failed.expired, 'invalid_request'));
+  });
   // oidc-provider looks first and writes then: two replicas could both accept one assertion of a client.
   provider.ReplayDetection.unique = async (owner: string, jti: string, exp: number) =>
     store.firstSeen(`jti ${owner} ${jti}`, exp * 1000, owner);

@@ -46,6 +46,13 @@ if redis.call('PEXPIRETIME', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPI
 return 1
 `;
 
+/** KEYS: the record, which is deleted. ARGV: the most bytes that are read, less one. */
+const takeRecordScript = `
+local value = redis.call('GETRANGE', KEYS[1], 0, ARGV[1])
+redis.call('DEL', KEYS[1])
+return value
+`;
+
 /** KEYS: the set, which is emptied. ARGV: the time (ms). */
 const takeScript = `
 local members = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ARGV[1], '+inf')
@@ -72,13 +79,16 @@ export function createSharedStore({ settings, sessionKey, observer, log, clock }
   /** The index and the sets hold only keyed digests and SHA-256 of random tokens. */
   const sealed = (place: string, value: unknown): string => sealing.seal(place, JSON.stringify(value));
 
+  function opened(place: string, text: unknown): unknown {
+    if (typeof text !== 'string' || text === '' || text.length > MAX_BYTES) return undefined;
+    const json = sealing.open(place, text);
+    return json === undefined ? undefined : (JSON.parse(json) as unknown);
+  }
+
   return unavailableAs503({
     async get(kind, id) {
       const place = placeOf(kind, id);
-      const text = await connection.run('get', (client) => client.getRange(place, 0, MAX_BYTES));
-      if (text === null || text === '' || text.length > MAX_BYTES) return undefined;
-      const opened = sealing.open(place, text);
-      return opened === undefined ? undefined : (JSON.parse(opened) as unknown);
+      return opened(place, await connection.run('get', (client) => client.getRange(place, 0, MAX_BYTES)));
     },
     async set(kind, id, value, expiresAt) {
       const leftMs = Math.floor(expiresAt - clock());
@@ -90,6 +100,11 @@ export function createSharedStore({ settings, sessionKey, observer, log, clock }
       const keys = [place, placeOf('index', kind)];
       const args = [sealed(place, value), Math.floor(expiresAt), clock(), max].map(String);
       return (await connection.run('set', (client) => client.eval(boundedScript, { keys, arguments: args }))) === 1;
+    },
+    async take(kind, id) {
+      const place = placeOf(kind, id);
+      const run = { keys: [place], arguments: [String(MAX_BYTES)] };
+      return opened(place, await connection.run('get', (client) => client.eval(takeRecordScript, run)));
     },
     async delete(kind, id) {
       const place = placeOf(kind, id);
@@ -133,6 +148,7 @@ function unavailableAs503(store: Store): Store {
     get: answered(store.get),
     set: answered(store.set),
     setBounded: answered(store.setBounded),
+    take: answered(store.take),
     delete: answered(store.delete),
     addMember: answered(store.addMember),
     removeMember: answered(store.removeMember),

@@ -14,6 +14,8 @@ export interface Store {
     expiresAt: number,
     max: number,
   ) => Promise<boolean>;
+  /** Returns a record and deletes it, in one atomic step over all replicas. */
+  readonly take: (kind: RecordKind, id: string) => Promise<unknown>;
   readonly delete: (kind: RecordKind, id: string) => Promise<void>;
   /** Adds `member` to a set until `expiresAt`; false, and nothing is added, while the set has `max` live ones. */
   readonly addMember: (set: string, member: string, expiresAt: number, max: number) => Promise<boolean>;

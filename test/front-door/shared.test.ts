@@ -82,6 +82,9 @@ describe.runIf(hasRedis)('with a store', () => {
       const end = Date.now() + 10_000;
       const uses = await Promise.all([one, other, one, other].map((store) => store.firstSeen('code', end, 'client')));
       expect(uses.filter(Boolean)).toHaveLength(1);
+      await one.set('SignIn', 'id', 'a sign-in', end);
+      const found = await Promise.all([one, other, one, other].map((store) => store.take('SignIn', 'id')));
+      expect(found.filter((each) => each !== undefined)).toEqual(['a sign-in']);
       await Promise.all([one.addMember('set', 'a', end, 9), other.addMember('set', 'b', end, 9)]);
       const taken = await Promise.all([one.takeMembers('set'), other.takeMembers('set')]);
       expect(taken.flat().toSorted()).toEqual(['a', 'b']);
@@ -116,6 +119,7 @@ describe.runIf(hasRedis)('with a store', () => {
     await store.addMember('set', 'b', end, 9);
     await store.removeMember('set', 'b');
     expect(await store.takeMembers('set')).toEqual(['a']);
+    expect(await store.take('a', 'b')).toBe(1);
     await store.delete('Client', 'x');
     expect([await store.get('Client', 'x'), await store.firstSeen('x', end, 'y')]).toEqual([undefined, true]);
     await store.publishRevoked(Array.from({ length: 1500 }, (_each, index) => `digest-${index}`));
