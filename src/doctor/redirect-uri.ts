@@ -46,7 +46,8 @@ async function silentAnswer(
 ): Promise<{ readonly status: number; readonly callback: URL | undefined }> {
   const own = new URL(client.redirectUri);
   const random = (): string => randomBytes(32).toString('base64url');
-  const checks = { state: random(), nonce: random(), codeVerifier: random(), maxAgeSeconds: undefined };
+  const secrets = { state: random(), nonce: random(), codeVerifier: random() };
+  const checks = { ...secrets, maxAgeSeconds: undefined, mustBeNew: false, beganAt: Date.now() };
   let url = await client.begin(checks, undefined);
   url.searchParams.set('prompt', 'none');
   for (let redirects = 0; ; redirects += 1) {

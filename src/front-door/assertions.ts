@@ -185,7 +185,9 @@ export function createAssertions({ frontDoor, resources, scopes, store, clock }:
     { auth_time: authTime }: JWTPayload,
   ): readonly string[] {
     const asked = new Set(requested === undefined ? asserted : requested.split(' '));
-    const ageSeconds = typeof authTime === 'number' ? clock() / 1000 - authTime : Infinity;
+    const age = typeof authTime === 'number' ? clock() / 1000 - authTime : Infinity;
+    // A time in the future, in milliseconds for example, would never be old.
+    const ageSeconds = age < -CLOCK_TOLERANCE_SECONDS ? Infinity : age;
     const granted = asserted.filter(
       (name) =>
         asked.has(name) &&

@@ -12,6 +12,10 @@ export interface SignInChecks {
   readonly codeVerifier: string;
   /** How old the sign-in at the provider may be, in seconds; undefined: any age. */
   readonly maxAgeSeconds: number | undefined;
+  /** Whether the person must sign in again at the provider. */
+  readonly mustBeNew: boolean;
+  /** When it was begun (ms since the epoch). */
+  readonly beganAt: number;
 }
 
 /** A person, as a provider asserts. */
@@ -42,6 +46,8 @@ export interface ProviderClient {
 /** How long one call to a provider may take. */
 const TIMEOUT_SECONDS = 10;
 const CLOCK_TOLERANCE_SECONDS = 5;
+/** How far the clock of a provider may be ahead. */
+const MAX_SKEW_SECONDS = 60;
 
 /** Creates a client of `settings`. It discovers the provider at the first sign-in, and again each hour. */
 export function createProviderClient(settings: IdentityProvider, redirectUri: string, clock: Clock): ProviderClient {
@@ -51,7 +57,8 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
   return {
     settings,
     redirectUri,
-    async begin({ state, nonce, codeVerifier, maxAgeSeconds }, loginHint) {
+    async begin({ state, nonce, codeVerifier, maxAgeSeconds, mustBeNew }, loginHint) {
+      const maxAge = mustBeNew ? 0 : maxAgeSeconds;
       return openid.buildAuthorizationUrl(await configuration(), {
         redirect_uri: redirectUri,
         scope: settings.scopes.join(' '),
@@ -60,24 +67,29 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
         // RFC 9700 §2.1.1. Also where the provider does not say that it knows PKCE: it ignores what it does not know.
         code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
-        ...(maxAgeSeconds !== undefined && { max_age: String(maxAgeSeconds) }),
+        ...(maxAge !== undefined && { max_age: String(maxAge) }),
         ...(loginHint !== undefined && { login_hint: loginHint }),
       });
     },
-    async finish(answer, { state, nonce, codeVerifier, maxAgeSeconds }) {
+    async finish(answer, { state, nonce, codeVerifier, maxAgeSeconds = Infinity, mustBeNew, beganAt }) {
+      const maxAge = Math.min(maxAgeSeconds, mustBeNew ? Math.ceil((clock() - beganAt) / 1000) : Infinity);
       const found = await configuration();
       const tokens = await openid.authorizationCodeGrant(found, answer, {
         expectedState: state,
         expectedNonce: nonce,
         pkceCodeVerifier: codeVerifier,
         idTokenExpected: true,
-        ...(maxAgeSeconds !== undefined && { maxAge: maxAgeSeconds }),
+        ...(maxAge !== Infinity && { maxAge }),
       });
       const idToken = tokens.claims();
       if (idToken === undefined) throw new Error('the provider sent no ID token');
       // OpenID Connect Core §3.1.3.7: with one audience openid-client does not look at `azp`.
       if (idToken.azp !== undefined && idToken.azp !== settings.credentials.clientId) {
         throw new Error('azp of the ID token is another client');
+      }
+      // Of a time in the future, in milliseconds for example, no sign-in would ever be old.
+      if ((idToken.auth_time ?? 0) > clock() / 1000 + MAX_SKEW_SECONDS) {
+        throw new Error('auth_time of the ID token is in the future');
       }
       const wantsUserInfo = reader.lacks(idToken) && found.serverMetadata().userinfo_endpoint !== undefined;
       const userInfo = wantsUserInfo ? await openid.fetchUserInfo(found, tokens.access_token, idToken.sub) : {};

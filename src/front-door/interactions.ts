@@ -134,6 +134,7 @@ export function createInteractions(parts: InteractionParts): Interactions {
       provider: providerName,
       hasConsented,
       maxAgeSeconds,
+      mustBeNew: isAskedForLogin(interaction),
     });
     try {
       const url = await chosen.begin(pending, loginHint);
@@ -177,6 +178,11 @@ interface Pending {
   readonly label: string | undefined;
   /** The identity provider that signed the person in. */
   readonly own: ProviderClient | undefined;
+}
+
+/** OpenID Connect Core §3.1.2.1. Of `max_age=0` oidc-provider makes `prompt=login`. */
+function isAskedForLogin({ params }: Interaction): boolean {
+  return typeof params.prompt === 'string' && params.prompt.split(' ').includes('login');
 }
 
 function needsSignIn({ prompt }: Interaction): boolean {

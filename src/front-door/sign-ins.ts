@@ -17,7 +17,7 @@ export interface PendingSignIn extends SignInChecks {
 /** The sign-ins under way, each bound to the browser that began it. */
 export interface SignIns {
   /** Remembers a sign-in. */
-  begin(signIn: Omit<PendingSignIn, 'state' | 'nonce' | 'codeVerifier'>): Promise<PendingSignIn>;
+  begin(signIn: Omit<PendingSignIn, 'state' | 'nonce' | 'codeVerifier' | 'beganAt'>): Promise<PendingSignIn>;
   /**
    * The sign-in that `state` names, once. Undefined for another browser, another provider, a used or an unknown state:
    * an attacker must not finish a sign-in in the victim's browser, or the victim's in another (login CSRF, RFC 9700
@@ -36,7 +36,7 @@ export function createSignIns(store: Store, browsers: BrowserBinding, clock: Clo
         string,
         string,
       ];
-      const pending: PendingSignIn = { ...signIn, state, nonce, codeVerifier };
+      const pending: PendingSignIn = { ...signIn, state, nonce, codeVerifier, beganAt: clock() };
       await store.set('SignIn', idOf(state), pending, clock() + INTERACTION_SECONDS * 1000);
       return pending;
     },

@@ -48,6 +48,29 @@ async function isTaken(browser: Browser, url: URL): Promise<boolean> {
   return world.observed.filter((line) => line === 'sign-in corporate ok').length > before;
 }
 
+describe('a client that asks for a new sign-in', () => {
+  const fresh: Record<string, string>[] = [{ prompt: 'login' }, { max_age: '0' }];
+  const asked = async (parameters: Record<string, string>, age: number | undefined) => {
+    const authTime = age === undefined ? undefined : Math.floor(Date.now() / 1000) - age;
+    provider.forge = async (claims) => signed({ ...claims, auth_time: authTime }, provider.key);
+    const { callback } = await client.authorize({ parameters: { scope: 'openid read', ...parameters } });
+    return callback.searchParams.get('error') ?? 'ok';
+  };
+
+  test.each(fresh)('(%o) gets none that is older, or of unknown age', async (parameters) => {
+    expect(await asked(parameters, 0)).toBe('ok');
+    expect(provider.authorizations.at(-1)?.get('max_age')).toBe('0');
+    expect(await asked(parameters, 3600)).toBe('server_error');
+    expect(await asked(parameters, undefined)).toBe('server_error');
+  });
+
+  test('gets none of the future: no sign-in would ever be too old', async () => {
+    expect(await asked({}, -3600)).toBe('server_error');
+    expect(await asked({}, -Date.now())).toBe('server_error');
+    expect(await asked({}, -5), 'a clock that is a little ahead').toBe('ok');
+  });
+});
+
 describe('the answer of a provider', () => {
   test('finishes the sign-in of the browser that began it, once', async () => {
     const browser = createBrowser();
