@@ -58,8 +58,8 @@ function signIdentityOf({ upstream: { signedIdentity } }: Route, config: Config)
   return signedIdentity && createSignIdentity(signedIdentity, config.publicUrl, keys, Date.now);
 }
 
-/** What commands do at an upstream. */
-const listing: Attempt = { kind: 'mcp', method: 'tools/list', targets: [], arguments: undefined };
+/** What commands do at an upstream: they open a session and read lists, for which the scope of the route suffices. */
+const listing: Attempt = { kind: 'mcp', method: undefined, targets: [], arguments: undefined };
 
 function presented(token: string): PresentedToken {
   return { scheme: 'bearer', value: token as AccessToken };

@@ -86,9 +86,15 @@ describe.skipIf(!hasChromium)('Policies in a browser', () => {
   });
 
   test('says that a policy is not in force, and asks again for policies that it did not get', async () => {
-    await page.route('**/console/policies', (route) => route.fulfill({ status: 503, body: 'Too many drafts.' }));
+    let refused = 0;
+    await page.route('**/console/policies', async (route) => {
+      await route.fulfill({ status: 503, body: 'Too many drafts.' });
+      refused += 1;
+    });
     await page.goto(`${world.adminUrl}/policies?policy=elsewhere`);
     await page.getByText('Too many drafts.').waitFor();
+    // The page asks once more when it is connected.
+    await expect.poll(() => refused).toBe(2);
     await page.unroute('**/console/policies');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('alert').getByText('There is no policy elsewhere in force.').waitFor();
