@@ -10,6 +10,10 @@ const FIRST_USE_MS = 86_400_000;
 /** The live tokens of one grant, for each model. More than one refresh a second, for as long as a token lives. */
 const MAX_LIVE_TOKENS = 1_000;
 
+/** The longest record of a caller that has not signed in, as JSON: such records are many, and hold what it sent. */
+const MAX_LENGTH = 8 * 1024;
+const ofStrangers: ReadonlySet<string> = new Set(['Interaction', 'Client']);
+
 /** What the adapter of oidc-provider is built from. */
 export interface AdapterParts {
   readonly store: Store;
@@ -40,6 +44,8 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
   const { store, clock, registrationMs, onRevoked } = parts;
 
   async function keep(digest: string, payload: AdapterPayload, expiresAt: number): Promise<void> {
+    if (ofStrangers.has(model) && JSON.stringify(payload).length > MAX_LENGTH)
+      throw new errors.InvalidRequest('the request is too long');
     if (model !== 'Client') return store.set(model, digest, payload, expiresAt);
     if (await store.setBounded(model, digest, payload, expiresAt, MAX_REGISTRATIONS)) return undefined;
     throw new errors.CustomOIDCProviderError('temporarily_unavailable', 'too many clients are registered');

@@ -4,11 +4,7 @@
  *
  * @module
  */
-import { IncomingMessage } from 'node:http';
-import { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createMemoryStore } from '../../src/front-door/memory-store.ts';
-import { createSignIns } from '../../src/front-door/sign-ins.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
 
@@ -111,8 +107,9 @@ test('with TLS, no other host can set the cookie of a sign-in', async () => {
   const { frontDoor } = world.config;
   if (frontDoor === undefined) throw new TypeError('no front door');
   world.frontDoor.reload({ ...world.config, frontDoor: { ...frontDoor, issuer: 'https://signin.example.com' } });
-  const begun = await fetch(client.authorizationUrl().href, { redirect: 'manual' });
-  world.frontDoor.reload(world.config);
+  const begun = await fetch(client.authorizationUrl().href, { redirect: 'manual' }).finally(() =>
+    world.frontDoor.reload(world.config),
+  );
   expect(begun.headers.getSetCookie()).toContainEqual(
     expect.stringMatching(
       /^__Host-sallyport_sign_in_\w+=[^;]+; Max-Age=1800; Path=\/; Secure; HttpOnly; SameSite=Lax$/,
@@ -120,15 +117,25 @@ test('with TLS, no other host can set the cookie of a sign-in', async () => {
   );
 });
 
-test('a flood of sign-ins that come back does not keep others out, and each counts once', async () => {
-  const signIns = createSignIns(createMemoryStore(Date.now), { bind() {}, isBound: () => true }, Date.now);
-  const request = new IncomingMessage(new Socket());
-  const about = { interaction: 'one', provider: 'corporate', hasConsented: true, maxAgeSeconds: undefined };
-  const taken = async (): Promise<readonly boolean[]> => {
-    const { state } = await signIns.begin({ ...about, mustBeNew: false });
-    const both = await Promise.all([1, 2].map(() => signIns.take(request, state, 'corporate')));
-    return both.map((each) => each?.state === state);
+test('a caller that has not signed in stores little', async () => {
+  const authorize = (state: string) => {
+    const url = client.authorizationUrl();
+    url.searchParams.set('state', state);
+    return fetch(url, { redirect: 'manual' });
   };
-  for (let count = 0; count < 50_000; count += 1) await taken();
-  expect(await taken()).toEqual([true, false]);
+  expect((await authorize('s'.repeat(4_000))).headers.get('location')).toContain('/interaction/');
+  const refused = await authorize('s'.repeat(12_000));
+  const { searchParams } = new URL(refused.headers.get('location') ?? world.issuer);
+  expect([searchParams.get('error'), searchParams.get('error_description')]).toEqual([
+    'invalid_request',
+    'the request is too long',
+  ]);
+
+  const uris = [`http://127.0.0.1/${'a'.repeat(20_000)}`];
+  const registration = await fetch(`${world.issuer}/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ redirect_uris: uris, token_endpoint_auth_method: 'none' }),
+  });
+  expect(await registration.json()).toMatchObject({ error_description: 'the request is too long' });
 });
