@@ -89,7 +89,7 @@ async function bothEnd(one: void | Promise<void>, other: void | Promise<void>): 
   await other;
 }
 
-/** Servers in JavaScript read two large integers as one. */
+/** Servers in JavaScript read two large integers as one, and servers in Python the number 1 and the string "1". */
 function textOf(messageId: MessageId): string {
-  return JSON.stringify(typeof messageId === 'object' ? Number(JSON.stringify(messageId)) : messageId);
+  return String(typeof messageId === 'object' ? Number(JSON.stringify(messageId)) : messageId);
 }

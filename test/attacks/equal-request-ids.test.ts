@@ -51,7 +51,7 @@ async function start(enableJsonResponse: boolean) {
   expect((await world.send(message, { headers })).status).toBe(202);
 
   return {
-    call: async (id: number, name: string, args = {}, signal?: AbortSignal): Promise<number> => {
+    call: async (id: number | string, name: string, args = {}, signal?: AbortSignal): Promise<number> => {
       const request = { jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } };
       const response = await world.send(request, { headers, ...(signal !== undefined && { signal }) });
       await response.text();
@@ -96,6 +96,16 @@ describe.each([true, false])('in a session whose server answers in JSON: %s', (i
     finish('pay');
     expect(await Promise.all([reading, paying])).toEqual([200, 200]);
     expect(await call(3, 'pay', { amount: 1 })).toBe(429);
+  });
+
+  // The official server in Python finds the connection for an answer by the text of the id.
+  test('an id in a string is that of the number', async () => {
+    const { call, begun, finish } = await start(isJson);
+    const reading = call(1, 'read_badly');
+    await begun('read_badly');
+    expect(await call('1', 'disburse')).toBe(400);
+    finish('read_badly');
+    expect(await reading).toBe(200);
   });
 
   test('a client that leaves does not free the id', async () => {

@@ -54,11 +54,17 @@ test('compares an id that JavaScript cannot hold as a server in JavaScript reads
   expect(await begin(2 ** 53)).toBe('body.message');
 });
 
+test('a number and the string of its digits are one id', async () => {
+  expect(await begin(1)).toBeTypeOf('object');
+  expect(await begin('1')).toBe('body.message');
+  expect(await begin('2')).toBeTypeOf('object');
+  expect(await begin(2)).toBe('body.message');
+});
+
 test('another id, session or route is another request', async () => {
   expect(await begin(1)).toBeTypeOf('object');
-  expect(await begin('1')).toBeTypeOf('object');
   expect(await begin('2')).toBeTypeOf('object');
-  expect(await begin(2)).toBeTypeOf('object');
+  expect(await begin(3)).toBeTypeOf('object');
   expect(await begin(1, 'other')).toBeTypeOf('object');
   expect(await begin(1, 'session', { route: routeOf('other') })).toBeTypeOf('object');
 });
