@@ -3,6 +3,7 @@ import type { KeySetState } from '../../src/model/authorization-server.ts';
 import type { LockState } from '../../src/model/lock.ts';
 import { Time } from '../parts/time.tsx';
 import { daysUntil, expiresSoon, useKnown } from '../status.ts';
+import { TableHead } from '../parts/table-head.tsx';
 
 /** What the gateway depends on, and how it is. */
 export function Health(): JSX.Element {
@@ -90,13 +91,7 @@ export function Health(): JSX.Element {
       <section>
         <h2>Routes</h2>
         <div class="table routes" role="table" aria-label="Routes">
-          <div class="head" role="row">
-            {['route', 'address', 'protocol', 'policy', 'upstream'].map((name) => (
-              <span key={name} role="columnheader">
-                {name}
-              </span>
-            ))}
-          </div>
+          <TableHead columns={['route', 'address', 'protocol', 'policy', 'upstream']} />
           {routes.map(({ name, url, protocol, policy, isPublic, upstream }) => (
             <div key={name} class="row" role="row">
               <span role="cell">{name}</span>

@@ -4,6 +4,7 @@ import type { DecisionRow } from '../../src/console/messages.ts';
 import { followLink, withQuery } from '../address.ts';
 import { Outcome } from '../parts/outcome.tsx';
 import { Time } from '../parts/time.tsx';
+import { TableHead } from '../parts/table-head.tsx';
 
 /** Decisions, one line each; on a narrow screen two. */
 export function DecisionTable({
@@ -27,13 +28,7 @@ export function DecisionTable({
       onFocusIn={({ target }) => onReading((target as HTMLElement).matches(':focus-visible'))}
       onFocusOut={() => onReading(false)}
     >
-      <div class="head" role="row">
-        {['time', 'outcome', 'route', 'called', 'caller', 'why'].map((name) => (
-          <span key={name} role="columnheader">
-            {name}
-          </span>
-        ))}
-      </div>
+      <TableHead columns={['time', 'outcome', 'route', 'called', 'caller', 'why']} />
       {rows.map((row) => (
         <Row key={row.id} row={row} isSelected={row.id === selected} search={location.search} />
       ))}

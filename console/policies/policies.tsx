@@ -5,6 +5,7 @@ import { type Address, followLink } from '../address.ts';
 import { read, Refused } from '../requests.ts';
 import { useKnown } from '../status.ts';
 import { Playground } from './playground.tsx';
+import { TableHead } from '../parts/table-head.tsx';
 
 /** The policies in force, and a playground for each. */
 export function Policies({ address: { query } }: { readonly address: Address }): JSX.Element {
@@ -51,13 +52,7 @@ export function Policies({ address: { query } }: { readonly address: Address }):
         </p>
       )}
       <div class="table policies" role="table" aria-label="Policies in force">
-        <div class="head" role="row">
-          {['policy', 'routes', 'rules', 'tests', 'rules without a test'].map((name) => (
-            <span key={name} role="columnheader">
-              {name}
-            </span>
-          ))}
-        </div>
+        <TableHead columns={['policy', 'routes', 'rules', 'tests', 'rules without a test']} />
         {policies.map((policy) => (
           <Row key={policy.name} policy={policy} />
         ))}

@@ -30,16 +30,7 @@ export function Question({ question, protocol, routes, route, onRoute, onChange 
         <span>scope</span>
         <input value={question.scope} placeholder="read payments" spellcheck={false} onInput={set('scope')} />
       </label>
-      <label>
-        <span>claims</span>
-        <textarea
-          rows={2}
-          value={question.claims}
-          placeholder='{"role":"trader"}'
-          spellcheck={false}
-          onInput={set('claims')}
-        />
-      </label>
+      <Lines label="claims" value={question.claims} placeholder='{"role":"trader"}' onInput={set('claims')} />
       <label>
         <span>lifetime, s</span>
         <input value={question.lifetime} inputMode="numeric" placeholder="unknown" onInput={set('lifetime')} />
@@ -63,28 +54,32 @@ export function Question({ question, protocol, routes, route, onRoute, onChange 
               onInput={set('name')}
             />
           </div>
-          <label>
-            <span>arguments</span>
-            <textarea
-              rows={2}
-              value={question.arguments}
-              placeholder="unknown"
-              spellcheck={false}
-              onInput={set('arguments')}
-            />
-          </label>
-          <label>
-            <span>calls before</span>
-            <textarea
-              rows={2}
-              value={question.history}
-              placeholder="- { tool: approve, ago: 10m }"
-              spellcheck={false}
-              onInput={set('history')}
-            />
-          </label>
+          <Lines label="arguments" value={question.arguments} placeholder="unknown" onInput={set('arguments')} />
+          <Lines
+            label="calls before"
+            value={question.history}
+            placeholder="- { tool: approve, ago: 10m }"
+            onInput={set('history')}
+          />
         </>
       )}
     </form>
+  );
+}
+
+interface LinesParts {
+  readonly label: string;
+  readonly value: string;
+  readonly placeholder: string;
+  readonly onInput: (event: { readonly currentTarget: HTMLTextAreaElement }) => void;
+}
+
+/** A field for JSON or YAML. */
+function Lines({ label, value, placeholder, onInput }: LinesParts): JSX.Element {
+  return (
+    <label>
+      <span>{label}</span>
+      <textarea rows={2} value={value} placeholder={placeholder} spellcheck={false} onInput={onInput} />
+    </label>
   );
 }
