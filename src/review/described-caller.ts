@@ -13,8 +13,8 @@ export interface DescribedCaller {
 }
 
 /**
- * The subject of a described caller. Descriptions name the claims that matter to a policy: one without `sub` is of an
- * ordinary caller, who has a subject. With `sub: null` the caller has none.
+ * The subject of a described caller. A description names only the claims that matter to a policy, so a caller without
+ * `sub` gets a default subject. `sub: null` describes a caller without a subject.
  */
 export function describedSubject({ sub = 'caller' }: Claims): string | undefined {
   return typeof sub === 'string' ? sub : undefined;

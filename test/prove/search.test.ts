@@ -11,7 +11,7 @@ function no(index: number): Formula {
   return not(yes(index));
 }
 
-/** What a search finds for so many variables with two classes: what each may still be. */
+/** The classes that a search leaves to each of `variables`, all of which have two classes; undefined: it finds none. */
 function found(formula: Formula, variables: number, steps = 10_000): string | undefined {
   const words = ['', 'no', 'yes', 'open'];
   const domains = Array.from({ length: variables }, () => 3n);
