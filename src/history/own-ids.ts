@@ -1,13 +1,16 @@
 import { hash, randomBytes } from 'node:crypto';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
+import { processTimers, type Timers } from '../lib/timers.ts';
 import type { CallOutcome, CountedCall } from '../model/counted-call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant, MessageId } from '../model/grant.ts';
-import type { Ledger } from '../model/ledger.ts';
+import type { Ledger, Reservation, Verdict } from '../model/ledger.ts';
 import type { Route } from '../model/route.ts';
 
 /** How long a request keeps its id if its answer is not read. A server may still answer it. */
 const KEEP_MS = 60 * 60_000;
+/** How often a request in progress takes its id again, so that a store may be away for some of these times. */
+const RENEW_MS = KEEP_MS / 6;
 
 /** Counts a call, or returns undefined for one that no rule concerns. */
 type CountCall = () => CountedCall | undefined | Promise<CountedCall | undefined>;
@@ -24,7 +27,7 @@ export type CountUnderOwnId = (grant: Grant, owner: () => string, count: CountCa
  * @returns a function that throws {Denial} `body.message` while another request has the id, `history.full`, or
  *   `shared_store.unavailable`.
  */
-export function createCountUnderOwnId(route: Route, ledger: Ledger): CountUnderOwnId {
+export function createCountUnderOwnId(route: Route, ledger: Ledger, timers: Timers = processTimers): CountUnderOwnId {
   // In shadow mode nothing is refused.
   const isEnforced = route.policy?.distinguishesCallers === true;
   return (grant, owner, count) => {
@@ -39,31 +42,77 @@ export function createCountUnderOwnId(route: Route, ledger: Ledger): CountUnderO
     owner: string,
     count: CountCall,
   ): Promise<CountedCall> {
-    const id = randomBytes(16).toString('hex');
+    const id = newId();
     const track = hash('sha256', lengthPrefixed([route.name, 'id', sessionId, textOf(messageId)]), 'base64url');
-    const { failed } = await ledger.reserve({
-      id,
-      owner,
-      checks: [{ kind: 'never_after', track, amount: 0, limit: 0 }],
-      entries: [{ track, amount: 0, keepMs: KEEP_MS }],
-      isShadow: false,
-      continues: undefined,
-    });
+    const reserve = async (by: string, checks: Reservation['checks']): Promise<Verdict> =>
+      ledger.reserve({
+        id: by,
+        owner,
+        checks,
+        entries: [{ track, amount: 0, keepMs: KEEP_MS }],
+        isShadow: false,
+        continues: undefined,
+      });
+    const { failed } = await reserve(id, [{ kind: 'never_after', track, amount: 0, limit: 0 }]);
     if (failed?.why === 'full') throw new Denial('history.full', failed.detail);
     if (failed !== undefined) throw new Denial('body.message', 'its id is that of another request in progress');
-    const release = (): void | Promise<void> => ledger.settle(id, 'returned');
+    const held = hold(id, async (next) => reserve(next, []));
     try {
-      return released(id, await count(), release);
+      return heldUntilAnswered(id, await count(), held);
     } catch (error) {
-      await release();
+      await held.release();
       throw error;
     }
   }
+
+  /** @param take Takes the id of the request once more, under another name. */
+  function hold(first: string, take: (next: string) => Promise<Verdict>): HeldId {
+    let current = first;
+    let isReleased = false;
+    let cancel: (() => void) | undefined = timers.after(RENEW_MS, () => void renew());
+
+    async function renew(): Promise<void> {
+      const next = newId();
+      const verdict = await take(next).catch(() => undefined);
+      if (verdict?.passed === true) {
+        const ends = isReleased ? next : current;
+        current = next;
+        void ledger.settle(ends, 'returned');
+      }
+      if (cancel !== undefined) cancel = timers.after(RENEW_MS, () => void renew());
+    }
+
+    function leave(): void {
+      cancel?.();
+      cancel = undefined;
+    }
+
+    return {
+      leave,
+      release() {
+        leave();
+        isReleased = true;
+        return ledger.settle(current, 'returned');
+      },
+    };
+  }
+}
+
+/** The id of a request in progress. */
+interface HeldId {
+  /** Frees the id. */
+  release(): void | Promise<void>;
+  /** Leaves the id taken for an hour. */
+  leave(): void;
+}
+
+function newId(): string {
+  return randomBytes(16).toString('hex');
 }
 
 /** A call that releases its id as soon as it is answered. */
-function released(id: string, counted: CountedCall | undefined, release: () => void | Promise<void>): CountedCall {
-  let isReleased = false;
+function heldUntilAnswered(id: string, counted: CountedCall | undefined, held: HeldId): CountedCall {
+  let isSettled = false;
   let settling: Promise<void> | undefined;
   return {
     id: counted?.id ?? id,
@@ -72,10 +121,10 @@ function released(id: string, counted: CountedCall | undefined, release: () => v
       return settling;
     },
     settle(outcome: CallOutcome, why?: string) {
-      if (isReleased) return;
-      isReleased = true;
+      if (isSettled) return;
+      isSettled = true;
       counted?.settle(outcome, why);
-      const releasing = outcome === 'unanswered' ? undefined : release();
+      const releasing = outcome === 'unanswered' ? held.leave() : held.release();
       if (counted?.settling === undefined && releasing === undefined) return;
       settling = bothEnd(counted?.settling, releasing).finally(() => {
         settling = undefined;
