@@ -25,3 +25,21 @@ export function outcomeReading({ attempt, messageId }: Action, counted: CountedC
     mustRead: false,
   };
 }
+
+/**
+ * The statuses by which a proxy before the upstream says that it got no answer of it (RFC 9110 §15.6.3, §15.6.5; 520
+ * and 524: Cloudflare), or that the client left (nginx): the upstream may have acted.
+ */
+const ofProxies: ReadonlySet<number> = new Set([499, 502, 504, 520, 524]);
+
+/**
+ * The statuses that `Accept`, conditions and `Range` of the caller cause (RFC 9110 §15.5.7, §15.5.13, §15.5.17). Some
+ * upstreams look at these fields only after they acted.
+ */
+const ofCallers: ReadonlySet<number> = new Set([406, 412, 416]);
+
+/** How the status alone settles a call; undefined if it does not. */
+export function outcomeOfStatus(status: number): CallOutcome | undefined {
+  if (status < 400 || ofProxies.has(status)) return undefined;
+  return ofCallers.has(status) ? 'unclear' : 'returned';
+}

@@ -13,6 +13,7 @@ import type { AnswerFilter } from './answer-filter.ts';
 import { ClientAnswer } from './client-answer.ts';
 import { createEventBoundary, createKeepalive, type EventBoundary, type Keepalive } from './keepalive.ts';
 import { guardStream, type OpenStreams } from './open-streams.ts';
+import { outcomeOfStatus } from './outcome-reading.ts';
 import type { CleanAnswer, ResponseHeaders } from './response-headers.ts';
 import { unreadableAnswer, upstreamDenial } from './upstream-denial.ts';
 
@@ -87,9 +88,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     const { route, cleanAnswer, observer, onUnauthorized } = this.#parts;
     const { call, grant } = this.#forwarded;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
-    if (status >= 400 && !isOfProxy(status)) {
-      this.#forwarded.counted?.settle('returned', `the upstream answered ${status}`);
-    }
+    const outcome = outcomeOfStatus(status);
+    if (outcome !== undefined) this.#forwarded.counted?.settle(outcome, `the upstream answered ${status}`);
     if (status === 401) onUnauthorized?.(grant);
     // The upstream of an MCP route gets no token of the client. A client that fetched another token would loop.
     if (status === 401 && route.protocol === 'mcp') throw new Denial('upstream.invalid', 'the upstream answered 401');
@@ -233,14 +233,6 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (denial === undefined) this.#resolve();
     else this.#reject(denial);
   }
-}
-
-/**
- * Whether a status says that a proxy before the upstream got no answer of it (RFC 9110 §15.6.3, §15.6.5), or that the
- * client left (nginx): the upstream may have acted.
- */
-function isOfProxy(status: number): boolean {
-  return status === 502 || status === 504 || status === 499;
 }
 
 function showArrived(relay: Relay, headers: ResponseHeaders): void {

@@ -135,7 +135,8 @@ function createCountedCall(
     settle(outcome: CallOutcome, why = '') {
       if (isSettled) return;
       isSettled = true;
-      const settled = outcome === 'unanswered' || outcome === 'task' ? undefined : settle(outcome, why);
+      if (outcome === 'unanswered' || outcome === 'unclear' || outcome === 'task') return;
+      const settled = settle(outcome, why);
       settling = settled?.finally(() => {
         settling = undefined;
       });

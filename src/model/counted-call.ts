@@ -3,9 +3,10 @@ import type { ShadowDenial } from './policy.ts';
 
 /**
  * How a call ended, for rules over time. `unanswered`: it reached the upstream, and no answer of its own was read.
- * `task`: it created a task, whose result will follow. Both count for `never_after` and quotas, and not for `after`.
+ * `unclear`: its answer does not say whether it acted. `task`: it created a task, whose result will follow. All three
+ * count for `never_after` and quotas, and not for `after`.
  */
-export type CallOutcome = Settlement | 'task' | 'unanswered';
+export type CallOutcome = Settlement | 'task' | 'unclear' | 'unanswered';
 
 /** The proof that rules over time have judged a call. If it never settles, it stays counted. */
 export interface CountedCall {

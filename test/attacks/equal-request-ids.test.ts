@@ -133,7 +133,11 @@ test('a request that takes longer than an entry is kept has its id until it ends
   const HOUR_MS = 3_600_000;
   const timers = createManualTimers();
   const route = { name: 'tools', policy: { distinguishesCallers: true } } as Route;
-  const underOwnId = createCountUnderOwnId(route, createMemoryLedger(() => timers.now()), timers);
+  const underOwnId = createCountUnderOwnId(
+    route,
+    createMemoryLedger(() => timers.now()),
+    timers,
+  );
   const grant = { action: { messageId: 1, sessionId: 'session' } } as unknown as Grant;
   const begin = async () =>
     underOwnId(

@@ -78,10 +78,30 @@ describe('a call that may have acted does not get its part back', () => {
     ['of a proxy that got none in time', '', 504],
     ['of a proxy that got a broken one', '', 502],
     ['of a proxy whose client left', '', 499],
+    ['of a network for content that got none in time', '', 524],
+    ['of a network for content that got a broken one', '', 520],
+    // Some frameworks look at these headers of the caller only when they write the answer.
+    ['that no form of `Accept` fits', '', 406],
+    ['whose `If-None-Match` of the caller is met', '', 412],
+    ['whose `Range` of the caller has no part of it', '', 416],
   ])('by an answer %s', async (_, text, status = 200) => {
     answer(text, status);
     expect(await call('pay', { amount: 5000 })).toBe(status);
     answer(result(''));
     expect(await call('pay', { amount: 1 })).toBe(429);
   });
+});
+
+test('an answer in a form that the caller refuses frees the id of its request', async () => {
+  world.handle = (_request, response) =>
+    void response
+      .writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'session' })
+      .end(result('"protocolVersion":"2025-11-25"'));
+  const message = (method: string, params: object): object => ({ jsonrpc: '2.0', id: 1, method, params });
+  const opened = await world.send(message('initialize', {}), { claims });
+  const headers = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
+  const request = message('tools/call', { name: 'pay', arguments: { amount: 1 } });
+  answer('', 406);
+  expect((await world.send(request, { claims, headers })).status).toBe(406);
+  expect((await world.send(request, { claims, headers })).status).toBe(406);
 });
