@@ -83,7 +83,8 @@ export function answerFilter(
         : undefined,
     choose(answer, status) {
       if (becomesPrivate && answer.isEncoded) return createUnreadableFilter();
-      let filter = counted && reading(answer, outcomeReading(grant.action, counted));
+      // It holds JSON to its end: a client must not have all of an answer that has not settled its call.
+      let filter = counted && filterOf(answer, 200, outcomeReading(grant.action, counted));
       if (listsTools && !filtersLists) filter = inTurn(filter, reading(answer, toolHeadersRewriting(toolHeaders)));
       if (lock?.mode === 'report' && locked) filter = inTurn(filter, reading(answer, locked));
       if (rewriting !== undefined) filter = inTurn(filter, filterOf(answer, status, rewriting));

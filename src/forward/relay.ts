@@ -116,11 +116,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#filter === undefined) {
-      this.#pass(controller, chunk);
-      return;
-    }
-    const parts = this.#filter.push(chunk);
+    const parts = this.#filter === undefined ? [chunk] : this.#filter.push(chunk);
     const settling = this.#forwarded.counted?.settling;
     if (settling === undefined) {
       for (const part of parts) this.#pass(controller, part);
@@ -141,13 +137,14 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
-    if (this.#filter !== undefined) for (const part of this.#filter.end()) this.#pass(controller, part);
+    const parts = this.#filter === undefined ? [] : this.#filter.end();
     const settling = this.#forwarded.counted?.settling;
-    if (settling === undefined) this.#end();
-    else void settling.then(() => this.#end());
+    if (settling === undefined) this.#end(controller, parts);
+    else void settling.then(() => this.#end(controller, parts));
   }
 
-  #end(): void {
+  #end(controller: Dispatcher.DispatchController, last: readonly Buffer[]): void {
+    for (const part of last) this.#pass(controller, part);
     this.#settle();
     this.#answer.end();
   }
@@ -187,6 +184,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     else if (!hasLength) this.#stopGuards = this.#guard((response) => response.destroy());
     // A filter may still refuse an answer that is no event stream. The client then gets that refusal instead.
     if (this.#filter !== undefined && !isEventStream) return;
+    // The header section of an answer without a body is all of it.
+    if (this.#forwarded.counted?.settling !== undefined) return;
     const flows = this.#answer.show();
     if (this.#controller !== undefined) this.#flow(this.#controller, flows);
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { start } from '../../src/serve/start.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Clock } from '../../src/lib/clock.ts';
+import type { Ledger } from '../../src/model/ledger.ts';
 import { adminAt, keepConfig, noLongerAdminAt } from './secrecy.ts';
 import { createWrittenLog, type WrittenLog } from './written-log.ts';
 
@@ -27,6 +28,8 @@ export interface TestGatewayOptions {
   /** Default http://gateway.test. */
   readonly publicUrl?: string;
   readonly clock?: Clock;
+  /** Counts calls for rules over time. Default: in memory. */
+  readonly ledger?: Ledger | undefined;
   readonly env?: NodeJS.ProcessEnv;
   /** Called with each line of the log. */
   readonly onLine?: () => void;
@@ -46,7 +49,11 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   const config = await loadConfig(file, options.env ?? {});
   await rm(folder, { recursive: true });
   keepConfig(config);
-  const running = await start(config, { output, ...(options.clock !== undefined && { clock: options.clock }) });
+  const running = await start(config, {
+    output,
+    ...(options.clock !== undefined && { clock: options.clock }),
+    ...(options.ledger !== undefined && { ledger: options.ledger }),
+  });
   adminAt(running.adminUrl);
   const adminUrl = running.adminUrl ?? '';
   return {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../src/lib/clock.ts';
+import type { Ledger } from '../../src/model/ledger.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { exchangeRaw } from '../support/raw.ts';
@@ -54,6 +55,8 @@ export interface WorldOptions {
   readonly publicUrl?: string;
   /** The clock of the gateway. Default: the real time, and what {@link World.advance} adds. */
   readonly clock?: Clock | undefined;
+  /** Counts calls for rules over time. Default: in memory. */
+  readonly ledger?: Ledger | undefined;
 }
 
 /** The public URL of the gateway, unless a test sets another one. */
@@ -68,6 +71,7 @@ export async function startWorld({ claims = { aud: 'a' }, ...options }: WorldOpt
     yaml: options.yaml(issuer.url, upstream.url),
     publicUrl: options.publicUrl ?? publicUrl,
     clock,
+    ledger: options.ledger,
     policies: options.policies ?? {},
     env: options.env?.(issuer.url, upstream.url) ?? {},
   });
