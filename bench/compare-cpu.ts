@@ -9,7 +9,7 @@ import { atMost, type Line } from './table.ts';
 /** The CPU time of a request by contender, one sample for each round, in µs: user and system time of its processes. */
 export type CpuSamples = ReadonlyMap<string, readonly number[]>;
 
-/** V8 has compiled the hot code after this number of requests, on any machine. Until then a part of the time is the compiler's. */
+/** V8 has compiled the hot code after this number of requests. Before, a part of the time is the compiler's. */
 const WARM_UP_REQUESTS = 50_000;
 /** The limit for a contender that is slow. */
 const WARM_UP_SECONDS = 30;
