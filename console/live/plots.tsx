@@ -47,6 +47,18 @@ const panels: readonly Panel[] = [
   durations('upstream'),
 ];
 
+/** The keys that move the cursor of a plot, and the number of slots. */
+const steps: Readonly<Record<string, number>> = {
+  ArrowLeft: -1,
+  ArrowRight: 1,
+  ArrowDown: -1,
+  ArrowUp: 1,
+  PageDown: -6,
+  PageUp: 6,
+  Home: -Infinity,
+  End: Infinity,
+};
+
 /** The rates of the last hour by outcome, and the durations of decisions and upstreams. */
 export function Plots(): JSX.Element {
   const [rates, setRates] = useState<RatesAnswer>({ slotMs: 10_000, points: [] });
@@ -99,14 +111,23 @@ function Plot({
   }, []);
   useEffect(() => plot.current?.setData(data as uPlot.AlignedData), [points]);
   const [times, ...lines] = data;
+  const last = times.length - 1;
   const index = hovered ?? newestIn(lines);
-  const at = hovered === undefined ? undefined : times[hovered];
+  const at = hovered === undefined ? undefined : timeOfDay((times[hovered] ?? 0) * 1000);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const next = Math.min(Math.max(index + step, 0), last);
+    plot.current?.setCursor({ left: plot.current.valToPos(times[next] ?? 0, 'x'), top: 0 });
+    setHovered(next);
+  };
   const values = lines.map((line) => line[index]);
   const label = panel.lines.map(({ name }, line) => `${name} ${shown(values[line], panel.unit)}`).join(', ');
   return (
     <figure class="plot">
       <figcaption>
-        <span class="muted">{at === undefined ? panel.title : timeOfDay(at * 1000)}</span>
+        <span class="muted">{at ?? panel.title}</span>
         <b>{shown(values[0], panel.unit)}</b>
         {panel.lines.slice(1).map(({ name }, line) => (
           <span key={name} class="muted">
@@ -114,7 +135,19 @@ function Plot({
           </span>
         ))}
       </figcaption>
-      <div ref={place} class="canvas" role="img" aria-label={`${panel.title}, last hour: ${label}`} />
+      <div
+        ref={place}
+        class="canvas"
+        role="slider"
+        tabIndex={0}
+        aria-label={`${panel.title}, last hour`}
+        aria-valuemin={0}
+        aria-valuemax={last}
+        aria-valuenow={index}
+        aria-valuetext={`${at ?? 'now'}: ${label}`}
+        onKeyDown={onKeyDown}
+        onBlur={() => plot.current?.setCursor({ left: -1, top: -1 })}
+      />
     </figure>
   );
 }

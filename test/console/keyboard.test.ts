@@ -66,13 +66,35 @@ describe.skipIf(!hasChromium)('the console by keyboard', () => {
   }
 
   const top = ['Sallyport', 'Live', 'Policies', 'Health', 'all well'];
+  const plots = ['allowed', 'asked', 'refused', 'shadow', 'decision, ms', 'upstream, ms'].map(
+    (of) => `${of}, last hour`,
+  );
   const filters = ['route', 'outcome', 'subject', 'client', 'tool', 'reason'];
 
   test('Tab reaches everything in Live, in the order of reading', async () => {
     await page.goto(world.adminUrl);
     await row('alice').first().waitFor();
     const rows = Array.from({ length: await page.locator('.row').count() }, () => 'decision');
-    expect(await walk()).toEqual([...top, ...filters, 'Pause', ...rows]);
+    expect(await walk()).toEqual([...top, ...filters, ...plots, 'Pause', ...rows]);
+  });
+
+  test('arrow keys read the past of a plot, ten seconds a step, and leaving it shows the present', async () => {
+    await page.goto(world.adminUrl);
+    const plot = page.getByRole('slider', { name: 'allowed, last hour' });
+    const caption = page.locator('.plot').first().locator('figcaption');
+    const shown = async (): Promise<string> => (await plot.getAttribute('aria-valuetext')) ?? '';
+    await plot.focus();
+    await page.keyboard.press('ArrowLeft');
+    await expect.poll(shown).toMatch(/^\d\d:\d\d:\d\d: allowed .*\/s$/);
+    const later = Number(await plot.getAttribute('aria-valuenow'));
+    await page.keyboard.press('PageDown');
+    await expect.poll(async () => Number(await plot.getAttribute('aria-valuenow'))).toBe(later - 6);
+    expect(await caption.innerText()).toContain((await shown()).slice(0, 8));
+    await page.keyboard.press('Home');
+    await expect.poll(() => plot.getAttribute('aria-valuenow')).toBe('0');
+    await page.keyboard.press('Tab');
+    await expect.poll(shown).toMatch(/^now: allowed /);
+    expect(await caption.innerText()).toContain('allowed');
   });
 
   test('Tab reaches everything in a decision', async () => {
