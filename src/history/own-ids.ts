@@ -24,8 +24,8 @@ export type CountUnderOwnId = (grant: Grant, owner: () => string, count: CountCa
  * harmless request settle a payment. An id MUST NOT be used twice in a session (MCP 2025-11-25, Base Protocol), but
  * many clients do so once they have their answer.
  *
- * @returns a function that throws {Denial} `body.message` while another request has the id, `history.full`, or
- *   `shared_store.unavailable`.
+ * @returns a function that throws {Denial} `body.message` while another request has the id, and for an id that servers
+ *   compare differently, `history.full`, or `shared_store.unavailable`.
  */
 export function createCountUnderOwnId(route: Route, ledger: Ledger, timers: Timers = processTimers): CountUnderOwnId {
   // In shadow mode nothing is refused.
@@ -138,7 +138,12 @@ async function bothEnd(one: void | Promise<void>, other: void | Promise<void>): 
   await other;
 }
 
-/** Servers in JavaScript read two large integers as one, and servers in Python the number 1 and the string "1". */
+/**
+ * An id as servers compare it. Servers in Python read the number 1 and the string "1" as one id. Servers in JavaScript
+ * round integers from 2^53 on, and others do not: they disagree on which of these are equal.
+ */
 function textOf(messageId: MessageId): string {
-  return String(typeof messageId === 'object' ? Number(JSON.stringify(messageId)) : messageId);
+  if (typeof messageId === 'string') return messageId;
+  if (Number.isSafeInteger(messageId)) return JSON.stringify(messageId);
+  throw new Denial('body.message', 'its id is a number that servers round: use a string, or an integer below 2^53');
 }
