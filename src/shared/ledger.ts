@@ -9,6 +9,9 @@ import type { Sealing } from './sealing.ts';
 /** The most entries that the store keeps, of all callers together and of one. About 300 MB in the store when full. */
 const BOUNDS = { ofAll: 500_000, ofOwner: 50_000 };
 
+/** The most settlements that wait for the store: one question sends all of them, within the time of a command. */
+const MAX_UNSETTLED = 1_000;
+
 /** What a shared ledger is built from. */
 interface SharedLedgerParts {
   readonly connection: StoreConnection;
@@ -42,8 +45,30 @@ export function createSharedLedger({
   const all = sealing.place('history', 'all');
   const callOf = (id: string): string => sealing.place('history:call', id);
   const run = { reserve: createScript(connection, script), settle: createScript(connection, settleScript) };
+  /** What the store could not take, by the place of the call. */
+  const unsettled = new Map<string, Settlement>();
+
+  async function tell(call: string, outcome: Settlement): Promise<void> {
+    try {
+      await run.settle([all, call], outcome);
+    } catch {
+      // A store that refuses the command would do so again. The call then counts as in progress.
+      if (!isAvailable() && unsettled.size < MAX_UNSETTLED) unsettled.set(call, outcome);
+    }
+  }
+
+  async function tellLate(): Promise<void> {
+    const late = [...unsettled];
+    unsettled.clear();
+    await Promise.all(late.map(async ([call, outcome]) => tell(call, outcome)));
+  }
+
+  function isAvailable(): boolean {
+    return connection.state().state === 'available';
+  }
 
   async function ask(reservation: Reservation): Promise<Verdict> {
+    if (unsettled.size > 0 && isAvailable()) await tellLate();
     const { id, owner, checks, entries, isShadow, continues } = reservation;
     const tracks = [...new Set([...checks, ...entries].map(({ track }) => track))];
     const call = callOf(id);
@@ -77,8 +102,7 @@ export function createSharedLedger({
 
   async function settle(id: string, outcome: Settlement): Promise<void> {
     if (onFailure === 'open') await local.settle(id, outcome);
-    // What cannot be settled counts as under way: for quotas and `never_after`, not for `after`.
-    await run.settle([all, callOf(id)], outcome).catch(() => {});
+    await tell(callOf(id), outcome);
   }
 
   return { reserve, settle };

@@ -206,6 +206,44 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     await Promise.all(told.map((each) => each.until(true)));
   });
 
+  /** A connection on which every command fails while `failing` has one, as at a store that is away or refuses it. */
+  function faulty(failing: { state?: 'available' | 'unavailable' }): StoreConnection {
+    const connection = connections[0] as StoreConnection;
+    return {
+      ...connection,
+      run: async (...command) => {
+        if (failing.state !== undefined) throw new Error('not now');
+        return connection.run(...command);
+      },
+      state: () => (failing.state === 'unavailable' ? { state: 'unavailable', problem: '' } : { state: 'available' }),
+    };
+  }
+
+  test('settles late what the store could not take, before it judges the next call', async () => {
+    const failing: Parameters<typeof faulty>[0] = {};
+    const ledger = replica(0, { connection: faulty(failing) });
+    const [returned, answered] = [spend(5, 5, 'quota'), left()];
+    await Promise.all([ledger.reserve(returned), ledger.reserve(answered)]);
+    failing.state = 'unavailable';
+    await ledger.settle(returned.id, 'returned');
+    await ledger.settle(answered.id, 'answered');
+    await expect(ledger.reserve(looks('after'))).rejects.toMatchObject({ reason: 'shared_store.unavailable' });
+    delete failing.state;
+    expect(await ledger.reserve(spend(5, 5, 'quota'))).toEqual(passed);
+    expect(await ledger.reserve(looks('after'))).toEqual(passed);
+  });
+
+  test('does not repeat a settlement that the store refuses', async () => {
+    const failing: Parameters<typeof faulty>[0] = {};
+    const ledger = replica(0, { connection: faulty(failing) });
+    const answered = left();
+    await ledger.reserve(answered);
+    failing.state = 'available';
+    await ledger.settle(answered.id, 'answered');
+    delete failing.state;
+    expect(await ledger.reserve(looks('after'))).toMatchObject({ passed: false });
+  });
+
   test('needs only the commands that docs/replicas.md lists', async () => {
     const page = await readFile('docs/replicas.md', 'utf8');
     const lines = page.split('\n- ').filter((line) => /^(?:All keys|With rules over time)/.test(line));
