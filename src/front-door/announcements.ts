@@ -18,15 +18,16 @@ const MAX_WAITING = 20_000;
 export function createAnnouncements(store: Pick<Store, 'publishRevoked'>, retryMs = RETRY_MS): Announcements {
   const waiting = new Set<string>();
   let retry: NodeJS.Timeout | undefined;
+  let isClosed = false;
 
   async function publish(): Promise<void> {
-    const told = [...waiting];
+    const sent = [...waiting];
     try {
-      await store.publishRevoked(told);
-      for (const each of told) waiting.delete(each);
+      await store.publishRevoked(sent);
+      for (const each of sent) waiting.delete(each);
     } catch {
       clearTimeout(retry);
-      retry = setTimeout(() => void publish(), retryMs).unref();
+      if (!isClosed) retry = setTimeout(() => void publish(), retryMs).unref();
     }
   }
 
@@ -36,6 +37,9 @@ export function createAnnouncements(store: Pick<Store, 'publishRevoked'>, retryM
       for (const oldest of [...waiting].slice(0, -MAX_WAITING)) waiting.delete(oldest);
       return publish();
     },
-    close: () => clearTimeout(retry),
+    close() {
+      isClosed = true;
+      clearTimeout(retry);
+    },
   };
 }

@@ -23,3 +23,24 @@ test('R-268: a message that the store did not take is sent again, with those tha
   expect(sent).toEqual([['a', 'b'], ['c']]);
   announcements.close();
 });
+
+test('sends nothing after its end, even if the store refuses a message only then', async () => {
+  const refusal = Promise.withResolvers<void>();
+  let attempts = 0;
+  const announcements = createAnnouncements(
+    {
+      async publishRevoked() {
+        attempts += 1;
+        await refusal.promise;
+      },
+    },
+    1,
+  );
+  const announced = announcements.announce(['a']);
+  announcements.close();
+  refusal.reject(new Error('the store is away'));
+  await announced;
+  // Node runs timers by their due time: this one is due after any that was set before.
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  expect(attempts).toBe(1);
+});
