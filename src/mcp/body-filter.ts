@@ -35,7 +35,8 @@ export function createJsonFilter(rewriting: Rewriting): BodyFilter {
     },
     end() {
       if (bytes === 0 || bytes > MAX_BYTES) return [];
-      const body = Buffer.concat(release(), bytes);
+      const chunks = release();
+      const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
       const changed = rewriting.concerns(body) ? rewriting.rewrite(body.toString()) : undefined;
       return [changed === undefined ? body : Buffer.from(changed)];
     },

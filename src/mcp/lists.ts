@@ -25,7 +25,11 @@ export function filteredMessage(
   visible: (target: McpTarget) => boolean,
   read?: (message: unknown) => void,
 ): string | undefined {
-  return rewritten(text, (message) => filtered(message, visible), read);
+  const known = recent.find((each) => each.text === text);
+  const message = known === undefined ? parseToRewrite(text) : known.message;
+  read?.(message);
+  const written = writtenFor(visible, known ?? learnt(text, message));
+  return written === text ? undefined : written;
 }
 
 /**
@@ -36,7 +40,10 @@ export function filteredMessage(
  * @throws as {@link filteredMessage}.
  */
 export function withoutTasks(text: string): string | undefined {
-  return rewritten(text, (message) => {
+  const changed = JSON.stringify(eachOf(parseToRewrite(text), without));
+  return changed === text ? undefined : changed;
+
+  function without(message: unknown): unknown {
     const result = resultOf(message);
     if (result === undefined) return message;
     const lists: Record<string, unknown> = {};
@@ -46,7 +53,7 @@ export function withoutTasks(text: string): string | undefined {
         lists[member] = tasks.filter((task: unknown) => !isObject(task) || decidingMember(task, name) === undefined);
     }
     return withResult(message, result, lists);
-  });
+  }
 }
 
 /** Whether a message may hold a list of tasks. */
@@ -54,34 +61,61 @@ export function mayListTasks(message: Buffer | string): boolean {
   return taskLists.some(({ member, name }) => message.includes(name) && message.includes(`"${member}"`));
 }
 
-/** The most lists that are remembered. */
-const MAX_LISTS = 16;
+/** A text with lists, and all of it that does not depend on the caller. */
+interface KnownText {
+  readonly text: string;
+  readonly message: unknown;
+  /** What the entries of its lists name, in their order. */
+  readonly targets: readonly McpTarget[];
+  /** The texts that callers got, by {@link SHOWN} or {@link HIDDEN} for each target. */
+  readonly written: Map<string, string>;
+}
+
+const SHOWN = '1';
+const HIDDEN = '0';
+
+/** The most texts that are remembered. */
+const MAX_TEXTS = 16;
 /** The length of the longest text that is remembered, in UTF-16 code units. */
 const MAX_LENGTH = 64 * 1024;
+/** The most texts that are remembered for its callers. */
+const MAX_WRITTEN = 8;
 
 /**
- * The last lists that were read. Most clients ask for a list in the same way, and a server answers all of them alike,
- * so that parsing would take half of the time. What a caller sees is decided each time.
+ * The last texts with lists. Most clients ask for a list in the same way, and a server answers all of them alike, so
+ * that parsing and writing would take most of the time. What a caller sees is decided each time.
  */
-const recent: { readonly text: string; readonly message: unknown }[] = [];
+const recent: KnownText[] = [];
 let next = 0;
 
-/** The text of a message, or of a batch of them, after `change`; undefined where the text stays as it is. */
-function rewritten(
-  text: string,
-  change: (message: unknown) => unknown,
-  read?: (message: unknown) => void,
-): string | undefined {
-  const known = recent.find((each) => each.text === text);
-  const message = known === undefined ? parseToRewrite(text) : known.message;
-  read?.(message);
-  const changed = Array.isArray(message) ? (message as unknown[]).map(change) : change(message);
-  if (known === undefined && changed !== message && text.length <= MAX_LENGTH) {
-    recent[next] = { text, message };
-    next = (next + 1) % MAX_LISTS;
+/** What is known of a text from now on. */
+function learnt(text: string, message: unknown): KnownText {
+  const targets: McpTarget[] = [];
+  const all = filtered(message, (target) => targets.push(target) > 0);
+  const known = { text, message, targets, written: new Map<string, string>() };
+  if (all !== message && text.length <= MAX_LENGTH) {
+    recent[next] = known;
+    next = (next + 1) % MAX_TEXTS;
   }
-  const written = JSON.stringify(changed);
-  return written === text ? undefined : written;
+  return known;
+}
+
+function writtenFor(visible: (target: McpTarget) => boolean, { message, targets, written }: KnownText): string {
+  let shown = '';
+  for (const target of targets) shown += visible(target) ? SHOWN : HIDDEN;
+  const before = written.get(shown);
+  if (before !== undefined) return before;
+  // The policy is not asked again: its answer may depend on the time.
+  let at = 0;
+  const now = JSON.stringify(filtered(message, () => shown[at++] === SHOWN));
+  if (written.size >= MAX_WRITTEN) written.clear();
+  written.set(shown, now);
+  return now;
+}
+
+/** A message, or each message of a batch, after `change`. */
+function eachOf(message: unknown, change: (message: unknown) => unknown): unknown {
+  return Array.isArray(message) ? (message as unknown[]).map(change) : change(message);
 }
 
 /** The result that a response has, if it is an object. */
@@ -90,7 +124,12 @@ export function resultOf(message: unknown): Members | undefined {
   return isObject(result) ? result : undefined;
 }
 
+/** A message or batch without the entries that are not `visible`. Asks once for each entry with a name, in order. */
 function filtered(message: unknown, visible: (target: McpTarget) => boolean): unknown {
+  return eachOf(message, (each) => withVisible(each, visible));
+}
+
+function withVisible(message: unknown, visible: (target: McpTarget) => boolean): unknown {
   if (Array.isArray(message)) throw unreadable('a batch within a batch');
   const result = resultOf(message);
   if (result === undefined) return message;

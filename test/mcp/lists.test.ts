@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createEventSplitter, eventData, withData } from '../../src/mcp/event-stream.ts';
 import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
 import { filteredMessage, mayListTasks, withoutTasks } from '../../src/mcp/lists.ts';
@@ -73,6 +73,17 @@ describe('filteredMessage', () => {
     expect(seen).toEqual([undefined, message({ tools: [], n: 1 }), undefined]);
   });
 
+  test('sends what was decided, though the policy decides otherwise a moment later', () => {
+    const text = message({ tools: [{ name: 'a' }, {}, { name: 'b' }], prompts: [{ name: 'c' }], n: 2 });
+    const asked: string[] = [];
+    const inTurn = ({ name }: McpTarget): boolean => asked.push(name) % 2 === 0;
+    const shown = [text, text, text].map(() => filteredMessage(text, inTurn));
+    const second = message({ tools: [{ name: 'b' }], prompts: [], n: 2 });
+    const others = message({ tools: [{ name: 'a' }], prompts: [{ name: 'c' }], n: 2 });
+    expect(shown).toEqual([second, others, second]);
+    expect(asked.join('')).toBe('abcabcabc');
+  });
+
   describe('the memory', () => {
     const list = (n: number | string): string => message({ tools: [{ name: 'hidden' }], n });
     const readOf = (text: string): unknown => {
@@ -97,6 +108,21 @@ describe('filteredMessage', () => {
       expect(readOf(longest)).toBe(readOf(longest));
       const longer = longest.replace('xx', 'xxx');
       expect(readOf(longer)).not.toBe(readOf(longer));
+    });
+
+    test('has what was written for the last 8 kinds of callers', () => {
+      const names = 'abcdefghi'.split('');
+      const text = message({ tools: names.map((name) => ({ name })), n: 3 });
+      const stringify = vi.spyOn(JSON, 'stringify');
+      const seenBy = (caller: string): string | undefined => filteredMessage(text, ({ name }) => name === caller);
+      const all = [...names.slice(0, 8), ...names.slice(0, 8)].map(seenBy);
+      const written = stringify.mock.calls.length;
+      const [ninth, first] = ['i', 'a'].map(seenBy);
+      const writtenAgain = stringify.mock.calls.length;
+      stringify.mockRestore();
+      const wanted = names.map((name) => message({ tools: [{ name }], n: 3 }));
+      expect([...all, ninth, first]).toEqual([...wanted.slice(0, 8), ...wanted.slice(0, 8), wanted[8], wanted[0]]);
+      expect([written, writtenAgain]).toEqual([8, 10]);
     });
 
     test('has no other messages', () => {
