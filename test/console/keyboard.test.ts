@@ -1,6 +1,7 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { hasChromium, launchChromium } from '../clients/chromium.ts';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasChromium } from '../clients/chromium.ts';
+import { browserPage } from './browser-page.ts';
 import { type ConsoleWorld, startConsoleWorld } from './world.ts';
 
 const alice = { sub: 'alice', client_id: 'claude', scope: 'read payments', role: 'trader' };
@@ -28,14 +29,10 @@ const focused = `(() => {
 
 describe.skipIf(!hasChromium)('the console by keyboard', () => {
   let world: ConsoleWorld;
-  let browser: Browser;
   let page: Page;
   let decision: string;
   beforeAll(async () => {
-    [world, browser] = await Promise.all([
-      startConsoleWorld({ more: 'console: { grafana: https://grafana.example/d/sallyport }' }),
-      launchChromium(),
-    ]);
+    world = await startConsoleWorld({ more: 'console: { grafana: https://grafana.example/d/sallyport }' });
     await world.call(alice, 'get_balance');
     await world.call({ ...alice, scope: 'read' }, 'transfer_funds', { amount: 10 });
     const past = (await (await fetch(`${world.adminUrl}/console/past?outcome=asked`)).json()) as {
@@ -43,11 +40,8 @@ describe.skipIf(!hasChromium)('the console by keyboard', () => {
     };
     decision = past.rows[0]?.id ?? '';
   });
-  afterAll(() => Promise.all([world.close(), browser.close()]));
-  beforeEach(async () => {
-    page = await browser.newPage();
-    return () => page.close();
-  });
+  afterAll(() => world.close());
+  browserPage((opened) => (page = opened));
 
   const focusNow = (): Promise<Focused> => page.evaluate<Focused>(focused);
   const row = (text: string) => page.locator('.row', { hasText: text });

@@ -1,10 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DecisionDetail, Past } from '../../src/console/messages.ts';
-import { hasChromium, launchChromium } from '../clients/chromium.ts';
+import { hasChromium } from '../clients/chromium.ts';
 import { findings } from './accessibility.ts';
+import { browserPage } from './browser-page.ts';
 import { type ConsoleWorld, startConsoleWorld } from './world.ts';
 
 const policy = `scope: read
@@ -78,16 +79,8 @@ describe('R-279: a decision under rules over time says what it tells of them', (
 });
 
 describe.skipIf(!hasChromium)('rules over time in a browser', () => {
-  let browser: Browser;
   let page: Page;
-  beforeAll(async () => {
-    browser = await launchChromium();
-  });
-  afterAll(() => browser.close());
-  beforeEach(async () => {
-    page = await browser.newPage();
-    return () => page.close();
-  });
+  browserPage((opened) => (page = opened));
 
   test('R-278: the playground decides a call after the calls that the reader describes', async () => {
     await page.goto(`${world.adminUrl}/policies?policy=demo-tools`);

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { hasChromium, launchChromium } from '../clients/chromium.ts';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasChromium } from '../clients/chromium.ts';
 import { findings } from './accessibility.ts';
+import { browserPage } from './browser-page.ts';
 import { type ConsoleWorld, startConsoleWorld } from './world.ts';
 
 let world: ConsoleWorld;
@@ -51,16 +52,8 @@ describe('a draft', () => {
 });
 
 describe.skipIf(!hasChromium)('Policies in a browser', () => {
-  let browser: Browser;
   let page: Page;
-  beforeAll(async () => {
-    browser = await launchChromium();
-  });
-  afterAll(() => browser.close());
-  beforeEach(async () => {
-    page = await browser.newPage();
-    return () => page.close();
-  });
+  browserPage((opened) => (page = opened));
   const editor = () => page.getByLabel('Policy draft');
   const draft = async () => (await editor().locator('.cm-line').allTextContents()).join('\n');
   /**
