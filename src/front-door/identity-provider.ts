@@ -87,7 +87,7 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
       if (idToken.azp !== undefined && idToken.azp !== settings.credentials.clientId) {
         throw new Error('azp of the ID token is another client');
       }
-      // Of a time in the future, in milliseconds for example, no sign-in would ever be old.
+      // A sign-in dated in the future, by a time in milliseconds for example, would never be too old.
       if ((idToken.auth_time ?? 0) > clock() / 1000 + MAX_SKEW_SECONDS) {
         throw new Error('auth_time of the ID token is in the future');
       }

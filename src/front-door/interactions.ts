@@ -180,7 +180,7 @@ interface Pending {
   readonly own: ProviderClient | undefined;
 }
 
-/** OpenID Connect Core §3.1.2.1. Of `max_age=0` oidc-provider makes `prompt=login`. */
+/** OpenID Connect Core §3.1.2.1. oidc-provider turns `max_age=0` into `prompt=login`. */
 function isAskedForLogin({ params }: Interaction): boolean {
   return typeof params.prompt === 'string' && params.prompt.split(' ').includes('login');
 }

@@ -1,6 +1,5 @@
 /**
- * Asks an MCP server by the official client. Commands load it, and `serve` on a route whose policy
- * has `lock`.
+ * Asks an MCP server by the official client. Commands load it, and `serve` on a route whose policy has `lock`.
  *
  * @module
  */

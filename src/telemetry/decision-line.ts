@@ -67,7 +67,7 @@ interface CommonText {
   readonly text: string;
 }
 
-/** A principal stays the same object while its token is cached. The newest text is the last. */
+/** A principal stays the same object while its token is cached. The newest text is last. */
 const commonTexts = new WeakMap<Principal, readonly CommonText[]>();
 /** The limit on texts that are kept of a caller. */
 const MAX_TEXTS = 4;
@@ -82,7 +82,7 @@ function commonText(outcome: Outcome): string {
   for (const kept of texts) {
     if (kept.tool === tool && kept.method === method && kept.rule === rule && kept.route === route) return kept.text;
   }
-  // Of one piece: V8 would otherwise join its parts again in each line.
+  // One flat string: V8 would otherwise join its parts again for each line.
   const text = Buffer.from(textOf(outcome)).toString();
   commonTexts.set(principal, [...texts.slice(1 - MAX_TEXTS), { route, method, tool, rule, text }]);
   return text;
