@@ -53,16 +53,26 @@ export interface TrackChanges {
   readonly of: (track: string, at: number) => number;
 }
 
-/** Creates it without any change. */
+/** The changes of one track, in the order in which they end: all entries of a track are kept for the same time. */
+interface Changes {
+  readonly all: { readonly endsAt: number; readonly by: 1 | -1 }[];
+  /** How many of them have ended. */
+  ended: number;
+  /** Of those that have not ended. */
+  sum: number;
+}
+
+/** Creates it without any change. Its time never goes back. */
 export function createTrackChanges(): TrackChanges {
-  const changes = new Map<string, { readonly endsAt: number; readonly by: 1 | -1 }[]>();
+  const tracks = new Map<string, Changes>();
 
   function add(entries: readonly LedgerEntry[], others: readonly LedgerEntry[], by: 1 | -1, at: number): void {
     for (const { track, keepMs } of entries) {
       if (others.some((other) => other.track === track)) continue;
-      const known = changes.get(track) ?? [];
-      known.push({ endsAt: at + keepMs, by });
-      changes.set(track, known);
+      const changes = tracks.get(track) ?? { all: [], ended: 0, sum: 0 };
+      changes.all.push({ endsAt: at + keepMs, by });
+      changes.sum += by;
+      tracks.set(track, changes);
     }
   }
 
@@ -72,8 +82,14 @@ export function createTrackChanges(): TrackChanges {
       add(then, now, -1, at);
     },
     of(track, at) {
-      const open = (changes.get(track) ?? []).filter(({ endsAt }) => endsAt > at);
-      return open.reduce((sum, { by }) => sum + by, 0);
+      const changes = tracks.get(track);
+      if (changes === undefined) return 0;
+      for (let next = changes.all[changes.ended]; next !== undefined && next.endsAt <= at;) {
+        changes.sum -= next.by;
+        changes.ended += 1;
+        next = changes.all[changes.ended];
+      }
+      return changes.sum;
     },
   };
 }
