@@ -20,9 +20,7 @@ import type { Route } from '../model/route.ts';
 import { outcomeReading } from './outcome-reading.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 
-/**
- * Chooses the filter for a successful answer by its header section and status; undefined for an answer that needs none.
- */
+/** Chooses the filter for an answer by its header section and status; undefined for an answer that needs none. */
 type ChooseFilter = (answer: ResponseHeaders, status: number) => BodyFilter | undefined;
 
 /**
@@ -44,13 +42,19 @@ interface FilterParts {
   readonly lock: AnswerLock | undefined;
 }
 
-/** The changes that the answer to a call may need. */
-export interface AnswerFilter {
+/** The changes that an answer may need. */
+interface Changes {
   /** Whether messages may be changed, in any form of the answer. */
   readonly rewrites: boolean;
+  readonly choose: ChooseFilter;
+}
+
+/** The changes that a successful answer to a call may need. */
+export interface AnswerFilter extends Changes {
   /** The encoding that the upstream may use; undefined for those that the client accepts. */
   readonly acceptEncoding: 'identity' | undefined;
-  readonly choose: ChooseFilter;
+  /** The changes that an answer with a status of 300 or above may need; undefined for none. */
+  readonly ofErrors: Changes | undefined;
 }
 
 /**
@@ -81,6 +85,7 @@ export function answerFilter(
       rewrites || listsTools || lock !== undefined || counted !== undefined || mayBeResumed(grant)
         ? 'identity'
         : undefined,
+    ofErrors: lock?.mode === 'deny' && locked !== undefined ? errorChanges(locked) : undefined,
     choose(answer, status) {
       if (becomesPrivate && answer.isEncoded) return createUnreadableFilter();
       // It holds JSON to its end: a client must not have all of an answer that has not settled its call.
@@ -123,6 +128,16 @@ function toolHeadersRewriting(toolHeaders: ToolHeaders): Rewriting {
  */
 function lockRewriting({ mode, guarded }: AnswerLock): Rewriting {
   return { concerns: () => true, rewrite: guarded, mustRead: mode === 'deny' };
+}
+
+/** An error holds no list, and some clients read one from it all the same. Text without an object holds none. */
+function errorChanges(locked: Rewriting): Changes {
+  const rewriting: Rewriting = { ...locked, concerns: (part) => part.includes('{') };
+  return {
+    rewrites: true,
+    choose: (answer, status) =>
+      answer.isJson || answer.isEventStream ? filterOf(answer, status, rewriting) : undefined,
+  };
 }
 
 /** Passes an answer on unchanged while it is read; undefined if it cannot be read. */

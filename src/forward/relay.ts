@@ -32,7 +32,7 @@ export interface RelayParts {
 export interface Forwarded {
   readonly call: Call;
   readonly grant: Grant;
-  /** The filter for a successful answer; undefined if none may be needed. */
+  /** The filter for the answer; undefined if none may be needed. */
   readonly filter: AnswerFilter | undefined;
   /** Undefined on a public route. */
   readonly held: HeldToken | undefined;
@@ -93,8 +93,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (status === 401) onUnauthorized?.(grant);
     // The upstream of an MCP route gets no token of the client. A client that fetched another token would loop.
     if (status === 401 && route.protocol === 'mcp') throw new Denial('upstream.invalid', 'the upstream answered 401');
-    // An error holds no lists and no handles.
-    const filter = status < 300 && status !== 204 ? this.#forwarded.filter : undefined;
+    const changes = status < 300 ? this.#forwarded.filter : this.#forwarded.filter?.ofErrors;
+    const filter = status === 204 ? undefined : changes;
     const raw = (controller.rawHeaders ?? []) as Buffer[];
     const headers = cleanAnswer({ raw, status, call, grant, willChange: filter?.rewrites === true });
     this.#filter = filter?.choose(headers, status);

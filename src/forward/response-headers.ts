@@ -54,6 +54,12 @@ const aboutBytes = [
   'accept-ranges',
 ];
 
+/**
+ * A charset that neither JSON nor event streams can have (RFC 8259 §8.1, WHATWG HTML §9.2.5). A client that believes it
+ * would read another text than the gateway.
+ */
+const otherCharset = /^(application\/json|text\/event-stream) *;(?! *charset="?utf-8"? *$).*$/i;
+
 /** The answer of an upstream to a granted call, before its body. */
 interface UpstreamAnswer extends Pick<GrantedCall, 'call' | 'grant'> {
   /** Name, value, name, value, … as received. */
@@ -100,8 +106,11 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
       if (lower.startsWith('access-control-')) continue;
       if (lower === 'date') hasDate = true;
       else if (lower === 'content-length') hasLength = true;
-      else if (lower === 'content-type') contentType = value;
-      else if (lower === 'content-encoding') contentEncoding = value;
+      else if (lower === 'content-type') {
+        // Readers take either of two.
+        contentType += contentType === '' ? value : `, ${value}`;
+        if (willChange) value = value.replace(otherCharset, '$1');
+      } else if (lower === 'content-encoding') contentEncoding += contentEncoding === '' ? value : `, ${value}`;
       else if (lower === 'expires') expires = true;
       else if (lower === 'mcp-session-id') {
         sessionId = value;

@@ -89,11 +89,23 @@ export function createEventFilter(rewriting: Rewriting): BodyFilter {
 function rewritten(event: Buffer, rewriting: Rewriting): Buffer {
   if (!rewriting.concerns(event)) return event;
   // A stream may begin with a BOM, which its reader drops.
-  const text = event.toString().replace(/^\uFEFF/, '');
+  const received = event.toString().replace(/^\uFEFF/, '');
+  const text = rewriting.mustRead ? received.replace(otherLineEnds, escaped) : received;
+  const same = text === received ? event : Buffer.from(text);
   const data = eventData(text);
-  if (data === '' || isEndpoint(text, data)) return event;
+  if (data === '' || isEndpoint(text, data)) return same;
   const changed = rewriting.rewrite(data);
-  return changed === undefined ? event : Buffer.from(withData(text, changed));
+  return changed === undefined ? same : Buffer.from(withData(text, changed));
+}
+
+/**
+ * Characters that JSON has only in strings, where an escape is the same text. Some also end a line for readers that
+ * split text as Python's `splitlines` does (`httpx-sse` before 0.4.2): they would see another event.
+ */
+const otherLineEnds = /[^\P{Cc}\t\n\r]|[\u2028\u2029]/gu;
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** HTTP+SSE of 2024-11-05: the first event of a stream names the URL for messages, and holds none. */

@@ -208,3 +208,30 @@ describe('a public result becomes private', () => {
     expect(filter.end()).toEqual([bytes]);
   });
 });
+
+describe('characters of an event that end lines for some readers', () => {
+  const same: Rewriting = { concerns: () => true, rewrite: () => undefined, mustRead: true };
+  const event = Buffer.from(': a\u0085b\n\tid: \u0007\u2028c\r\ndata: "\u2029\u007F"\r\n\r\n');
+
+  test('are escaped where everything must be read', () => {
+    const written = ': a\\u0085b\n\tid: \\u0007\\u2028c\r\ndata: "\\u2029\\u007f"\r\n\r\n';
+    expect(createEventFilter(same).push(event).join('')).toBe(written);
+    expect(createEventFilter(same).push(Buffer.from(': \u2028\n\n')).join('')).toBe(': \\u2028\n\n');
+    expect(createEventFilter(reading).push(event).join('')).toBe(
+      ': a\\u0085b\n\tid: \\u0007\\u2028c\ndata: changed\n\n',
+    );
+  });
+
+  test('are seen as escapes', () => {
+    let seen = '';
+    const noting: Rewriting = { ...same, rewrite: (text) => void (seen = text) };
+    createEventFilter(noting).push(event);
+    expect(seen).toBe('"\\u2029\\u007f"');
+  });
+
+  test('stay elsewhere, and so does the event', () => {
+    expect(createEventFilter({ ...same, mustRead: false }).push(event)).toEqual([event]);
+    const plain = Buffer.from('\uFEFFdata: é\tü\n\n');
+    expect(createEventFilter(same).push(plain)).toEqual([plain]);
+  });
+});
