@@ -21,6 +21,8 @@ export interface Comparison {
   verdict(definition: Pick<Definition, 'kind' | 'name'>): Verdict;
   /** What differs now. Definitions that no list has shown do not. */
   differing(): readonly ChangedDefinition[];
+  /** Everything that it has taken note of. */
+  sightings(): readonly Sighting[];
   /** The same sightings, compared with other definitions. */
   with(approved: Definitions): Comparison;
 }
@@ -58,6 +60,8 @@ export function createComparison(approved: Definitions, before: Sightings = noth
     return [sighting];
   }
 
+  const sightings = (): readonly Sighting[] => [...seen.values(), ...unapproved.values()];
+
   function noteAll(shown: readonly Definition[], twice: ReadonlySet<string>): readonly Sighting[] {
     return shown.flatMap((each) => {
       const key = definitionKey(each);
@@ -84,11 +88,11 @@ export function createComparison(approved: Definitions, before: Sightings = noth
       return differenceOf(sighting, approved) ?? 'approved';
     },
     differing: () =>
-      [...seen.values(), ...unapproved.values()]
+      sightings()
         .map((each) => differenceOf(each, approved))
         .filter((each) => each !== undefined),
-    with: (others) =>
-      createComparison(others, { sightings: [...seen.values(), ...unapproved.values()], twiceInLook, hasLooked }),
+    sightings,
+    with: (others) => createComparison(others, { sightings: sightings(), twiceInLook, hasLooked }),
   };
 }
 

@@ -26,6 +26,8 @@ export interface LockedRoutes {
   use(routes: readonly Route[]): void;
   /** Takes note of what passed in another process. */
   adopt(route: string, sightings: readonly Sighting[]): void;
+  /** What each route's server has shown, for a process that begins. */
+  seen(): readonly (readonly [route: string, sightings: readonly Sighting[]])[];
   states(): readonly LockState[];
   close(): void;
 }
@@ -84,6 +86,7 @@ export function createLockedRoutes({ share, ...watchParts }: LockedRoutesParts):
       const watch = watches.get(name);
       if (watch !== undefined && watch.comparison.adopt(sightings).length > 0) watch.report();
     },
+    seen: () => Array.from(watches, ([name, { comparison }]) => [name, comparison.sightings()] as const),
     states: () => [...watches.values()].map((watch) => watch.state()),
     close() {
       for (const watch of watches.values()) watch.close();

@@ -81,6 +81,7 @@ export async function startWorkers(
     worker.on('error', () => {});
     tell(worker, { kind: 'begin', file, snapshot, fixed, key, certificates: certificate?.current() });
     if (refused.length > 0) tell(worker, { kind: 'reload-refused' });
+    for (const other of workers()) if (other !== worker) tell(other, { kind: 'tell-sightings', newcomer: worker.id });
     source.follow(worker);
     return new Promise((resolve, reject) => {
       worker.on('message', (message: FromWorker) => {
@@ -89,12 +90,18 @@ export async function startWorkers(
           resolve(message.url);
         }
         if (message.kind === 'failed') reject(new WorkerFault(message.why));
-        if (message.kind === 'sightings') for (const other of workers()) if (other !== worker) tell(other, message);
+        if (message.kind === 'sightings') passOn(message, worker);
         if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
         if (message.kind === 'ledger') tell(worker, answerFrom(ledger, message));
       });
       worker.once('exit', (code) => reject(new WorkerFault(`a worker ended before it listened (${code})`)));
     });
+  }
+
+  function passOn(message: Extract<FromWorker, { kind: 'sightings' }>, from: Worker): void {
+    const { newcomer } = message;
+    for (const other of workers())
+      if (newcomer === undefined ? other !== from : other.id === newcomer) tell(other, message);
   }
 
   function noteProblems(): void {

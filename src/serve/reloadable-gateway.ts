@@ -57,7 +57,7 @@ export interface ReloadableGateway {
   /** The current state of the shared store; undefined: none is configured. */
   readonly sharedStore: () => StoreState | undefined;
   /** The locks of routes. */
-  readonly locks: Pick<LockedRoutes, 'adopt' | 'states'>;
+  readonly locks: Pick<LockedRoutes, 'adopt' | 'seen' | 'states'>;
   /** Builds the whole gateway of `config`, then replaces the current one. Changes nothing if the build fails. */
   readonly use: (config: Config) => void;
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */

@@ -30,6 +30,8 @@ export type ToWorker =
   | { readonly kind: 'ask'; readonly id: number; readonly question: Question; readonly argument: unknown }
   /** Definitions that another worker saw on a route with a lock. */
   | { readonly kind: 'sightings'; readonly route: string; readonly sightings: readonly Sighting[] }
+  /** Asks what definitions this worker saw, for another one that begins. */
+  | { readonly kind: 'tell-sightings'; readonly newcomer: number }
   /** Whether to send new decisions. */
   | { readonly kind: 'watch'; readonly isWatched: boolean }
   | { readonly kind: 'stop'; readonly graceMs: number };
@@ -44,8 +46,13 @@ export type FromWorker =
   | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown }
   | { readonly kind: 'decisions'; readonly batch: Batch }
   | LedgerQuestion
-  /** Definitions that this worker saw, for the others. */
-  | { readonly kind: 'sightings'; readonly route: string; readonly sightings: readonly Sighting[] };
+  /** Definitions that this worker saw, for the others, or for one that begins. */
+  | {
+      readonly kind: 'sightings';
+      readonly route: string;
+      readonly sightings: readonly Sighting[];
+      readonly newcomer?: number;
+    };
 
 /** A question of the console to one process. */
 export type Question = keyof ProcessAnswers;

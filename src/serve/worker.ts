@@ -94,6 +94,10 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
     case 'sightings':
       serving.service.locks.adopt(message.route, message.sightings);
       break;
+    case 'tell-sightings':
+      for (const [route, sightings] of serving.service.locks.seen())
+        tellPrimary({ kind: 'sightings', route, sightings, newcomer: message.newcomer });
+      break;
     case 'stop':
       await end(serving, message.graceMs);
       break;

@@ -232,6 +232,7 @@ test('shares what passed, and adopts what passed elsewhere', async () => {
   expect(outcome(route)).toBe('allowed');
   routes.adopt('tools', [{ definition: evil, isTwice: false }]);
   expect(outcome(route)).toBe('tool.changed');
+  expect(routes.seen()).toEqual([['tools', [{ definition: evil, isTwice: false }]]]);
   routes.adopt('gone', [{ definition: evil, isTwice: false }]);
   expect(shared).toHaveLength(1);
   expect(counts).toEqual([0, 0, 1, 0, 1]);
