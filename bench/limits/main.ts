@@ -1,6 +1,7 @@
 /**
  * Measures the harm that one noisy client can do. For each kind of noise, prints the answers, the memory of the
- * gateway's process, and the p99 of a well-behaved client without and with the noise, in the order A B A B.
+ * gateway's process, and the p99 of a well-behaved client without and with the noise, in the order A B A B. Standard
+ * error shows the step that runs: a noise takes 40 seconds or more.
  *
  *     npm run limits -- [WORD…] [--seconds 4]      noises whose names contain all words; default: all
  *
@@ -27,7 +28,9 @@ leaveContenderCore();
 const head = ['noise', 'answers', 'RSS before → peak → after, MiB', 'p99 without', 'p99 with', 'ratio'];
 for (const cells of [head, head.map(() => '---')]) console.log(`| ${cells.join(' | ')} |`);
 for (const name of chosen) {
-  const { statuses, residentMiB, aloneMs, besideMs } = await measure(name, Number(values.seconds));
+  const { statuses, residentMiB, aloneMs, besideMs } = await measure(name, Number(values.seconds), (step) =>
+    console.error(`${name}: ${step}`),
+  );
   const answers = Object.entries(statuses).map(([status, count]) => `${count} × ${status === '0' ? 'closed' : status}`);
   const cells = [
     name,

@@ -33,8 +33,13 @@ const SETTLE_MS = 1_000;
 const WARM_UP = 'a valid token, as fast as it goes';
 const WARM_UP_SECONDS = 8;
 
-/** Measures one noise against a new gateway. */
-export async function measure(name: string, seconds: number): Promise<Measured> {
+/**
+ * Measures one noise against a new gateway.
+ *
+ * @param onStep Called with a description of each step that begins.
+ */
+export async function measure(name: string, seconds: number, onStep: (step: string) => void): Promise<Measured> {
+  onStep('the gateway starts');
   const { gateway, target, close } = await startWorld();
   giveContenderCore(gateway.pid);
   const noise = startNoisyClient(name, target);
@@ -44,15 +49,21 @@ export async function measure(name: string, seconds: number): Promise<Measured> 
     const second = async (): Promise<readonly number[]> =>
       (await steady(target.url, bytes, PER_SECOND, 1, CONNECTIONS)).latencies;
     const quiet = async (): Promise<number> => quantile(await leastDisturbed(second, seconds), 0.99);
+    onStep(`the gateway warms up for ${WARM_UP_SECONDS} s`);
     await warmUp(target);
     const before = residentKiB([gateway.pid]);
     forgetPeak(gateway.pid);
     const [alone, beside]: [number[], number[]] = [[], []];
     const statuses: Record<string, number> = {};
     for (let round = 0; round < ROUNDS; round += 1) {
+      const of = `in round ${round + 1} of ${ROUNDS}`;
+      onStep(`the well-behaved client is alone ${of}`);
       alone.push(await quiet());
+      onStep(`the noise begins ${of}`);
       await noise.begin();
+      onStep(`the well-behaved client is beside the noise ${of}`);
       beside.push(await quiet());
+      onStep(`the noise ends ${of}`);
       for (const [status, count] of Object.entries(await noise.end())) {
         statuses[status] = (statuses[status] ?? 0) + count;
       }
