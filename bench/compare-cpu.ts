@@ -9,7 +9,9 @@ import { atMost, type Line } from './table.ts';
 /** The CPU time of a request by contender, one sample for each round, in µs: user and system time of its processes. */
 export type CpuSamples = ReadonlyMap<string, readonly number[]>;
 
-/** V8 has compiled the hot code after this number of requests. Before, a part of the time is the compiler's. */
+/** The connections of the load. */
+const CONNECTIONS = 64;
+/** V8 has compiled the hot code of a process after this number of requests. Until then, its compiler takes time too. */
 const WARM_UP_REQUESTS = 50_000;
 /** The limit for a contender that is slow. */
 const WARM_UP_SECONDS = 30;
@@ -40,19 +42,32 @@ export async function measureCpu(
 
 /** Loads a contender until its code is compiled. */
 export async function warmUp(bench: Bench, running: Running, request: Request): Promise<void> {
+  const enough = WARM_UP_REQUESTS * running.pids.length;
   let requests = 0;
-  for (let second = 0; second < WARM_UP_SECONDS && requests < WARM_UP_REQUESTS; second += 1) {
+  for (let second = 0; second < WARM_UP_SECONDS && requests < enough; second += 1) {
     requests += (await load(bench, running, request, 1)).requests;
   }
 }
 
 /** Loads a contender for a time. Every request must succeed. */
-export async function load(bench: Bench, { url }: Running, request: Request, seconds: number): Promise<Completed> {
-  const done = await saturate(url, request, seconds, join(bench.surroundings.folder, 'request.lua'));
-  if (done.failed > 0 || done.requests === 0) {
-    throw new Error(`${request.method} ${url}${request.path}: ${done.failed} of ${done.requests} requests failed`);
+export async function load(bench: Bench, running: Running, request: Request, seconds: number): Promise<Completed> {
+  const urls = [running.url, ...(running.moreUrls ?? [])];
+  const each = await Promise.all(
+    urls.map((url, at) => {
+      const script = join(bench.surroundings.folder, `request-${at}.lua`);
+      return saturate(url, request, seconds, script, CONNECTIONS / urls.length);
+    }),
+  );
+  const requests = sum(each.map((done) => done.requests));
+  const failed = sum(each.map((done) => done.failed));
+  if (failed > 0 || requests === 0) {
+    throw new Error(`${request.method} ${running.url}${request.path}: ${failed} of ${requests} requests failed`);
   }
-  return done;
+  return { requests, failed, seconds: Math.max(...each.map((done) => done.seconds)) };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }
 
 /** By contender: the largest acceptable ratio of the gateway's CPU to its CPU. */

@@ -28,6 +28,8 @@ export interface Surroundings {
 export interface Running {
   /** The origin for the load. */
   readonly url: string;
+  /** Further origins of the contender. The load has as many connections to each; default: none. */
+  readonly moreUrls?: readonly string[];
   /** The processes whose CPU time counts. */
   readonly pids: readonly number[];
   /** Its standard output. */

@@ -18,10 +18,14 @@ export interface Completed {
   readonly seconds: number;
 }
 
-const CONNECTIONS = 64;
-
-/** Sends requests as fast as the server answers, over {@link CONNECTIONS} persistent connections. */
-export async function saturate(url: string, request: Request, seconds: number, script: string): Promise<Completed> {
+/** Sends requests as fast as the server answers, over persistent connections. */
+export async function saturate(
+  url: string,
+  request: Request,
+  seconds: number,
+  script: string,
+  connections: number,
+): Promise<Completed> {
   const { method, path, headers, body } = request;
   const assigned = Object.entries(headers).map(([name, value]) => `wrk.headers[${lua(name)}] = ${lua(value)}`);
   await writeFile(
@@ -36,7 +40,7 @@ done = function(summary)
 end
 `,
   );
-  const run = ['-t', '1', '-c', String(CONNECTIONS), '-d', `${seconds}s`, '--timeout', '30s', '-s', script, url + path];
+  const run = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', '30s', '-s', script, url + path];
   const { stdout } = await promisify(execFile)('wrk', run);
   const [, requests, failed, microseconds] = /^RESULT ([0-9]+) ([0-9]+) ([0-9]+)$/m.exec(stdout) ?? [];
   if (requests === undefined) throw new Error(`wrk printed no result: ${stdout}`);
