@@ -63,15 +63,13 @@ async function writeUntilFault(fd: number, chunk: Buffer): Promise<number> {
  * 4,096 bytes as a whole (PIPE_BUF, POSIX `write`), and a decision with long claims is longer.
  */
 export function copyLines(from: Readable | null, to: Writable): void {
-  let rest = '';
-  from?.setEncoding('utf8').on('data', (text: string) => {
-    const end = text.lastIndexOf('\n') + 1;
-    if (end === 0) {
-      rest += text;
-      return;
-    }
-    const flows = to.write(rest + text.slice(0, end));
-    rest = text.slice(end);
+  /** The beginning of a line. */
+  let rest: Buffer[] = [];
+  from?.on('data', (bytes: Buffer) => {
+    const end = bytes.lastIndexOf(NEWLINE) + 1;
+    const whole = bytes.subarray(0, end);
+    const flows = end === 0 || to.write(Buffer.concat([...rest, whole]));
+    rest = [...(end === 0 ? rest : []), bytes.subarray(end)];
     if (flows) return;
     from.pause();
     to.once('drain', () => from.resume());

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Writable } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { standardOutput } from '../../src/serve/standard-output.ts';
+import { copyLines, standardOutput } from '../../src/serve/standard-output.ts';
 
 /** Whatever else happens: the service goes on. */
 function watched(output: Writable): { readonly errors: unknown[] } {
@@ -74,4 +74,42 @@ test('a closed reader does not end the process', async () => {
   expect(errors).toEqual([]);
   closeSync(writer);
   rmSync(folder, { recursive: true });
+});
+
+test('copies lines of several processes whole, wherever their parts end', async () => {
+  const parts: string[] = [];
+  const to = new Writable({
+    write(bytes: Buffer, _encoding, done) {
+      parts.push(bytes.toString());
+      done();
+    },
+  });
+  const [one, other] = [new PassThrough(), new PassThrough()];
+  copyLines(one, to);
+  copyLines(other, to);
+  const text = Buffer.from('{"subject":"Zoë"}\n');
+  // Within the two bytes of the ë, and within a line.
+  const cut = text.indexOf('ë') + 1;
+  for (const bytes of [text.subarray(0, cut), text.subarray(cut, cut + 1), text.subarray(cut + 1)]) {
+    one.write(bytes);
+    other.write('{"an');
+    other.write('other":1}\n{"th');
+    other.write('ird":2}\n');
+    // A stream passes data on in a later turn.
+    await new Promise(setImmediate);
+  }
+  const whole = ['{"another":1}\n', '{"third":2}\n'];
+  expect(parts.filter((part) => part !== '')).toEqual([...whole, ...whole, '{"subject":"Zoë"}\n', ...whole]);
+});
+
+test('reads no more lines of a process while the output is full', async () => {
+  const taken: (() => void)[] = [];
+  const to = new Writable({ highWaterMark: 1, write: (_bytes, _encoding, done) => void taken.push(done) });
+  const from = new PassThrough();
+  copyLines(from, to);
+  from.write('one\n');
+  await new Promise(setImmediate);
+  expect(from.isPaused()).toBe(true);
+  taken.shift()?.();
+  expect(from.isPaused()).toBe(false);
 });
