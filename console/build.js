@@ -3,8 +3,9 @@
  * runs it in a checkout. It is JavaScript, so that it also runs where `npm ci --omit=dev` left only an older Node.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 
 const built = new URL('built/', import.meta.url);
 const pages = ['index.html', 'sign-in.html'];
@@ -42,6 +43,7 @@ async function build({ rolldown: bundle }) {
     const html = (await text(page)).replaceAll(/\{\{(.+?)\}\}/g, (_, name) => `/console/assets/${names[name]}`);
     await writeFile(new URL(page, built), html);
   }
+  await compress(await readdir(built));
   await writeFile(new URL('licenses.txt', built), await licenses(output.flatMap(({ moduleIds = [] }) => moduleIds)));
 }
 
@@ -51,6 +53,14 @@ function file(name) {
 
 function text(name) {
   return readFile(new URL(name, import.meta.url), 'utf8');
+}
+
+/** Writes `NAME.gz` beside each file: a gateway would need 50 ms for that at each start. */
+async function compress(names) {
+  for (const name of names) {
+    const bytes = await readFile(new URL(name, built));
+    await writeFile(new URL(`${name}.gz`, built), gzipSync(bytes, { level: 9 }));
+  }
 }
 
 /** Writes a file whose name changes with its content, so that browsers may keep it. */

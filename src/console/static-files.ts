@@ -1,8 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 
 /** The files of the console's page, built ahead by `npm run console`. */
 export interface StaticFiles {
@@ -13,7 +11,8 @@ export interface StaticFiles {
 interface StaticFile {
   readonly type: string;
   readonly bytes: Buffer;
-  readonly gzipped: Buffer;
+  /** Undefined in a checkout whose console is of an older build. */
+  readonly gzipped: Buffer | undefined;
 }
 
 /** From `src/`, `dist/` and `bundle/parts/` alike. */
@@ -55,15 +54,19 @@ export async function readStaticFiles(): Promise<StaticFiles> {
       if (extname(name) === '.html') response.setHeader('content-security-policy', pagePolicy);
       // The names of scripts and styles change with their content.
       else response.setHeader('cache-control', 'private, max-age=31536000, immutable');
-      const isGzipped = /\bgzip\b/.test(request.headers['accept-encoding']?.toString() ?? '');
-      if (isGzipped) response.setHeader('content-encoding', 'gzip');
-      response.end(isGzipped ? file.gzipped : file.bytes);
+      const takesGzip = /\bgzip\b/.test(request.headers['accept-encoding']?.toString() ?? '');
+      const gzipped = takesGzip ? file.gzipped : undefined;
+      if (gzipped !== undefined) response.setHeader('content-encoding', 'gzip');
+      response.end(gzipped ?? file.bytes);
       return true;
     },
   };
 }
 
 async function read(name: string): Promise<StaticFile> {
-  const bytes = await readFile(new URL(name, folder));
-  return { type: types[extname(name)] ?? '', bytes, gzipped: await promisify(gzip)(bytes, { level: 9 }) };
+  const [bytes, gzipped] = await Promise.all([
+    readFile(new URL(name, folder)),
+    readFile(new URL(`${name}.gz`, folder)).catch(() => undefined),
+  ]);
+  return { type: types[extname(name)] ?? '', bytes, gzipped };
 }
