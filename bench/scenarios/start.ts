@@ -28,11 +28,14 @@ export const start: Scenario = {
   name: 'start',
   about: 'from the command to the first answered request with a token, and the same for a bare Node server',
   async run(bench) {
-    await promisify(execFile)('npm', ['run', 'bundle'], { cwd: fileURLToPath(new URL('../..', import.meta.url)) });
+    const cwd = fileURLToPath(new URL('../..', import.meta.url));
+    await promisify(execFile)('npm', ['run', 'bundle'], { cwd });
+    await promisify(execFile)('npm', ['run', 'build'], { cwd });
     const token = await bench.token();
     const bundle = createSallyport({ name: 'the bundle, as in the image', program: 'bundle/main.js' });
+    const built = createSallyport({ name: 'the npm package', program: 'dist/main.js' });
     const sources = createSallyport({ name: 'the sources, as `npm start` does' });
-    const contenders = [bareServer, bundle, sources];
+    const contenders = [bareServer, bundle, built, sources];
     // The first start of each fills Node's compile cache.
     for (const contender of contenders) await firstAnswer(bench, contender, token);
     const times = new Map(contenders.map(({ name }) => [name, [] as FirstAnswer[]]));

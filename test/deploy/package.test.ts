@@ -44,11 +44,13 @@ test('contains the runtime and the documentation, and no development files', () 
       'SECURITY.md',
       'bin/sallyport.js',
       'dist/main.js',
-      'dist/serve/worker.js',
+      'dist/parts/configuration.js',
+      'dist/parts/draft-worker.js',
+      'dist/parts/program.js',
+      'dist/parts/serving.js',
       'console/built/index.html',
       'docs/configuration.md',
       'schema/gateway.schema.json',
-      'schema/validators.js',
       'templates/gateway.yaml',
       'templates/policies/tools.test.yaml',
     ]),
@@ -56,6 +58,16 @@ test('contains the runtime and the documentation, and no development files', () 
   const tops = new Set(paths.flatMap((path) => /^[^/]+(?=\/)/.exec(path) ?? []));
   expect([...tops].toSorted()).toEqual(['bin', 'console', 'dist', 'docs', 'schema', 'templates']);
   expect(paths.filter((path) => /^console\/(?!built\/)|\.tsx?$/.test(path))).toEqual([]);
+});
+
+test('has our modules in a few files, and imports its dependencies as packages', async () => {
+  const ours = packed.files.map(({ path }) => path).filter((path) => /^dist\/.*\.js$/.test(path));
+  expect(ours.length).toBeLessThan(70);
+  const texts = await Promise.all(ours.map((path) => readFile(join(root, path), 'utf8')));
+  const imports = [...texts.join('\n').matchAll(/^import .*"([^"]+)";$|\bimport\("([^"]+)"\)/gm)];
+  const names = imports.map(([, specifier = '', loaded = specifier]) => /^(?:@[^/]+\/)?[^/]+/.exec(loaded)?.[0] ?? '');
+  const packages = new Set(names.filter((name) => !/^(?:\.|node:)/.test(name)));
+  expect([...packages].toSorted()).toEqual(Object.keys(packageJson.dependencies).toSorted());
 });
 
 test('requires the Node version of its dependencies', async () => {
