@@ -19,8 +19,8 @@ export interface McpServer {
  *
  * @throws {McpServerFault}
  */
-export async function listTools(url: string, limits: AskOptions = askLimits): Promise<McpServer> {
-  return askServer(url, limits, async ({ client, revision, signal }) => {
+export async function listTools(url: string, options: AskOptions = askLimits): Promise<McpServer> {
+  return askServer(url, options, async ({ client, revision, signal }) => {
     // A server without the capability has no tools, and may refuse the question.
     const { tools } =
       client.getServerCapabilities()?.tools === undefined
