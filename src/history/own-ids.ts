@@ -68,8 +68,9 @@ export function createCountUnderOwnId(route: Route, ledger: Ledger, timers: Time
   /** @param take Takes the id of the request once more, under another name. */
   function hold(first: string, take: (next: string) => Promise<Verdict>): HeldId {
     let current = first;
+    let isInProgress = true;
     let isReleased = false;
-    let cancel: (() => void) | undefined = timers.after(RENEW_MS, () => void renew());
+    let cancel = timers.after(RENEW_MS, () => void renew());
 
     async function renew(): Promise<void> {
       const next = newId();
@@ -79,12 +80,12 @@ export function createCountUnderOwnId(route: Route, ledger: Ledger, timers: Time
         current = next;
         void ledger.settle(ends, 'returned');
       }
-      if (cancel !== undefined) cancel = timers.after(RENEW_MS, () => void renew());
+      if (isInProgress) cancel = timers.after(RENEW_MS, () => void renew());
     }
 
     function leave(): void {
-      cancel?.();
-      cancel = undefined;
+      isInProgress = false;
+      cancel();
     }
 
     return {

@@ -297,13 +297,16 @@ describe('a counted call', () => {
     expect(returned).toEqual([[request, expect.objectContaining({ name: 'tools' }), '']]);
   });
 
-  test.each(['unanswered', 'task'] as const)('that is %s stays counted, and gives nothing back later', (outcome) => {
-    const { ledger, settled } = fakeLedger(passed);
-    const counted = counting(ledger)(callOf('approve', { id: 1 }));
-    counted?.settle(outcome);
-    counted?.settle('returned');
-    expect([settled, returned]).toEqual([[], []]);
-  });
+  test.each(['unanswered', 'unclear', 'task'] as const)(
+    'that is %s stays counted, and gives nothing back later',
+    (outcome) => {
+      const { ledger, settled } = fakeLedger(passed);
+      const counted = counting(ledger)(callOf('approve', { id: 1 }));
+      counted?.settle(outcome);
+      counted?.settle('returned');
+      expect([settled, returned]).toEqual([[], []]);
+    },
+  );
 
   test('is settling until other processes see it', async () => {
     const { ledger, acknowledge } = fakeLedger(Promise.resolve(passed));

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryLedger, type MemoryLedger } from '../../src/history/memory-ledger.ts';
 import { createCountUnderOwnId } from '../../src/history/own-ids.ts';
 import type { CallOutcome, CountedCall } from '../../src/model/counted-call.ts';
@@ -6,8 +6,10 @@ import { Denial } from '../../src/model/denial.ts';
 import type { Grant } from '../../src/model/grant.ts';
 import type { Ledger, Reservation, Verdict } from '../../src/model/ledger.ts';
 import type { Route } from '../../src/model/route.ts';
+import { createManualTimers } from '../support/manual-timers.ts';
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 /** V8 has it; TypeScript does not know it yet. */
 const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => object };
 
@@ -183,4 +185,73 @@ test('settling lasts until the id is free and the call is settled', async () => 
 test('a full ledger refuses', async () => {
   ledger = createMemoryLedger(() => now, { ofAll: 0, ofOwner: 1 });
   expect(await begin(1)).toBe('history.full');
+});
+
+describe('a request in progress takes its id again every ten minutes', () => {
+  /** Begins a request. Its ledger answers what follows by the given verdicts, in their order, and then lets all pass. */
+  async function beginBy(...verdicts: (Verdict | Promise<Verdict> | Error)[]) {
+    const passed: Verdict = { passed: true, failed: undefined };
+    const timers = createManualTimers();
+    const reserved: Reservation[] = [];
+    const settled: string[][] = [];
+    const by: Ledger = {
+      reserve(reservation) {
+        reserved.push(reservation);
+        const verdict = verdicts[reserved.length - 2] ?? passed;
+        if (verdict instanceof Error) throw verdict;
+        return verdict;
+      },
+      settle: (...outcome) => void settled.push(outcome),
+    };
+    const grant = { action: { messageId: 1, sessionId: 'session' } } as unknown as Grant;
+    const counted = await createCountUnderOwnId(routeOf(), by, timers)(
+      grant,
+      () => 'alice',
+      () => undefined,
+    );
+    return { request: counted as CountedCall, timers, settled, reserved, ids: () => reserved.map(({ id }) => id) };
+  }
+
+  test('whatever else has it, and gives back what it held before', async () => {
+    const { timers, settled, reserved, ids, request } = await beginBy();
+    await timers.pass(10 * MINUTE_MS - 1);
+    expect(reserved).toHaveLength(1);
+    await timers.pass(10 * MINUTE_MS + 1);
+    const [first, second, third] = ids();
+    expect(new Set(ids()).size).toBe(3);
+    expect(ids().join(' ')).toMatch(/^[0-9a-f]{32} [0-9a-f]{32} [0-9a-f]{32}$/);
+    expect(reserved[1]).toEqual({ ...reserved[0], id: second, checks: [] });
+    request.settle('answered');
+    expect(settled).toEqual([first, second, third].map((id) => [id, 'returned']));
+  });
+
+  test('also after the store was away, or had no room', async () => {
+    const full: Verdict = { passed: false, failed: { why: 'full', detail: '' } };
+    const { timers, settled, ids } = await beginBy(new Error('the store is away'), full);
+    await timers.pass(20 * MINUTE_MS);
+    expect(settled).toEqual([]);
+    await timers.pass(10 * MINUTE_MS);
+    expect(settled).toEqual([[ids()[0], 'returned']]);
+  });
+
+  test.each<[CallOutcome, free: readonly number[]]>([
+    ['answered', [0, 1]],
+    ['unanswered', [0]],
+  ])('but not once it is %s, not even if the store answers later', async (outcome, free) => {
+    const late = Promise.withResolvers<Verdict>();
+    const { request, timers, settled, ids } = await beginBy(late.promise);
+    await timers.pass(10 * MINUTE_MS);
+    request.settle(outcome);
+    late.resolve({ passed: true, failed: undefined });
+    await timers.pass(HOUR_MS);
+    expect(ids()).toHaveLength(2);
+    expect(settled).toEqual(free.map((index) => [ids()[index], 'returned']));
+  });
+
+  test.each<CallOutcome>(['answered', 'unanswered'])('until it is %s', async (outcome) => {
+    const { request, timers, reserved } = await beginBy();
+    request.settle(outcome);
+    await timers.pass(HOUR_MS);
+    expect(reserved).toHaveLength(1);
+  });
 });

@@ -236,7 +236,7 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'removeEntry', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],
   'any text keeps these digests apart from those of rules': [
-    { in: 'createCountUnderOwnId.inSession', mutator: 'StringLiteral', to: '""', nth: 3 },
+    { in: 'createCountUnderOwnId.inSession', mutator: 'StringLiteral', to: '""', nth: 2 },
   ],
   'memory: a list of one entry takes more': [{ in: 'append', mutator: 'ConditionalExpression', to: 'false' }],
   'type: no call has the id undefined, and a track that is not kept has no sum': [
