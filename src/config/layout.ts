@@ -116,7 +116,7 @@ function place(entry: Entry, levels: Level[]): LayoutFlaw | undefined {
     return undefined;
   }
   if (level !== undefined) {
-    if (left !== undefined && level.indent < indent) return uneven(entry, left.last);
+    if (left !== undefined && level.indent < indent) return betweenLevels(entry, level, left);
     if (level.indent === indent && kind === 'key') {
       return [entry.offset, `${entry.name} is a key between list items; indent it, or begin it with "- "`];
     }
@@ -137,6 +137,14 @@ function spaces({ indent }: Entry): string {
 function uneven(entry: Entry, above: Entry): LayoutFlaw {
   const indents = `${entry.name} is indented by ${spaces(entry)} and ${above.name} above it by ${above.indent}`;
   return [entry.offset, `${indents}; indent both alike`];
+}
+
+/** An entry that fits neither the level outside nor the one inside: it may belong to each that has its kind. */
+function betweenLevels(entry: Entry, outer: Level, inner: Level): LayoutFlaw {
+  if (outer.kind !== entry.kind) return uneven(entry, inner.last);
+  const beside = `indent it by ${outer.indent} like ${outer.last.name} above it`;
+  const orInside = inner.kind === entry.kind ? `, or by ${inner.indent} like ${inner.last.name}` : '';
+  return [entry.offset, `${entry.name} is indented by ${spaces(entry)}: ${beside}${orInside}`];
 }
 
 /** An entry below one that has a value already. If the key above that one is empty, that one is at fault. */

@@ -71,11 +71,11 @@ const signed = `    jwt:
 
 `;
 const commented = `\
-    # CHANGE: if the server issues opaque tokens, enable the next 3 lines. As a client that you register there, the
-    # gateway asks about each token (RFC 7662).
-    # introspection:
-    #   client_id: gateway
-    #   client_secret: \${env:GATEWAY_CLIENT_SECRET}
+    # CHANGE: if the server issues opaque tokens, remove the # of the next 3 lines. As a client that you register there,
+    # the gateway asks about each token (RFC 7662).
+    #introspection:
+    #  client_id: gateway
+    #  client_secret: \${env:GATEWAY_CLIENT_SECRET}
 `;
 const enabled = `\
     # CHANGE: a client that you register there. As that client, the gateway asks about each token (RFC 7662).

@@ -34,6 +34,18 @@ test.each([
   ],
   ['a bracket of the second line', 'a: {\n  b: [1\n  }\nc: 1\n', 'a: {\n  b: '.length, 'this [ is not closed; add ]'],
   [
+    'a key between two levels',
+    'main:\n  jwt:\n    algorithms: [RS256]\n   introspection:\n     client_id: gateway\n',
+    'main:\n  jwt:\n    algorithms: [RS256]\n   '.length,
+    '"introspection" is indented by 3 spaces: indent it by 2 like "jwt" above it, or by 4 like "algorithms"',
+  ],
+  [
+    'a key between the items of a list and their key',
+    'main:\n  jwt:\n    - RS256\n   introspection: 1\n',
+    'main:\n  jwt:\n    - RS256\n   '.length,
+    '"introspection" is indented by 3 spaces: indent it by 2 like "jwt" above it',
+  ],
+  [
     'a name that looks generated',
     'a: 1\n  kN3v9QxZ0pLr7TtYw2Bc5: 1\n',
     'a: 1\n  '.length,

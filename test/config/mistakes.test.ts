@@ -28,7 +28,7 @@ const mistakes: readonly (readonly [mistake: string, Situation, message: string]
   [
     'a first key too far right',
     { yaml: edited(['    issuer:', '      issuer:']) },
-    'gateway.yaml:5:5: "jwt" is indented by 4 spaces and "issuer" above it by 6; indent both alike',
+    'gateway.yaml:5:5: "jwt" is indented by 4 spaces: indent it by 2 like "main" above it, or by 6 like "issuer"',
   ],
   ['a tab', { yaml: edited(['    path', '\tpath']) }, 'gateway.yaml:9:1: indent with spaces, not tabs'],
   [

@@ -28,7 +28,7 @@ describe('parseYaml', () => {
     [
       'wrong indentation',
       'a:\n  b: 1\n c: 2',
-      '3:2: "c" is indented by 1 space and "b" above it by 2; indent both alike',
+      '3:2: "c" is indented by 1 space: indent it by 0 like "a" above it, or by 2 like "b"',
     ],
     ['an open quote', 'a: "b', '1:4: add the closing "'],
     [
