@@ -42,7 +42,7 @@ export function readFrontDoor(root: Field, base: string, env: NodeJS.ProcessEnv)
   const gatewaySecret = secretOfGateway(root, env);
   const clients = readClients(field.get('clients'));
   const keys = field.get('keys').text();
-  const backchannel = field.get('backchannel').read(plainUrl) ?? backchannelOf(issuer, listen);
+  const backchannel = field.get('backchannel').read(plainUrl) ?? ownBackchannel(issuer, listen);
   return {
     issuer,
     listen,
@@ -69,7 +69,7 @@ function frontDoorIssuer(text: string): string {
 }
 
 /** Where the gateway reaches the front door: its own listener, whatever leads clients there. */
-function backchannelOf(issuer: string, { host, port }: FrontDoor['listen']): string {
+export function ownBackchannel(issuer: string, { host, port }: FrontDoor['listen']): string {
   const path = URL.canParse(issuer) ? new URL(issuer).pathname.replace(/\/$/, '') : '';
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}${path}`;

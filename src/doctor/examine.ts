@@ -11,6 +11,7 @@ import { examineServer } from './authorization-server.ts';
 import { examineCertificates } from './certificates.ts';
 import { examineClock } from './clock.ts';
 import { type Finding, findingsOn } from './finding.ts';
+import { isNotStarted, withoutFrontDoor } from './front-door-start.ts';
 import { examinePublicUrl } from './public-url.ts';
 import { examineStore } from './shared-store.ts';
 import { examineToken } from './token.ts';
@@ -26,18 +27,21 @@ export interface PresentedToken {
 /** Makes all findings, group by group in the order of the configuration, each group as soon as it is complete. */
 export async function* examine(config: Config, token: PresentedToken | undefined): AsyncGenerator<Finding> {
   const now = Date.now();
+  const { frontDoor } = config;
+  const isStarted = frontDoor === undefined || !(await isNotStarted(frontDoor));
+  const servers = isStarted ? config : withoutFrontDoor(config);
   const groups = [
     Promise.resolve(warningsOf(config).map((text) => findingsOn('gateway.yaml').warn(text, 'see `sallyport check`'))),
     examinePublicUrl(config),
     examineCertificates(config, now),
-    ...[...config.authorizationServers.values()].map((server) => examineServer(server, config)),
+    ...[...servers.authorizationServers.values()].map((server) => examineServer(server, config)),
     // Loaded only here: openid-client is of no use without a front door.
-    ...(config.frontDoor === undefined
+    ...(frontDoor === undefined
       ? []
-      : [import('./front-door.ts').then(({ examineFrontDoor }) => examineFrontDoor(config))]),
+      : [import('./front-door.ts').then(({ examineFrontDoor }) => examineFrontDoor(config, isStarted))]),
     examineClock(config),
     examineStore(config),
-    examineUpstreams(config),
+    examineUpstreams(servers),
     ...(token === undefined ? [] : [examineToken(token.value, token.route, config, now)]),
   ];
   // A later group may fail while an earlier one is awaited.

@@ -14,18 +14,28 @@ import { fetchText } from './fetch-text.ts';
 import { type Finding, findingsOn } from './finding.ts';
 import { examineRedirectUri } from './redirect-uri.ts';
 
-/** Examines the front door: what clients read of it, its keys, the providers behind it, the way to documents. */
-export async function examineFrontDoor(config: Config): Promise<readonly Finding[]> {
+/**
+ * Examines the front door: what clients read of it, its keys, the providers behind it, the way to documents.
+ *
+ * @param isStarted False: `serve` is yet to start it, so that clients can read nothing.
+ */
+export async function examineFrontDoor(config: Config, isStarted = true): Promise<readonly Finding[]> {
   const { frontDoor } = config;
   if (frontDoor === undefined) return [];
   const found = [
-    examineMetadata(frontDoor.issuer),
+    isStarted ? examineMetadata(frontDoor.issuer) : Promise.resolve([notStarted(frontDoor)]),
     examineKeys(frontDoor, config),
     ...[...frontDoor.providers.values()].map((provider) => examineProvider(provider, frontDoor)),
     ...[...frontDoor.assertions.values()].map(examineAssertions),
     examineDocuments(frontDoor),
   ];
   return (await Promise.all(found)).flat();
+}
+
+function notStarted({ server }: FrontDoor): Finding {
+  const text = `nothing listens at ${server.backchannel} (ECONNREFUSED)`;
+  const remedy = 'start the gateway (`sallyport serve` starts the front door too), then run doctor again';
+  return findingsOn('front_door').warn(text, remedy);
 }
 
 /** The two documents that clients look for. `authorization_servers.front_door` has what they say. */

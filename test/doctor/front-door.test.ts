@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../demo/listen.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import { examine } from '../../src/doctor/examine.ts';
+import type { Finding } from '../../src/doctor/finding.ts';
 import { examineFrontDoor } from '../../src/doctor/front-door.ts';
 import type { Config } from '../../src/model/config.ts';
 import type { FrontDoor, IdentityProvider } from '../../src/model/front-door.ts';
 import { type EmulatedProvider, entra, startEmulatedProvider } from '../support/emulated-provider.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { type FrontDoorWorld, startFrontDoorWorld, writeFrontDoorFiles } from '../worlds/front-door.ts';
 import { linesOf } from './found.ts';
 
 const key = 'k3y-of-at-least-thirty-two-characters';
@@ -57,6 +59,38 @@ test('finds an issuer that leads elsewhere, or nowhere', async () => {
   expect(second).toContain('openid-configuration names the issuer "IDP"');
   const [third] = await examined({ issuer: 'http://127.0.0.1:1024' });
   expect(third).toMatch(/^warn front_door\.issuer: .* cannot be reached \(ECONNREFUSED\)$/);
+});
+
+test.each([undefined, '/signin'])('has one warning before serve starts it, at the path %s', async (below) => {
+  const files = await writeFrontDoorFiles({ top: `session_key: ${key}`, ...(below && { below }) });
+  onTestFinished(() => files.close());
+  const config = await loadConfig(join(files.folder, 'gateway.yaml'));
+  const findings: Finding[] = [];
+  for await (const finding of examine(config, undefined)) findings.push(finding);
+  expect(findings.filter(({ status }) => status !== 'ok')).toEqual([
+    expect.objectContaining({ status: 'warn', subject: 'public_url' }),
+    {
+      status: 'warn',
+      subject: 'front_door',
+      text: `nothing listens at ${config.frontDoor?.server.backchannel} (ECONNREFUSED)`,
+      remedy: 'start the gateway (`sallyport serve` starts the front door too), then run doctor again',
+    },
+  ]);
+});
+
+test('fails where a front door elsewhere does not answer', async () => {
+  const { frontDoor } = world.config;
+  if (frontDoor === undefined) throw new TypeError('no front door');
+  const server = { ...frontDoor.server, backchannel: 'http://127.0.0.1:1024' };
+  const authorizationServers = new Map([[server.name, server]]);
+  const lines: string[] = [];
+  for await (const { status, subject } of examine(
+    { ...world.config, frontDoor: { ...frontDoor, server }, authorizationServers },
+    undefined,
+  )) {
+    lines.push(`${status} ${subject}`);
+  }
+  expect(lines).toContain('fail authorization_servers.front_door');
 });
 
 test.each([
