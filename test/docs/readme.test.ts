@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -24,4 +24,13 @@ test('the policy of the README loads, on the route that is shown, and passes the
     const decision = config.policies.get('demo-tools')?.decide(callerOf(given, new Map(), ''), attemptOf(when));
     expect(decision && { found: foundOf(decision), passes: fulfils(decision, then) }).toMatchObject({ passes: true });
   }
+});
+
+test('README and docs name only npm scripts that exist', async () => {
+  const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: Record<string, string> };
+  const pages = (await readdir('docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`);
+  const texts = await Promise.all(['README.md', 'CONTRIBUTING.md', ...pages].map((file) => readFile(file, 'utf8')));
+  const named = texts.flatMap((text) => [...text.matchAll(/npm run (?:-s )?([a-z][\w:-]*)/g)].map(([, name]) => name));
+  expect(new Set(named)).toContain('company-provider');
+  expect(named.filter((name) => name === undefined || !(name in scripts))).toEqual([]);
 });
