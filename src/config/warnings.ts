@@ -1,6 +1,7 @@
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { Config } from '../model/config.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
+import { frontDoorWarnings } from './front-door-warnings.ts';
 import { stepUpScopes } from './step-up.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
@@ -41,6 +42,7 @@ export function warningsOf(config: Config): readonly string[] {
   for (const { name, issuer } of config.frontDoor?.providers.values() ?? []) {
     warnings.push(...insecure(`front_door.identity_providers.${name}`, issuer));
   }
+  warnings.push(...frontDoorWarnings(config));
   warnings.push(...unsupportedScopes(config));
   warnings.push(...config.routes.flatMap(placeholderClaims));
   return warnings;
