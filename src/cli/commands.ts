@@ -120,7 +120,7 @@ failure, and how many rules the tests decide.`,
     about: `Shows the decision on a call, by the code that serves requests, and what each condition wanted and found.
 Describe the call and its caller, or name a logged decision.`,
     options: {
-      route: { value: 'NAME', does: 'the route that is called' },
+      route: { value: 'NAME', does: 'the route that is called; default: the only one' },
       tool: { value: 'NAME', does: 'the tool that is called, on an MCP route' },
       resource: { value: 'URI', does: 'or the resource that is read' },
       prompt: { value: 'NAME', does: 'or the prompt that is fetched' },

@@ -15,7 +15,7 @@ import { type Explained, explainCall, explainRecord } from '../review/explained.
 import type { RecordedDecision } from '../review/recorded-decision.ts';
 import { decisionsIn } from './decision-log.ts';
 import { describedCall, type DescribedCall } from './described-call.ts';
-import { type ExitCode, reportProblems, UsageError } from './exit.ts';
+import { type ExitCode, reportProblems, reportUnreadable, UsageError } from './exit.ts';
 import { explanationJson, explanationTable } from './explanation-table.ts';
 
 /** The options of `sallyport explain`. */
@@ -50,12 +50,8 @@ export async function explain(options: ExplainOptions): Promise<ExitCode> {
     return 0;
   } catch (error) {
     if (error instanceof ConfigError) return reportProblems(options.history ?? '', error);
-    // The log or the history cannot be read.
-    if (error instanceof Error && 'syscall' in error) {
-      process.stderr.write(`sallyport: ${error.message}\n`);
-      return 1;
-    }
-    if (!(error instanceof Denial)) throw error;
+    const { decision, log = '', history = '' } = options;
+    if (!(error instanceof Denial)) return reportUnreadable(decision === undefined ? history : log, error);
     const { reason, detail } = error;
     process.stdout.write(
       options.json
@@ -85,7 +81,10 @@ async function earlierCalls(file: string): Promise<readonly EarlierCall[]> {
   return history;
 }
 
+/** The route of this name; without a name, the only one. */
 function routeNamed(config: Config, name: string | undefined): Route {
+  const [only, ...others] = config.routes;
+  if (name === undefined && only !== undefined && others.length === 0) return only;
   const names = config.routes.map((route) => route.name).join(', ');
   if (name === undefined) throw new UsageError(`--route is missing; there are: ${names}`);
   const route = config.routes.find((each) => each.name === name);

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
 import { load } from '../config/load.ts';
-import { ConfigError } from '../config/problems.ts';
 import { durationMs } from '../lib/quantity.ts';
 import { harmlessJson } from '../telemetry/json-lines.ts';
 import { calledIn, type RecordedDecision } from '../review/recorded-decision.ts';
 import { decisionsIn } from './decision-log.ts';
-import { type ExitCode, reportProblems, UsageError } from './exit.ts';
+import { type ExitCode, reportProblems, reportUnreadable, UsageError } from './exit.ts';
 import { createTable } from './log-table.ts';
 import { createSummary } from './log-summary.ts';
 
@@ -35,17 +34,19 @@ export interface LogOptions {
 export async function log(file: string | undefined, options: LogOptions): Promise<ExitCode> {
   if (options.summary && options.follow) throw new UsageError('--summary needs the end of the log: omit --follow');
   const isWanted = filterOf(options, Date.now());
+  let from = file;
   try {
-    const from = file ?? (await configuredFile(options.config));
-    if (from === '-' && file === undefined && process.stdin.isTTY) {
-      throw new UsageError(`FILE is missing: pass the output of serve, or set log.file in ${options.config}`);
-    }
+    from ??= await configuredFile(options.config);
+  } catch (error) {
+    return reportProblems(options.config, error);
+  }
+  if (from === '-' && file === undefined && process.stdin.isTTY) {
+    throw new UsageError(`FILE is missing: pass the output of serve, or set log.file in ${options.config}`);
+  }
+  try {
     return await printed(from, isWanted, options);
   } catch (error) {
-    if (error instanceof ConfigError) return reportProblems(options.config, error);
-    if (!(error instanceof Error && 'syscall' in error)) throw error;
-    process.stderr.write(`sallyport: ${error.message}\n`);
-    return 1;
+    return reportUnreadable(from, error);
   }
 }
 

@@ -4,7 +4,7 @@ import { countDifference, type CountedDifference, differenceOf } from '../review
 import { isPolicyDecision, type RecordedDecision } from '../review/recorded-decision.ts';
 import { createReplayedCalls, type ReplayedCalls } from '../review/replayed-calls.ts';
 import { recordsIn, type SettledCall } from './decision-log.ts';
-import { type ExitCode, reportProblems } from './exit.ts';
+import { type ExitCode, reportProblems, reportUnreadable } from './exit.ts';
 import { policiesIn } from './policies-in.ts';
 
 /** The options of `sallyport replay`. */
@@ -58,8 +58,7 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
       if (difference !== undefined) countDifference(rows, difference);
     }
   } catch (error) {
-    process.stderr.write(`sallyport: ${error instanceof Error ? error.message : String(error)}\n`);
-    return 1;
+    return reportUnreadable(log, error);
   }
   if (decided === 0) {
     process.stderr.write(`sallyport: ${log}: ${nothingDecided(passedOver, skippedLines)}\n`);

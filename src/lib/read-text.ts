@@ -18,9 +18,11 @@ export async function readText(file: string): Promise<TextOrFault> {
   }
 }
 
-function readFault(error: unknown): string {
+/** Why a file cannot be read, by the error of the system; follows the file's name in a message. */
+export function readFault(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'does not exist';
+  if (code === 'EISDIR') return 'is not a file';
   if (code === 'EACCES') return 'may not be read (permission denied)';
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is not UTF-8 text';
   return `cannot be read (${code})`;

@@ -53,6 +53,26 @@ describe('sallyport explain', () => {
     expect(stderr).toContain(`sallyport: ${message}`);
   });
 
+  test('takes the only route, and asks which one if there are several', async () => {
+    const args = ['explain', '--tool', 'get_item', '--scope', 'read'];
+    const one = await inFolder(situation, (folder) => outcome(args, folder));
+    expect(one).toMatchObject({ code: 0, stdout: expect.stringMatching(/^allow .*route tools/) as string });
+    const yaml = `${situation.yaml}  - { name: page, path: /page, public: true, upstream: { url: "http://x" } }\n`;
+    const several = await inFolder({ ...situation, yaml }, (folder) => outcome(args, folder));
+    expect(several).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--route is missing; there are: tools, page') as string,
+    });
+  });
+
+  test('says that a log does not exist', async () => {
+    expect(await explain('--decision', 'x', '--log', 'nosuch.jsonl')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'sallyport: nosuch.jsonl: does not exist\n',
+    });
+  });
+
   test('names the route that was meant', async () => {
     const { code, stderr } = await explainOn('tool');
     expect(code).toBe(2);

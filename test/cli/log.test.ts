@@ -121,9 +121,18 @@ describe('the table', () => {
     expect(await outcome(['log'], folder)).toEqual({
       code: 1,
       stdout: '',
-      stderr: `sallyport: ENOENT: no such file or directory, open '${join(folder, 'kept/log')}'\n`,
+      stderr: `sallyport: ${join(folder, 'kept/log')}: does not exist\n`,
     });
   });
+});
+
+test.each([
+  ['nosuch.jsonl', 'does not exist'],
+  ['.', 'is not a file'],
+])('says of %s that it %s', async (file, fault) => {
+  const wanted = { code: 1, stdout: '', stderr: `sallyport: ${file}: ${fault}\n` };
+  expect(await outcome(['log', file], folder)).toEqual(wanted);
+  expect(await outcome(['log', '--follow', file], folder)).toEqual(wanted);
 });
 
 describe('--summary', () => {
