@@ -6,6 +6,8 @@
  */
 import { parseArgs } from 'node:util';
 
+import { z } from 'zod';
+
 import { createBrowser, signIn } from './browser.ts';
 import { createAgent, type Agent } from './walk/agent.ts';
 import { WalkingClient } from './walk/oauth-client.ts';
@@ -16,7 +18,7 @@ const usage = `node demo/call.ts [--user NAME] URL [TOOL [ARGUMENTS]]
   Calls TOOL of the MCP server at URL by the official client, and prints each refusal and the result.
 
   TOOL          default: lists the tools
-  ARGUMENTS     a JSON object
+  ARGUMENTS     a JSON object in single quotes, such as '{"id":1}'
   --user NAME   who signs in at the demo's authorization server: alice (the default), bob, carol or dave
 
 With the environment variable TOKEN, the client presents this access token, and no user signs in.`;
@@ -24,21 +26,39 @@ With the environment variable TOKEN, the client presents this access token, and 
 /** The first sign-in and a step-up. A server that asks once more refuses what it has just granted. */
 const maxSignIns = 2;
 
+type Arguments = Record<string, unknown>;
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { user: { type: 'string', default: 'alice' }, help: { type: 'boolean' } },
 });
 const [url, tool, argumentsText = '{}'] = positionals;
 if (values.help || url === undefined) console.log(usage);
-else process.exitCode = await run(new URL(url), values.user);
+else process.exitCode = await main(new URL(url), values.user);
 
-async function run(server: URL, user: string): Promise<number> {
+async function main(server: URL, user: string): Promise<number> {
+  const given = argumentsIn(argumentsText);
+  if (given !== undefined) return run(server, user, given);
+  console.log(`ARGUMENTS is not a JSON object: ${argumentsText}; write it in single quotes, such as '{"id":1}'`);
+  return 2;
+}
+
+/** Undefined for a text that is no JSON object. */
+function argumentsIn(text: string): Arguments | undefined {
+  try {
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+async function run(server: URL, user: string, given: Arguments): Promise<number> {
   const token = process.env.TOKEN;
   const agent = createAgent(server, new WalkingClient(), token ? { token: async () => token } : undefined);
   const browser = createBrowser();
   try {
     for (let signIns = 0; ; signIns += 1) {
-      const result = await attempt(agent);
+      const result = await attempt(agent, given);
       if (result !== undefined) {
         console.log(JSON.stringify(result, null, 2));
         return 0;
@@ -59,10 +79,10 @@ async function run(server: URL, user: string): Promise<number> {
 }
 
 /** Undefined: the user must sign in first. */
-async function attempt(agent: Agent): Promise<unknown> {
+async function attempt(agent: Agent, given: Arguments): Promise<unknown> {
   if (!(await agent.connect())) return undefined;
   if (tool === undefined) return (await agent.listTools()).map(({ name }) => name);
-  const result = await agent.call(tool, JSON.parse(argumentsText) as Record<string, unknown>);
+  const result = await agent.call(tool, given);
   return result?.content;
 }
 

@@ -53,6 +53,13 @@ test('lists the tools without the name of one', async () => {
   expect({ code, text: lines.slice(-4).join('') }).toEqual({ code: 0, text: '[  "list_accounts",  "transfer_funds"]' });
 });
 
+test.each(['message: hi', '[1]', 'null'])('refuses the arguments %s before any request', async (text) => {
+  expect(await called(['list_accounts', text])).toEqual({
+    code: 2,
+    lines: [`ARGUMENTS is not a JSON object: ${text}; write it in single quotes, such as '{"id":1}'`],
+  });
+});
+
 test('says that no server listens', async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   execFile(process.execPath, ['demo/call.ts', 'http://127.0.0.1:1024/mcp'], (_, stdout) => resolve(stdout));
