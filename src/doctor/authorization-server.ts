@@ -3,6 +3,7 @@ import { createIntrospector } from '../authenticate/introspection.ts';
 import { createKeySource, publishedKeys } from '../authenticate/keys.ts';
 import { createServerClient } from '../authorization-server/client.ts';
 import { keyAlgorithms } from '../authorization-server/key-algorithms.ts';
+import { GATEWAY_SECRET_VARIABLE } from '../config/front-door.ts';
 import { stepUpScopes } from '../config/step-up.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../model/authorization-server.ts';
 import type { Config } from '../model/config.ts';
@@ -159,16 +160,20 @@ async function examineKeys(
 }
 
 /** Asks about a token that does not exist: the credentials are then checked, and no token is shown. */
-async function examineIntrospection(
-  on: Findings,
-  client: AuthorizationServerClient,
-  { scopeHierarchy }: Config,
-): Promise<Finding> {
-  const introspector = createIntrospector(client, createKeySource(client, Date.now), scopeHierarchy, Date.now);
+async function examineIntrospection(on: Findings, client: AuthorizationServerClient, config: Config): Promise<Finding> {
+  if (isSecretUnknown(client.server, config)) {
+    return on.ok('introspection is not examined: without session_key, only the processes of serve know its secret');
+  }
+  const introspector = createIntrospector(client, createKeySource(client, Date.now), config.scopeHierarchy, Date.now);
   const madeUp = `${client.server.introspection?.prefix ?? ''}${randomBytes(24).toString('base64url')}`;
   if ((await introspector.afresh(madeUp)) === undefined)
     return on.ok('introspection accepts the credentials of the gateway');
   return on.fail('its introspection calls a made-up token active', 'it would let every token in: repair it there');
+}
+
+/** Whether the secret of the gateway at the front door is random: a process that `serve` did not start has another. */
+function isSecretUnknown(server: AuthorizationServer, { frontDoor, sessionKey }: Config): boolean {
+  return server === frontDoor?.server && sessionKey === undefined && process.env[GATEWAY_SECRET_VARIABLE] === undefined;
 }
 
 function has(list: unknown, text: string): boolean {

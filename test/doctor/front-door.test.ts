@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../demo/listen.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { examineServer } from '../../src/doctor/authorization-server.ts';
 import { examine } from '../../src/doctor/examine.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
 import { examineFrontDoor } from '../../src/doctor/front-door.ts';
+import type { AuthorizationServer } from '../../src/model/authorization-server.ts';
 import type { Config } from '../../src/model/config.ts';
 import type { FrontDoor, IdentityProvider } from '../../src/model/front-door.ts';
 import { type EmulatedProvider, entra, startEmulatedProvider } from '../support/emulated-provider.ts';
@@ -76,6 +78,23 @@ test.each([undefined, '/signin'])('has one warning before serve starts it, at th
       remedy: 'start the gateway (`sallyport serve` starts the front door too), then run doctor again',
     },
   ]);
+});
+
+test.each([
+  [key, 'fail', /answered 401/],
+  [
+    undefined,
+    'ok',
+    /^introspection is not examined: without session_key, only the processes of serve know its secret$/,
+  ],
+])('with the session key %s, finds a secret of another process to be %s', async (sessionKey, status, text) => {
+  const { frontDoor } = world.config;
+  const introspection = frontDoor?.server.introspection;
+  if (frontDoor === undefined || introspection === undefined) throw new TypeError('no front door');
+  const credentials = { ...introspection.credentials, clientSecret: 'of another process' };
+  const server = { ...frontDoor.server, introspection: { ...introspection, credentials } } as AuthorizationServer;
+  const findings = await examineServer(server, { ...world.config, sessionKey, frontDoor: { ...frontDoor, server } });
+  expect(findings.at(-1)).toMatchObject({ status, text: expect.stringMatching(text) as string });
 });
 
 test('fails where a front door elsewhere does not answer', async () => {
