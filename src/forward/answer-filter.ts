@@ -11,9 +11,10 @@ import {
 import { createEventIdFilter } from '../mcp/event-ids.ts';
 import { mayGiveHandle } from '../mcp/handles.ts';
 import type { AnswerLock } from '../mcp/guarded-message.ts';
+import { listedFromStart } from '../mcp/listed-from-start.ts';
 import { filteredMessage, mayListTasks, withoutTasks } from '../mcp/lists.ts';
 import type { ToolHeaders } from '../mcp/tool-headers.ts';
-import type { Grant, GrantedCall } from '../model/grant.ts';
+import type { Action, Grant, GrantedCall } from '../model/grant.ts';
 import { mcpMethod } from '../model/mcp-methods.ts';
 import type { McpTarget } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
@@ -72,7 +73,7 @@ export function answerFilter(
   const listsTools = attempt.kind === 'mcp' && mcpMethod(attempt.method).list?.kind === 'tool';
   const filtersLists = mayHoldList(route, grant);
   const lists = filtersLists ? listRewriting(grant, route, listsTools ? toolHeaders : undefined) : undefined;
-  const locked = lock && lockRewriting(lock);
+  const locked = lock && lockRewriting(lock, grant.action);
   const bind = (text: string): string | undefined => bindHandles(text, grant, counted?.id);
   const shown = both(lock?.mode === 'deny' ? locked : undefined, lists);
   const handles = grant.action.mayYieldHandle ? handleRewriting(bind) : undefined;
@@ -126,8 +127,8 @@ function toolHeadersRewriting(toolHeaders: ToolHeaders): Rewriting {
  * Compares every message with the lock, whatever was asked: a client takes a list from any answer on any stream. Under
  * `deny`, what cannot be read does not pass.
  */
-function lockRewriting({ mode, guarded }: AnswerLock): Rewriting {
-  return { concerns: () => true, rewrite: guarded, mustRead: mode === 'deny' };
+function lockRewriting({ mode, guarded }: AnswerLock, action: Action): Rewriting {
+  return { concerns: () => true, rewrite: (text) => guarded(text, listedFromStart(action)), mustRead: mode === 'deny' };
 }
 
 /** An error holds no list, and some clients read one from it all the same. Text without an object holds none. */

@@ -2,6 +2,7 @@ import {
   type ChangedDefinition,
   type Definition,
   definitionKey,
+  type DefinitionKind,
   type Definitions,
   type Sighting,
 } from '../model/lock.ts';
@@ -12,8 +13,13 @@ type Verdict = 'approved' | 'unverified' | ChangedDefinition;
 
 /** The comparison of what one server shows with what was approved. The newest sighting of a definition counts. */
 export interface Comparison {
-  /** Takes note of a list that passes, which may be one page of several. @returns what it changed. */
-  pass(shown: readonly Definition[]): readonly Sighting[];
+  /**
+   * Takes note of a list that passes, which may be one page of several.
+   *
+   * @param whole The kind of the list if it is no page: what it lacks and was not approved is gone.
+   * @returns What it changed.
+   */
+  pass(shown: readonly Definition[], whole?: DefinitionKind): readonly Sighting[];
   /** Takes note of everything that the gateway itself was shown. @returns what it changed. */
   look(shown: readonly Definition[]): readonly Sighting[];
   /** Takes note of what another process saw. @returns what it changed. */
@@ -60,6 +66,21 @@ export function createComparison(approved: Definitions, before: Sightings = noth
     return [sighting];
   }
 
+  function forget(sighting: Sighting): readonly Sighting[] {
+    return unapproved.delete(definitionKey(sighting.definition)) ? [{ ...sighting, isGone: true }] : [];
+  }
+
+  /** Forgets what was not approved and is not shown. What was approved stays as it was last seen. */
+  function forgetOthers(
+    shown: readonly Definition[],
+    isListed: (kind: DefinitionKind) => boolean,
+  ): readonly Sighting[] {
+    const present = new Set(shown.map(definitionKey));
+    return [...unapproved]
+      .filter(([key, { definition }]) => isListed(definition.kind) && !present.has(key))
+      .flatMap(([, each]) => forget(each));
+  }
+
   const sightings = (): readonly Sighting[] => [...seen.values(), ...unapproved.values()];
 
   function noteAll(shown: readonly Definition[], twice: ReadonlySet<string>): readonly Sighting[] {
@@ -70,15 +91,14 @@ export function createComparison(approved: Definitions, before: Sightings = noth
   }
 
   return {
-    pass: (shown) => noteAll(shown, keysTwiceIn(shown)),
+    pass: (shown, whole) => [...forgetOthers(shown, (kind) => kind === whole), ...noteAll(shown, keysTwiceIn(shown))],
     look(shown) {
       hasLooked = true;
       twiceInLook = keysTwiceIn(shown);
-      const present = new Set(shown.map(definitionKey));
-      for (const key of unapproved.keys()) if (!present.has(key)) unapproved.delete(key);
-      return noteAll(shown, twiceInLook);
+      return [...forgetOthers(shown, () => true), ...noteAll(shown, twiceInLook)];
     },
-    adopt: (sightings) => sightings.flatMap(({ definition, isTwice }) => note(definition, isTwice)),
+    adopt: (sightings) =>
+      sightings.flatMap((each) => (each.isGone ? forget(each) : note(each.definition, each.isTwice))),
     verdict(definition) {
       const key = definitionKey(definition);
       const { kind, name } = definition;

@@ -12,19 +12,13 @@ import { createComparison } from './comparison.ts';
 import { createRouteLock, type RouteLock } from './route-lock.ts';
 import { createWatch, type Watch, type WatchParts } from './watch.ts';
 
-/** The dependencies of {@link createLockedRoutes}. */
-export interface LockedRoutesParts extends WatchParts {
-  /** Tells other processes what passed here. */
-  readonly share: (route: string, sightings: readonly Sighting[]) => void;
-}
-
 /** The locks of all routes. */
 export interface LockedRoutes {
   /** The lock of a route of a configuration that is being built; undefined if its policy has none. */
   of(route: Route): RouteLock | undefined;
   /** Begins to look at the servers of these routes, and ends for all others. */
   use(routes: readonly Route[]): void;
-  /** Takes note of what passed in another process. */
+  /** Takes note of what another process saw. */
   adopt(route: string, sightings: readonly Sighting[]): void;
   /** What each route's server has shown, for a process that begins. */
   seen(): readonly (readonly [route: string, sightings: readonly Sighting[]])[];
@@ -33,8 +27,8 @@ export interface LockedRoutes {
 }
 
 /** Creates the locks of a process. */
-export function createLockedRoutes({ share, ...watchParts }: LockedRoutesParts): LockedRoutes {
-  const { observer } = watchParts;
+export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
+  const { share, observer } = watchParts;
   let watches: ReadonlyMap<string, Watch> = new Map();
   /** Those of the configuration that was built last. */
   const built = new Map<string, Watch>();
@@ -55,7 +49,7 @@ export function createLockedRoutes({ share, ...watchParts }: LockedRoutesParts):
     const newest = watches.get(name);
     if (newest?.url !== watch.url) return;
     newest.comparison.adopt(sightings);
-    newest.report();
+    newest.report(sightings);
   }
 
   return {
@@ -84,7 +78,8 @@ export function createLockedRoutes({ share, ...watchParts }: LockedRoutesParts):
     },
     adopt(name, sightings) {
       const watch = watches.get(name);
-      if (watch !== undefined && watch.comparison.adopt(sightings).length > 0) watch.report();
+      const noted = watch?.comparison.adopt(sightings) ?? [];
+      if (noted.length > 0) watch?.report(noted);
     },
     seen: () => Array.from(watches, ([name, { comparison }]) => [name, comparison.sightings()] as const),
     states: () => [...watches.values()].map((watch) => watch.state()),

@@ -41,8 +41,11 @@ export function createRouteLock(
 ): RouteLock {
   const guard: DefinitionGuard = {
     announced,
-    examine(shown) {
-      const sightings = comparison.pass(shown.filter((each) => each !== undefined));
+    examine(shown, whole) {
+      const sightings = comparison.pass(
+        shown.filter((each) => each !== undefined),
+        whole,
+      );
       if (sightings.length > 0) noted(sightings);
       return shown.map((each) => each !== undefined && comparison.verdict(each) === 'approved');
     },
@@ -70,10 +73,10 @@ export function createRouteLock(
       if (mode === 'report' || attempt.kind !== 'mcp') return;
       for (const target of attempt.targets) requireTarget(target);
     },
-    guarded(text) {
-      if (mode === 'deny') return guardedMessage(text, guard);
+    guarded(text, asked) {
+      if (mode === 'deny') return guardedMessage(text, guard, asked);
       try {
-        guardedMessage(text, guard);
+        guardedMessage(text, guard, asked);
       } catch (error) {
         // A text that is no JSON holds no definition for any client.
         if (error instanceof Denial) unreadable(error.detail);

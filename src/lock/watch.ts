@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/error-reason.ts';
-import type { Definition, Lock, LockState } from '../model/lock.ts';
+import type { Definition, Lock, LockState, Sighting } from '../model/lock.ts';
 import type { LockObserver } from '../model/observer.ts';
 import type { Comparison } from './comparison.ts';
 import { inWords } from './differences.ts';
@@ -13,8 +13,8 @@ export interface Watch extends Omit<Lookout, 'start'> {
   readonly comparison: Comparison;
   /** The configuration is in force: reports what differs, and begins to look at the server. */
   begin(): void;
-  /** Counts and logs what differs now. */
-  report(): void;
+  /** Counts and logs what differs now, after these sightings. */
+  report(sightings: readonly Sighting[]): void;
   state(): LockState;
 }
 
@@ -22,6 +22,8 @@ export interface Watch extends Omit<Lookout, 'start'> {
 export interface WatchParts extends LookoutParts {
   /** Asks the server at `url` for its definitions, as a caller without identity and credentials. */
   readonly look: (url: string, signal: AbortSignal) => Promise<readonly Definition[]>;
+  /** Tells other processes what this one saw. */
+  readonly share: (route: string, sightings: readonly Sighting[]) => void;
   readonly observer: LockObserver;
   readonly clock: Clock;
 }
@@ -33,7 +35,7 @@ const MAX_NAMED = 20;
 export function createWatch(
   route: string,
   watched: Pick<Watch, 'url' | 'lock' | 'comparison'>,
-  { look, observer, clock, ...lookoutParts }: WatchParts,
+  { look, share, observer, clock, ...lookoutParts }: WatchParts,
 ): Watch {
   const { url, lock, comparison } = watched;
   const { mode } = lock;
@@ -54,7 +56,9 @@ export function createWatch(
         observer.event('info', 'definitions are compared', { route, count: shown.length });
       comparedAt = clock();
       fault = undefined;
-      if (noted.length > 0) report();
+      if (noted.length === 0) return;
+      share(route, noted);
+      report(noted);
     } catch (error) {
       if (signal.aborted) return;
       const reason = reasonOf(error);
@@ -65,21 +69,25 @@ export function createWatch(
     }
   }
 
-  function report(): void {
+  function report(sightings: readonly Sighting[]): void {
     const differing = comparison.differing();
     const count = differing.length;
+    const forgotten = sightings.flatMap(({ definition: { kind, name }, isGone }) =>
+      isGone ? [inWords({ kind, name, difference: 'gone', members: [] })] : [],
+    );
+    const gone = forgotten.length === 0 ? {} : { gone: forgotten.slice(0, MAX_NAMED) };
     observer.differing(route, count);
     if (count > 0) {
       const differences = differing.slice(0, MAX_NAMED).map(inWords);
-      observer.event('warn', 'definitions differ from the lock', { route, mode, count, differences });
-    } else if (differed) observer.event('info', 'definitions are as approved again', { route });
+      observer.event('warn', 'definitions differ from the lock', { route, mode, count, differences, ...gone });
+    } else if (differed) observer.event('info', 'definitions are as approved again', { route, ...gone });
     differed = count > 0;
   }
 
   return {
     ...watched,
     begin() {
-      report();
+      report([]);
       lookout.start();
     },
     report,

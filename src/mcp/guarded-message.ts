@@ -1,14 +1,19 @@
 import { hasDuplicateMembers } from '../json/duplicate-members.ts';
-import { isObject } from '../json/own-member.ts';
+import { isObject, ownMember } from '../json/own-member.ts';
 import { parseToRewrite } from '../json/lossless.ts';
-import type { Definition, Lock } from '../model/lock.ts';
+import type { Definition, DefinitionKind, Lock } from '../model/lock.ts';
 import { definitionOf, definitionsIn, MAX_DEFINITIONS } from './definition.ts';
 import { decidingMember, type Members, resultOf, unreadable, withResult } from './lists.ts';
 
 /** Examines the definitions that a server shows. */
 export interface DefinitionGuard {
-  /** Takes note of the definitions of one list, or of instructions. @returns whether each of them may pass. */
-  examine(shown: readonly (Definition | undefined)[]): readonly boolean[];
+  /**
+   * Takes note of the definitions of one list, or of instructions.
+   *
+   * @param whole The kind of the list if it is all that the client asked for, and no page.
+   * @returns Whether each of them may pass.
+   */
+  examine(shown: readonly (Definition | undefined)[], whole: DefinitionKind | undefined): readonly boolean[];
   /** The server says that its tools or prompts changed. */
   announced(): void;
 }
@@ -20,9 +25,10 @@ export interface AnswerLock {
    * The text of a message of the server without what was not approved; undefined where it stays as it is, always so
    * under `report`.
    *
+   * @param asked As {@link guardedMessage}.
    * @throws as {@link guardedMessage}, only under `deny`.
    */
-  readonly guarded: (text: string) => string | undefined;
+  readonly guarded: (text: string, asked?: DefinitionKind) => string | undefined;
 }
 
 /** The members that hold definitions, in a result of any method: a client may take any answer for the one it awaits. */
@@ -36,10 +42,11 @@ const announcements = new Set<unknown>(['notifications/tools/list_changed', 'not
  * The text of a JSON-RPC message, or of a batch, without the definitions that may not pass; undefined where it holds
  * none. A text with definitions is written anew from the value that was examined.
  *
+ * @param asked The kind that the client listed from the first page; undefined: it asked for anything else.
  * @throws {SyntaxError} for text that is not JSON.
  * @throws {Denial} `upstream.invalid` for what two parsers may read differently.
  */
-export function guardedMessage(text: string, guard: DefinitionGuard): string | undefined {
+export function guardedMessage(text: string, guard: DefinitionGuard, asked?: DefinitionKind): string | undefined {
   const plain: unknown = JSON.parse(text);
   if (hasDuplicateMembers(text, plain)) throw unreadable('two equal members of one object');
   const messages = Array.isArray(plain) ? (plain as unknown[]) : [plain];
@@ -47,7 +54,10 @@ export function guardedMessage(text: string, guard: DefinitionGuard): string | u
   const shown = messages.map(shownIn);
   if (shown.every(({ length }) => length === 0)) return undefined;
   const kept = shown.map((each) =>
-    each.map(({ member, definitions }) => ({ member, kept: guard.examine(definitions) })),
+    each.map(({ member, definitions, whole }) => ({
+      member,
+      kept: guard.examine(definitions, whole === asked ? whole : undefined),
+    })),
   );
   // Digests are over plain numbers. What is written keeps the digits that the server wrote.
   const whole = parseToRewrite(text);
@@ -66,6 +76,8 @@ function isAnnouncement(message: unknown): boolean {
 interface Shown {
   readonly member: string;
   readonly definitions: readonly (Definition | undefined)[];
+  /** The kind of a list that no page follows. */
+  readonly whole: DefinitionKind | undefined;
 }
 
 /** Which of the definitions under one member may pass. */
@@ -79,17 +91,22 @@ function shownIn(message: unknown): readonly Shown[] {
   const result = resultOf(message);
   if (result === undefined) return [];
   const shown: Shown[] = [];
+  const isLastPage = typeof ownMember(result, 'nextCursor') !== 'string';
   for (const { member, kind } of lists) {
     const entries = decidingMember(result, member);
     // Go writes an empty list as null.
     if (entries === undefined || entries === null) continue;
     if (!Array.isArray(entries)) throw unreadable(`${member} is not an array`);
     if (entries.length > MAX_DEFINITIONS) throw unreadable(`more than ${MAX_DEFINITIONS} ${member}`);
-    shown.push({ member, definitions: definitionsIn(kind, entries) });
+    shown.push({ member, definitions: definitionsIn(kind, entries), whole: isLastPage ? kind : undefined });
   }
   const instructions = decidingMember(result, 'instructions');
   if (instructions !== undefined && instructions !== null)
-    shown.push({ member: 'instructions', definitions: [definitionOf('instructions', '', instructions)] });
+    shown.push({
+      member: 'instructions',
+      definitions: [definitionOf('instructions', '', instructions)],
+      whole: undefined,
+    });
   return shown;
 }
 

@@ -49,6 +49,8 @@ export interface Sighting {
   readonly definition: Definition;
   /** Whether it stood more than once in the list. */
   readonly isTwice: boolean;
+  /** Present if a whole list no longer had it. Only what was not approved is forgotten for that. */
+  readonly isGone?: true;
 }
 
 /** The lock of a route, for the console. */

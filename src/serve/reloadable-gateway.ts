@@ -15,7 +15,8 @@ import type { Clock } from '../lib/clock.ts';
 import { createRotatingKeys } from '../lib/rotating-keys.ts';
 import { createCertificateOf } from '../listen/client-certificate.ts';
 import { processTimers } from '../lib/timers.ts';
-import { createLockedRoutes, type LockedRoutes, type LockedRoutesParts } from '../lock/locked-routes.ts';
+import { createLockedRoutes, type LockedRoutes } from '../lock/locked-routes.ts';
+import type { WatchParts } from '../lock/watch.ts';
 import { createOwnerBound } from '../mcp/owner-bound.ts';
 import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
 import type { AuthorizationServer, AuthorizationServerClient, ServerState } from '../model/authorization-server.ts';
@@ -45,8 +46,8 @@ export interface Surroundings {
   readonly ledger?: Ledger | undefined;
   /** Undefined: traces are not configured. */
   readonly tracer?: Tracer | undefined;
-  /** Tells the other processes which definitions passed here; undefined: there are none. */
-  readonly share?: LockedRoutesParts['share'] | undefined;
+  /** Tells the other processes which definitions this one saw; undefined: there are none. */
+  readonly share?: WatchParts['share'] | undefined;
 }
 
 /** The gateway of the newest configuration, and the state that outlives a configuration. */

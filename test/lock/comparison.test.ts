@@ -84,11 +84,45 @@ test('another lock is compared with what was seen before', () => {
 });
 
 describe('what was not approved', () => {
+  const plan = definitionOf('prompt', 'plan', { name: 'plan' });
+  const gone = (definition: Definition) => ({
+    definition: { ...definition, members: {} },
+    isTwice: false,
+    isGone: true as const,
+  });
+
   test('is forgotten once the server no longer shows it', () => {
     const comparison = createComparison(approving(pay));
-    comparison.look([pay, read, tool('other')]);
-    comparison.look([pay, read]);
+    comparison.look([pay, read, tool('other'), plan]);
+    expect(comparison.look([pay, read])).toEqual([gone(tool('other')), gone(plan)]);
     expect(comparison.differing().map(inWords)).toEqual(['tool "read" is new']);
+  });
+
+  test('is forgotten once a whole list of its kind passes without it, and no page', () => {
+    const comparison = createComparison(approving(pay));
+    comparison.pass([pay, read, tool('other')]);
+    comparison.pass([plan]);
+    expect(comparison.pass([pay])).toEqual([]);
+    expect(comparison.pass([], 'prompt')).toEqual([gone(plan)]);
+    expect(comparison.pass([pay, read], 'tool')).toEqual([gone(tool('other'))]);
+    expect(comparison.pass([pay, read], 'tool')).toEqual([]);
+    expect(comparison.differing().map(inWords)).toEqual(['tool "read" is new']);
+  });
+
+  test('is forgotten once another process saw that it is gone', () => {
+    const comparison = createComparison(approving(pay));
+    comparison.pass([read]);
+    expect(comparison.adopt([gone(read)])).toEqual([gone(read)]);
+    expect(comparison.adopt([gone(read)])).toEqual([]);
+    expect(comparison.differing()).toEqual([]);
+  });
+
+  test('is all that is forgotten: a tool that changed and is then missing stays refused', () => {
+    const comparison = createComparison(approving(pay));
+    comparison.look([evil]);
+    expect([comparison.look([]), comparison.pass([], 'tool'), comparison.adopt([gone(pay)])]).toEqual([[], [], []]);
+    expect(verdict(comparison, 'pay')).toBe('tool "pay": title changed');
+    expect(comparison.differing()).toHaveLength(1);
   });
 
   test('cannot fill the memory, nor push out what was approved', () => {

@@ -198,6 +198,50 @@ test('names the first twenty differences', async () => {
   shown = [];
   await timers.pass(5 * MINUTE);
   expect(routes.states()).toMatchObject([{ count: 0 }]);
+  const gone = names.map((name) => `tool "${name}" is gone`);
+  expect([events.at(-1), fields.at(-1)]).toEqual(['info: definitions are as approved again', { route: 'tools', gone }]);
+  expect(counts.at(-1)).toBe(0);
+});
+
+test.for(['deny', 'report'] as const)('under %s a whole list without a new tool ends the difference', async (mode) => {
+  const before = routeWith(lockOf(mode, pay));
+  use(before);
+  await timers.pass(0);
+  const [newTool, other] = [{ name: 'exfiltrate' }, { name: 'other' }];
+  routes.of(before)?.guarded(answer({ name: 'pay' }, newTool, other), 'tool');
+  expect([counts.at(-1), fields.at(-1)]).toMatchObject([2, { count: 2 }]);
+  routes.use([before]);
+
+  const lock = routes.of(before);
+  // A page, and the answer to anything else, tell nothing of what they lack.
+  lock?.guarded(JSON.stringify({ result: { tools: [{ name: 'pay' }], nextCursor: '1' } }), 'tool');
+  lock?.guarded(answer({ name: 'pay' }));
+  lock?.guarded(answer({ name: 'pay' }), 'prompt');
+  expect(counts.at(-1)).toBe(2);
+
+  lock?.guarded(answer({ name: 'pay' }, other), 'tool');
+  expect([counts.at(-1), events.at(-1)]).toEqual([1, 'warn: definitions differ from the lock']);
+  expect(fields.at(-1)).toEqual({
+    route: 'tools',
+    mode,
+    count: 1,
+    differences: ['tool "other" is new'],
+    gone: ['tool "exfiltrate" is gone'],
+  });
+  lock?.guarded(answer({ name: 'pay' }), 'tool');
+  expect([counts.at(-1), events.at(-1)]).toEqual([0, 'info: definitions are as approved again']);
+  expect(fields.at(-1)).toEqual({ route: 'tools', gone: ['tool "other" is gone'] });
+  expect(shared.at(-1)).toMatchObject(['tools', [{ definition: { name: 'other' }, isGone: true }]]);
+});
+
+test('ends the difference that another process no longer sees', async () => {
+  shown = [pay, tool('exfiltrate')];
+  use(routeWith(lockOf('deny', pay)));
+  await timers.pass(0);
+  expect(counts.at(-1)).toBe(1);
+  routes.adopt('tools', [{ definition: tool('exfiltrate'), isTwice: false, isGone: true }]);
+  expect(counts.at(-1)).toBe(0);
+  expect(fields.at(-1)).toEqual({ route: 'tools', gone: ['tool "exfiltrate" is gone'] });
 });
 
 test('looks soon when the server announces a change, but not for a configuration that is not in force', async () => {
@@ -214,11 +258,14 @@ test('looks soon when the server announces a change, but not for a configuration
   expect(asked).toHaveLength(before + 1);
 });
 
-test('shares what passed, and adopts what passed elsewhere', async () => {
+test('shares what it saw, and adopts what others saw', async () => {
   const route = routeWith(lockOf('deny', pay));
   use(route);
   await timers.pass(0);
-  expect(shared).toEqual([]);
+  expect(shared).toEqual([['tools', [{ definition: pay, isTwice: false }]]]);
+  await timers.pass(5 * MINUTE);
+  expect(shared).toHaveLength(1);
+  shared.length = 0;
   const lock = routes.of(route);
   expect(lock?.guarded(answer({ name: 'pay', title: 'evil' }))).toBe(answer());
   expect(shared).toEqual([['tools', [{ definition: evil, isTwice: false }]]]);

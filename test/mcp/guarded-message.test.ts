@@ -1,20 +1,27 @@
 import { describe, expect, test } from 'vitest';
 import { definitionOf } from '../../src/mcp/definition.ts';
 import { type DefinitionGuard, guardedMessage } from '../../src/mcp/guarded-message.ts';
-import type { Definition } from '../../src/model/lock.ts';
+import type { Definition, DefinitionKind } from '../../src/model/lock.ts';
 
 /** A guard that keeps what has no `bad` name or text, and what it was asked. */
-function guard(): DefinitionGuard & { readonly asked: (readonly (Definition | undefined)[])[]; announcements: number } {
+function guard(): DefinitionGuard & {
+  readonly asked: (readonly (Definition | undefined)[])[];
+  readonly whole: (DefinitionKind | undefined)[];
+  announcements: number;
+} {
   const asked: (readonly (Definition | undefined)[])[] = [];
+  const whole: (DefinitionKind | undefined)[] = [];
   const bad = definitionOf('instructions', '', 'bad').sha256;
   return {
     asked,
+    whole,
     announcements: 0,
     announced() {
       this.announcements += 1;
     },
-    examine(shown) {
+    examine(shown, kind) {
       asked.push(shown);
+      whole.push(kind);
       return shown.map((each) => each !== undefined && each.name !== 'bad' && each.sha256 !== bad);
     },
   };
@@ -45,6 +52,24 @@ test('removes instructions, and keeps those that may pass', () => {
   const own = guard();
   guardedMessage(JSON.stringify(response({ instructions: 'good' })), own);
   expect(own.asked).toEqual([[definitionOf('instructions', '', 'good')]]);
+});
+
+describe('knows a whole list', () => {
+  const tools = [{ name: 'a' }];
+  test.for([
+    ['that was asked for from its first page', { tools }, 'tool', ['tool']],
+    ['of prompts', { prompts: tools }, 'prompt', ['prompt']],
+    ['that has null for a cursor, as some servers write it', { tools, nextCursor: null }, 'tool', ['tool']],
+    ['from a page that another one follows', { tools, nextCursor: '1' }, 'tool', [undefined]],
+    ['from a page that a cursor without a character follows', { tools, nextCursor: '' }, 'tool', [undefined]],
+    ['from one that is not what was asked for', { tools, prompts: [] }, 'prompt', [undefined, 'prompt']],
+    ['from one in an answer to anything else', { tools, prompts: [] }, undefined, [undefined, undefined]],
+    ['from instructions', { instructions: 'good' }, 'instructions', [undefined]],
+  ] as const)('%s', ([, result, kind, whole]) => {
+    const own = guard();
+    guardedMessage(JSON.stringify(response(result)), own, kind);
+    expect(own.whole).toEqual(whole);
+  });
 });
 
 test('reads all that a result has', () => {

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { listedFromStart } from '../../src/mcp/listed-from-start.ts';
+
+test.for([
+  ['tools/list', {}, 'tool'],
+  ['tools/list', { params: { _meta: { cursor: '1' } } }, 'tool'],
+  ['prompts/list', { params: {} }, 'prompt'],
+  ['tools/list', { params: { cursor: '1' } }, undefined],
+  ['prompts/list', { params: { cursor: null } }, undefined],
+  ['resources/list', {}, undefined],
+  ['resources/templates/list', {}, undefined],
+  ['tasks/list', {}, undefined],
+  ['tools/call', {}, undefined],
+] as const)('%s with %j lists %s from the first page', ([method, message, kind]) => {
+  const attempt = { kind: 'mcp', method, targets: [], arguments: undefined } as const;
+  expect(listedFromStart({ attempt, body: Buffer.from(JSON.stringify({ method, ...message })) })).toBe(kind);
+});
+
+test('a call without a message lists nothing', () => {
+  const attempt = { kind: 'mcp', method: undefined, targets: [], arguments: undefined } as const;
+  expect(listedFromStart({ attempt, body: undefined })).toBeUndefined();
+  expect(listedFromStart({ attempt: { ...attempt, method: 'tools/list' }, body: undefined })).toBeUndefined();
+  expect(listedFromStart({ attempt: { kind: 'http' }, body: undefined })).toBeUndefined();
+});
