@@ -16,7 +16,7 @@ import { createWatch, type Watch, type WatchParts } from './watch.ts';
 export interface LockedRoutes {
   /** The lock of a route of a configuration that is being built; undefined if its policy has none. */
   of(route: Route): RouteLock | undefined;
-  /** Begins to look at the servers of these routes, and ends for all others. */
+  /** Looks at the servers of these routes soon and from then on, and ends for all others. */
   use(routes: readonly Route[]): void;
   /** Takes note of what another process saw. */
   adopt(route: string, sightings: readonly Sighting[]): void;
@@ -61,7 +61,7 @@ export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
       built.set(name, watch);
       return createRouteLock(route, lock, watch.comparison, {
         noted: (sightings) => passed(name, watch, sightings),
-        announced: watch.soon,
+        lookSoon: () => watches.get(name)?.soon(),
         unreadable: (detail) =>
           observer.event('warn', 'an answer cannot be compared with the lock', { route: name, detail }),
         untilNextMs: watch.untilNextMs,
@@ -74,7 +74,10 @@ export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
         if (watches.get(name) !== watch) watch.close();
         if (!watches.has(name)) observer.differing(name, undefined);
       }
-      for (const [name, watch] of watches) if (before.get(name) !== watch) watch.begin();
+      for (const [name, watch] of watches) {
+        if (before.get(name) === watch) watch.soon();
+        else watch.begin();
+      }
     },
     adopt(name, sightings) {
       const watch = watches.get(name);

@@ -4,7 +4,7 @@ import type { Timers } from '../lib/timers.ts';
 /** Looks at a server again and again. */
 export interface Lookout {
   readonly start: () => void;
-  /** Looks soon: the server says that something changed. */
+  /** Looks soon: the server announced a change, or may have returned to what was approved. */
   readonly soon: () => void;
   /** How long it is until the next look, in milliseconds; 0 before the first and during each. */
   readonly untilNextMs: () => number;
@@ -19,8 +19,8 @@ export interface LookoutParts {
 
 /** The time between looks that succeed. */
 const EVERY_MS = 5 * 60_000;
-/** The shortest time between the beginnings of two looks, however often the server announces changes. */
-const GAP_MS = 5_000;
+/** The shortest time between the beginnings of two looks, however often {@link Lookout.soon} is called. */
+const GAP_MS = 10_000;
 /** The first pause after a look that fails; it doubles up to {@link EVERY_MS}. */
 const RETRY_MS = 1_000;
 

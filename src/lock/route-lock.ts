@@ -22,8 +22,8 @@ export interface RouteLock extends AnswerLock {
 export interface RouteLockParts {
   /** A message showed what no earlier one did. */
   readonly noted: (sightings: readonly Sighting[]) => void;
-  /** The server announced a change. */
-  readonly announced: () => void;
+  /** Makes the gateway look soon, and not in the path of a call. */
+  readonly lookSoon: () => void;
   /** Under `report`, a message could not be compared. */
   readonly unreadable: (detail: string) => void;
   /** How long it is until the gateway looks again. */
@@ -37,10 +37,10 @@ export function createRouteLock(
   { policy }: Route,
   { mode }: Lock,
   comparison: Comparison,
-  { noted, announced, unreadable, untilNextMs }: RouteLockParts,
+  { noted, lookSoon, unreadable, untilNextMs }: RouteLockParts,
 ): RouteLock {
   const guard: DefinitionGuard = {
-    announced,
+    announced: lookSoon,
     examine(shown, whole) {
       const sightings = comparison.pass(
         shown.filter((each) => each !== undefined),
@@ -56,6 +56,8 @@ export function createRouteLock(
     const verdict = comparison.verdict({ kind, name });
     if (verdict === 'approved') return;
     const rule = 'lock';
+    // The server may show what was approved by now. No look changes the verdict on a name that was never approved.
+    if (verdict === 'unverified' || verdict.difference !== 'new') lookSoon();
     if (verdict === 'unverified') {
       const retryAfterSeconds = untilNextMs() / 1000;
       throw new Denial('lock.unverified', 'wanted a comparison with what was approved, found none yet', {

@@ -102,11 +102,39 @@ test('a configuration with the same lock and server keeps what was compared', as
   await timers.pass(0);
   const again = routeWith(lockOf('deny', pay));
   expect(outcome(again)).toBe('allowed');
+  await timers.pass(MINUTE);
   routes.use([again]);
   expect(asked).toHaveLength(1);
-  // It goes on looking, and says only what is new.
+  // It looks at once, goes on looking, and says only what is new.
+  await timers.pass(0);
+  expect(asked).toHaveLength(2);
   await timers.pass(5 * MINUTE);
-  expect([asked.length, counts.length, events.length]).toEqual([2, 2, 1]);
+  expect([asked.length, counts.length, events.length]).toEqual([3, 2, 1]);
+});
+
+test('a call that is refused makes the gateway look again, and the next call is served', async () => {
+  shown = [evil];
+  const route = routeWith(lockOf('deny', pay));
+  use(route);
+  await timers.pass(MINUTE);
+  shown = [pay];
+  expect([outcome(route), outcome(route)]).toEqual(['tool.changed', 'tool.changed']);
+  expect(asked).toHaveLength(1);
+  await timers.pass(0);
+  expect(asked).toHaveLength(2);
+  expect(outcome(route)).toBe('allowed');
+});
+
+test('a call that is refused under an earlier configuration makes the newest look', async () => {
+  const before = routeWith(lockOf('deny', pay));
+  const old = routes.of(before);
+  use(routeWith(lockOf('deny', pay), 'http://b'));
+  shown = new Error('ECONNREFUSED');
+  await timers.pass(MINUTE);
+  const looks = asked.length;
+  expect(() => old?.requireApproved(call)).toThrow(Denial);
+  await timers.pass(0);
+  expect(asked.slice(looks)).toEqual(['http://b/mcp']);
 });
 
 test('another lock is compared at once with what the server showed', async () => {

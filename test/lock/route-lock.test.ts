@@ -16,11 +16,11 @@ const approved = new Map([pay, plan].map((each) => [definitionKey(each), each]))
 
 let comparison: Comparison;
 let noted: number;
-let announced: number;
+let asked: number;
 let unreadable: string[];
 beforeEach(() => {
   comparison = createComparison(approved);
-  [noted, announced, unreadable] = [0, 0, []];
+  [noted, asked, unreadable] = [0, 0, []];
 });
 
 const route = {
@@ -30,7 +30,7 @@ const route = {
 function lockWith(mode: Lock['mode'], parts: Partial<RouteLockParts> = {}, using = comparison): RouteLock {
   return createRouteLock(route, { mode, approved }, using, {
     noted: () => (noted += 1),
-    announced: () => (announced += 1),
+    lookSoon: () => (asked += 1),
     unreadable: (detail) => unreadable.push(detail),
     untilNextMs: () => 2500,
     ...parts,
@@ -81,6 +81,25 @@ describe('a call', () => {
     expect(denialOf(lockWith('deny'), calling(tool, { kind: 'tool', name: 'new' }))?.reason).toBe('tool.changed');
   });
 
+  test('that is refused makes the gateway look soon, unless a look cannot change the verdict', () => {
+    denialOf(lockWith('deny'), calling(tool));
+    expect(asked).toBe(1);
+    comparison.look([definition('tool', 'pay', { title: 'evil' }), plan, plan]);
+    denialOf(lockWith('deny'), calling(tool));
+    denialOf(lockWith('deny'), calling(prompt));
+    expect(asked).toBe(3);
+    denialOf(lockWith('deny'), calling({ kind: 'tool', name: 'new' }));
+    comparison.look([pay, plan]);
+    denialOf(lockWith('deny'), calling(tool, prompt));
+    expect(asked).toBe(3);
+  });
+
+  test('before the first comparison says when the look comes that it caused', () => {
+    let untilNextMs = 300_000;
+    const lock = lockWith('deny', { lookSoon: () => (untilNextMs = 10_000), untilNextMs: () => untilNextMs });
+    expect(denialOf(lock, calling(tool))).toMatchObject({ retryAfterSeconds: 10 });
+  });
+
   test('of what no lock covers passes', () => {
     const uri = { kind: 'resource', name: 'file:///x' } as const;
     expect(denialOf(lockWith('deny'), calling(uri))).toBeUndefined();
@@ -122,8 +141,8 @@ describe('an answer', () => {
     expect(() => lockWith('report', {}, broken).guarded(listing(evil))).toThrow('a bug');
   });
 
-  test('that announces a change is passed on', () => {
+  test('that announces a change makes the gateway look soon', () => {
     lockWith('deny').guarded('{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}');
-    expect(announced).toBe(1);
+    expect(asked).toBe(1);
   });
 });
