@@ -1,5 +1,7 @@
 import { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import {
   createAdmissionScheduler,
@@ -10,6 +12,7 @@ import {
 /** A loop whose turns take no time. */
 const timeless: EventLoop = { now: () => 0, nextTurn: (act) => void setImmediate().then(act) };
 
+const MIB = 1024 * 1024;
 const MANY = '192.0.2.1';
 const ONE = '192.0.2.2';
 
@@ -114,4 +117,28 @@ test('an IPv6 network counts as one', async () => {
   const [first = [], next = []] = await turnsOf(begun, 101);
   expect([...first, ...next]).toContain('2001:db8:0:1::1');
   expect(next).toHaveLength(2);
+});
+
+test('a request that has begun is freed by the next small collection', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as (options?: { type: 'minor' }) => void;
+  const turns: (() => void)[] = [];
+  const scheduler = createAdmissionScheduler({ now: () => 0, nextTurn: (act) => turns.push(act) });
+  const sockets = Array.from({ length: 32 }, (_, index) => socketFrom(index < 30 ? MANY : ONE));
+  const serveAll = (): void => {
+    for (const socket of sockets) {
+      const request = { members: Array.from({ length: 128 }, () => 0), begun: false };
+      scheduler.take(socket, () => (request.begun = true));
+    }
+    for (let turn = turns.shift(); turn !== undefined; turn = turns.shift()) turn();
+  };
+  serveAll();
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let collections = 0; collections < 40; collections += 1) {
+    for (let times = 0; times < 50; times += 1) serveAll();
+    collect({ type: 'minor' });
+  }
+  // All 64,000 requests together have 66 MiB.
+  expect((process.memoryUsage().heapUsed - before) / MIB).toBeLessThan(20);
 });
