@@ -12,6 +12,7 @@ import { examineCertificates } from './certificates.ts';
 import { examineClock } from './clock.ts';
 import { type Finding, findingsOn } from './finding.ts';
 import { isNotStarted, withoutFrontDoor } from './front-door-start.ts';
+import { examineLocks } from './locks.ts';
 import { examinePublicUrl } from './public-url.ts';
 import { examineStore } from './shared-store.ts';
 import { examineToken } from './token.ts';
@@ -42,6 +43,7 @@ export async function* examine(config: Config, token: PresentedToken | undefined
     examineClock(config),
     examineStore(config),
     examineUpstreams(servers),
+    examineLocks(servers),
     ...(token === undefined ? [] : [examineToken(token.value, token.route, config, now)]),
   ];
   // A later group may fail while an earlier one is awaited.

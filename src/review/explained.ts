@@ -34,12 +34,13 @@ export interface Explained {
 type InForce = Pick<Config, 'routes' | 'scopeHierarchy'>;
 
 /**
- * The decision on a described call, by the policy of its route.
+ * The decision on a described call, by the policy of its route. A lock depends on what the MCP server shows, which only
+ * the gateway knows.
  *
  * @param earlier The calls before it; undefined: they are unknown.
  */
 export function explainCall(
-  route: Pick<Route, 'name' | 'policy'>,
+  route: Pick<Route, 'name' | 'policy'> & Partial<Pick<Route, 'lock'>>,
   principal: Principal,
   attempt: Attempt,
   earlier?: readonly EarlierCall[],
@@ -60,9 +61,22 @@ export function explainCall(
     detail: denial?.detail,
     rule: denial?.rule ?? decision.rule,
     neededScope: denial?.scope ?? [],
-    notes: [...unknown.map((what) => unknownNotes[what]), ...near],
+    notes: [
+      ...unknown.map((what) => unknownNotes[what]),
+      ...(decision.allow && isLocked(route, attempt) ? [lockNote] : []),
+      ...near,
+    ],
     conditions,
   };
+}
+
+const lockNote =
+  'lock: deny: the running gateway also refuses what is not as approved, and sallyport doctor compares it';
+
+/** Whether the lock of a route may refuse an attempt that its policy allows. */
+function isLocked({ lock }: Partial<Pick<Route, 'lock'>>, attempt: Attempt): boolean {
+  if (lock?.mode !== 'deny' || attempt.kind !== 'mcp') return false;
+  return attempt.targets.some(({ kind }) => kind === 'tool' || kind === 'prompt');
 }
 
 function decided(

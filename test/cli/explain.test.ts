@@ -65,6 +65,23 @@ describe('sallyport explain', () => {
     });
   });
 
+  test('says that a lock is judged by the gateway, where it may refuse what the policy allows', async () => {
+    const note = /^ {2}lock: deny: the running gateway also refuses what is not as approved, .*doctor compares it$/m;
+    const explained = async (lock: string, ...args: readonly string[]): Promise<string> => {
+      const policy = `${lock}\nscope: read\ntools: { get_item: {} }\nmethods: { ping: {} }\n`;
+      const files = { 'policies/tools.yaml': policy, 'policies/tools.lock.yaml': '{}' };
+      const { code, stdout } = await inFolder({ ...situation, files }, (folder) =>
+        outcome(['explain', '--scope', 'read', ...args], folder),
+      );
+      expect(code).toBe(0);
+      return stdout;
+    };
+    expect(await explained('lock: deny', '--tool', 'get_item')).toMatch(note);
+    expect(await explained('lock: deny', '--tool', 'other')).not.toMatch(note);
+    expect(await explained('lock: deny', '--method', 'ping')).not.toMatch(note);
+    expect(await explained('lock: report', '--tool', 'get_item')).not.toMatch(note);
+  });
+
   test('says that a log does not exist', async () => {
     expect(await explain('--decision', 'x', '--log', 'nosuch.jsonl')).toEqual({
       code: 1,
