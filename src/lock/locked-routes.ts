@@ -81,8 +81,9 @@ export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
     },
     adopt(name, sightings) {
       const watch = watches.get(name);
-      const noted = watch?.comparison.adopt(sightings) ?? [];
-      if (noted.length > 0) watch?.report(noted);
+      if (watch === undefined) return;
+      const noted = watch.comparison.adopt(sightings);
+      if (noted.length > 0) watch.report(noted);
     },
     seen: () => Array.from(watches, ([name, { comparison }]) => [name, comparison.sightings()] as const),
     states: () => [...watches.values()].map((watch) => watch.state()),

@@ -56,15 +56,16 @@ export function createRouteLock(
     const verdict = comparison.verdict({ kind, name });
     if (verdict === 'approved') return;
     const rule = 'lock';
-    // The server may show what was approved by now. No look changes the verdict on a name that was never approved.
-    if (verdict === 'unverified' || verdict.difference !== 'new') lookSoon();
     if (verdict === 'unverified') {
+      lookSoon();
       const retryAfterSeconds = untilNextMs() / 1000;
       throw new Denial('lock.unverified', 'wanted a comparison with what was approved, found none yet', {
         rule,
         retryAfterSeconds,
       });
     }
+    // The server may show what was approved by now. No look changes the verdict on a name that was never approved.
+    if (verdict.difference !== 'new') lookSoon();
     const detail = `wanted the ${kind} as it was approved: ${verbOf(verdict)}`;
     throw new Denial(reasons[kind], detail, { rule, because: policy?.because({ kind, name }) });
   }

@@ -35,6 +35,9 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'foldedPath', mutator: 'StringLiteral' },
     { in: 'requirePlain', mutator: 'StringLiteral', to: '""', nth: 4 },
   ],
+  'type: an attempt of an HTTP route has no method, and no list': [
+    { in: 'listedFromStart', mutator: 'ConditionalExpression', to: 'true', nth: 1 },
+  ],
   'a caller that only asks whether it is true takes undefined as false': [
     { in: 'accept', mutator: 'BlockStatement', nth: 3 },
   ],
