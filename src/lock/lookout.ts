@@ -20,7 +20,7 @@ export interface LookoutParts {
 /** The time between looks that succeed. */
 const EVERY_MS = 5 * 60_000;
 /** The shortest time between the beginnings of two looks, however often {@link Lookout.soon} is called. */
-const GAP_MS = 10_000;
+const GAP_MS = 5_000;
 /** The first pause after a look that fails; it doubles up to {@link EVERY_MS}. */
 const RETRY_MS = 1_000;
 

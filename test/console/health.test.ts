@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)('Health in a browser', () => {
       await page.getByText('2 changed').waitFor();
       await page.getByRole('link', { name: 'tools shows changed definitions' }).waitFor();
       expect(await findings(page)).toEqual([]);
-      locked.shows = { tools: [{ name: 'pay' }] };
+      locked.shows = { tools: [{ name: 'pay' }, { name: '<b>new</b>' }] };
       await locked.names('tools');
       await page.getByText('1 changed').waitFor();
     } finally {
