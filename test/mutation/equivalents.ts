@@ -241,6 +241,13 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
   'any text keeps these digests apart from those of rules': [
     { in: 'createCountUnderOwnId.inSession', mutator: 'StringLiteral', to: '""', nth: 2 },
   ],
+  'speed: a body of one chunk is copied': [
+    { in: 'createJsonFilter.end', mutator: 'ConditionalExpression', to: 'false', nth: 4 },
+  ],
+  'a message with lists becomes another object, whatever the lists show': [
+    { in: 'learnt', mutator: 'EqualityOperator', to: 'targets.push(target) >= 0' },
+    { in: 'learnt', mutator: 'EqualityOperator', to: 'targets.push(target) <= 0' },
+  ],
   'memory: a list of one entry takes more': [{ in: 'append', mutator: 'ConditionalExpression', to: 'false' }],
   'type: no call has the id undefined, and a track that is not kept has no sum': [
     { in: 'createMemoryLedger.roundBefore', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
