@@ -19,6 +19,9 @@ export interface SharedStoreParts {
   readonly clock: Clock;
 }
 
+/** The time limit of a command. A sign-in can wait longer than a call: a person would have to begin again. */
+const COMMAND_MS = 2_000;
+
 /** The longest sealed record that is read: an attacker with write access could make it of any length. */
 const MAX_BYTES = 256 * 1024;
 
@@ -65,7 +68,7 @@ return members
  * forge nothing. Each method rejects while the store is unavailable, so that a sign-in fails rather than be forgotten.
  */
 export function createSharedStore({ settings, sessionKey, observer, log, clock }: SharedStoreParts): Store {
-  const connection = connectStore(settings.url, observer, log);
+  const connection = connectStore(settings.url, observer, log, undefined, COMMAND_MS);
   const sealing = createSealing(sessionKey);
   // Closed whatever `on_store_failure` says: a code must not be used twice.
   const replay = createSharedReplayMemory({

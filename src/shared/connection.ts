@@ -50,7 +50,7 @@ const MAX_WAITING = 10_000;
  * Connects to `url` in the background, with back-off. After a timeout the store counts as away until it has taken a
  * write: a stopped process still accepts connections.
  *
- * @param commandMs The timeout of a command. Tests that are not about it set a longer one, for busy machines.
+ * @param commandMs The timeout of a command.
  */
 export function connectStore(
   url: string,
