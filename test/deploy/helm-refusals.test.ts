@@ -3,7 +3,11 @@ import { config, good } from './chart-values.ts';
 import { helm, runHelm } from './helm.ts';
 
 describe.skipIf(helm === undefined)('the chart refuses', () => {
-  const withConfig = (from: string | RegExp, to: string) => ({ ...good, config: config.replace(from, to) });
+  const withConfig = (from: string | RegExp, to: string) => {
+    const changed = config.replace(from, to);
+    expect(changed).not.toBe(config);
+    return { ...good, config: changed };
+  };
   const withAdmin = (admin: string) => withConfig(/^admin:\n(?: .*\n)+/m, `${admin}\n`);
   test.for<readonly [string, unknown, string]>([
     ['an empty config', {}, 'config is empty: pass your gateway.yaml with --set-file config=gateway.yaml'],
@@ -25,12 +29,12 @@ describe.skipIf(helm === undefined)('the chart refuses', () => {
     ['a missing policy', { ...good, policies: {} }, 'route tools uses the policy tools, which is missing'],
     [
       'a secret in config',
-      withConfig('# introspection', 'x: { client_secret: hunter2 }\n    #'),
+      withConfig('#introspection', 'x: { client_secret: hunter2 }\n    #'),
       'config contains a secret',
     ],
     [
       'a quoted secret',
-      withConfig('# session_key: ${env:SESSION_KEY}', 'session_key: "abc"'),
+      withConfig('#session_key: ${env:SESSION_KEY}', 'session_key: "abc"'),
       'config contains a secret (session_key',
     ],
     [
