@@ -11,7 +11,7 @@ import { McpServerFault } from '../mcp-client/ask-server.ts';
 import type { Config, PolicyFolder } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import { type DescribedDefinition, definitionKey } from '../model/lock.ts';
-import type { Route } from '../model/route.ts';
+import { type Route, serverUrl } from '../model/route.ts';
 import { coloured } from './colour.ts';
 import { type ExitCode, reportProblems, UsageError } from './exit.ts';
 import { tokenOnStdin } from './token-on-stdin.ts';
@@ -96,7 +96,7 @@ async function shownBy(
   config: Config,
   token: string | undefined,
 ): Promise<readonly DescribedDefinition[]> {
-  const url = urlOf(route);
+  const url = serverUrl(route.upstream);
   const headers = token === undefined ? undefined : await presentedBy(route, config, token);
   try {
     return await listDefinitions(url, { headers });
@@ -133,12 +133,8 @@ function remedyOf(route: Route): string {
     : '; disable its own authorization, or set upstream.token';
 }
 
-function urlOf({ upstream }: Route): string {
-  return upstream.origin + (upstream.path || '/');
-}
-
 async function written(route: Route, folder: PolicyFolder, shown: readonly DescribedDefinition[]): Promise<Result> {
-  const url = urlOf(route);
+  const url = serverUrl(route.upstream);
   const policy = route.policy?.name ?? '';
   const twice = [...keysTwiceIn(shown)].map((key) => `${key} stands twice`);
   const unreadable = shown

@@ -3,7 +3,7 @@ import { differences, inWords } from '../lock/differences.ts';
 import { McpServerFault } from '../mcp-client/ask-server.ts';
 import { listDefinitions } from '../mcp-client/list-definitions.ts';
 import type { Config } from '../model/config.ts';
-import type { Route } from '../model/route.ts';
+import { type Route, serverUrl } from '../model/route.ts';
 import { type Finding, findingsOn } from './finding.ts';
 
 /** How many differences a line names. */
@@ -18,7 +18,7 @@ async function examineLock({ name, policy, upstream, lock }: Route): Promise<rea
   if (lock === undefined) return [];
   const { mode, approved } = lock;
   const on = findingsOn(`routes.${name}.policy.lock`);
-  const url = upstream.origin + (upstream.path || '/');
+  const url = serverUrl(upstream);
   const file = lockFileOf(policy?.name ?? '');
   try {
     const found = differences(approved, await listDefinitions(url));

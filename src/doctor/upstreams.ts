@@ -2,7 +2,7 @@ import { reasonOf } from '../lib/error-reason.ts';
 import { McpServerFault } from '../mcp-client/ask-server.ts';
 import { listTools } from '../mcp-client/list-tools.ts';
 import type { Config } from '../model/config.ts';
-import type { Route } from '../model/route.ts';
+import { type Route, serverUrl } from '../model/route.ts';
 import { fetchText } from './fetch-text.ts';
 import { type Finding, type Findings, findingsOn } from './finding.ts';
 
@@ -14,7 +14,7 @@ export async function examineUpstreams({ routes }: Config): Promise<readonly Fin
 function examineUpstream(route: Route): Promise<Finding> {
   const { protocol, upstream } = route;
   const on = findingsOn(`routes.${route.name}.upstream`);
-  const url = upstream.origin + (upstream.path || '/');
+  const url = serverUrl(upstream);
   return protocol === 'mcp' ? examineMcp(on, url, route) : examineHttp(on, url);
 }
 

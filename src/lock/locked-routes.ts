@@ -7,7 +7,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Lock, LockState, Sighting } from '../model/lock.ts';
-import type { Route } from '../model/route.ts';
+import { type Route, serverUrl } from '../model/route.ts';
 import { createComparison } from './comparison.ts';
 import { createRouteLock, type RouteLock } from './route-lock.ts';
 import { createWatch, type Watch, type WatchParts } from './watch.ts';
@@ -34,7 +34,7 @@ export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
   const built = new Map<string, Watch>();
 
   function watchOf({ name, upstream }: Route, lock: Lock): Watch {
-    const url = upstream.origin + (upstream.path || '/');
+    const url = serverUrl(upstream);
     const known = watches.get(name);
     if (known?.url !== url)
       return createWatch(name, { url, lock, comparison: createComparison(lock.approved) }, watchParts);

@@ -165,6 +165,11 @@ export interface Route {
   readonly upgrade: 'websocket' | undefined;
 }
 
+/** The URL of a route's server, as commands and locks ask it; `/` for the root. */
+export function serverUrl({ origin, path }: Upstream): string {
+  return origin + (path || '/');
+}
+
 /** The scopes that a 401 of a route names; empty: none. */
 export function firstScopes({ firstChallenge, policy, resource }: Route): readonly string[] {
   const scopes = { policy: policy?.scope, supported: resource?.scopesSupported, none: [] }[firstChallenge];
