@@ -9,7 +9,7 @@ const shared = {
   'src/exchange': 0.3,
   'src/forward': 3,
   'src/telemetry': 3,
-  'src/pipeline.ts': 1,
+  'src/pipeline/pipeline.ts': 1,
   'src/gateway': 1,
   'src/serve': 0.3,
   'src/policy': 0.5,

@@ -9,9 +9,9 @@
 import { decidingBy } from '../src/review/run-properties.ts';
 import { compilePolicy } from '../src/policy/compile.ts';
 import type { ConditionDocument, PolicyDocument } from '../src/policy/document.ts';
-import { closeHierarchy } from '../src/policy/hierarchy.ts';
+import { closeHierarchy } from '../src/model/scope-hierarchy.ts';
 import { compileProperty, type PropertyDocument } from '../src/policy/property.ts';
-import { prove } from '../src/prove/prove.ts';
+import { prove } from '../src/policy/prove/prove.ts';
 
 const hierarchy = closeHierarchy({ write: ['read'] });
 const deciding = decidingBy({ scopeHierarchy: hierarchy, defaultIssuer: 'https://as.example' });

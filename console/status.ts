@@ -1,6 +1,6 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
-import type { Status } from '../src/console/messages.ts';
+import type { Status } from '../src/admin/console/messages.ts';
 import { read, SignedOut } from './requests.ts';
 
 /** Whether the listener answers this page. */

@@ -65,7 +65,7 @@ describe('src/', () => {
     ['src/policy/x.ts', '../mcp/message.ts', 'aside'],
     ['src/route/x.ts', '../respond/answer.ts', 'a stage another stage'],
     ['src/forward/x.ts', '../config/load.ts', 'a stage the configuration'],
-    ['src/pipeline.ts', './lib/clock.ts', 'the pipeline something besides the model'],
+    ['src/pipeline/pipeline.ts', './lib/clock.ts', 'the pipeline something besides the model'],
     ['src/admin/x.ts', '../cli/start.ts', 'up'],
     ['src/model/x.ts', '../../demo/ports.ts', 'out of src'],
     ['src/route/x.ts', '../../package.json', 'out of src'],
@@ -94,7 +94,7 @@ describe('src/', () => {
   });
 
   test('names in pipeline.ts the file of each step', () => {
-    const text = src.find(({ path }) => path === 'src/pipeline.ts')?.text ?? '';
+    const text = src.find(({ path }) => path === 'src/pipeline/pipeline.ts')?.text ?? '';
     const steps = [...text.matchAll(/^export interface (?:Stages|Gateway) \{\n(.*?)^\}/gms)].flatMap(([, body = '']) =>
       body.split(/;\n(?= {2}\/\*\*|$)/).filter((member) => member.includes('(')),
     );

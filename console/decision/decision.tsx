@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { DecisionDetail, TokenView } from '../../src/console/messages.ts';
+import type { DecisionDetail, TokenView } from '../../src/admin/console/messages.ts';
 import { followLink, withQuery } from '../address.ts';
 import { whyOf } from '../live/table.tsx';
 import { CopyButton, Id } from '../parts/copy.tsx';

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { type Filter, selects } from '../../src/console/filter.ts';
-import type { Batch, DecisionRow, Past } from '../../src/console/messages.ts';
+import { type Filter, selects } from '../../src/admin/console/filter.ts';
+import type { Batch, DecisionRow, Past } from '../../src/admin/console/messages.ts';
 import { read } from '../requests.ts';
 
 /** What Live shows. */

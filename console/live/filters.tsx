@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Filter } from '../../src/console/filter.ts';
-import { DENIED, filterNames } from '../../src/console/filter.ts';
+import type { Filter } from '../../src/admin/console/filter.ts';
+import { DENIED, filterNames } from '../../src/admin/console/filter.ts';
 import { go, withQuery } from '../address.ts';
 import { outcomes } from '../parts/outcome.tsx';
 import { useKnown } from '../status.ts';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import type { OutcomeKind, RatePoint, RatesAnswer } from '../../src/console/messages.ts';
+import type { OutcomeKind, RatePoint, RatesAnswer } from '../../src/admin/console/messages.ts';
 import { timeOfDay } from '../parts/time.tsx';
 import { read } from '../requests.ts';
 

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { OutcomeKind } from '../../src/console/messages.ts';
+import type { OutcomeKind } from '../../src/admin/console/messages.ts';
 
 /** The outcomes, in the order of their plots: colour never stands alone. */
 export const outcomes: readonly { readonly kind: OutcomeKind; readonly icon: string; readonly word: string }[] = [

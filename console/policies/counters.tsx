@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { DraftAnswer, DraftMeaning, DraftReplay, DraftTests } from '../../src/console/messages.ts';
+import type { DraftAnswer, DraftMeaning, DraftReplay, DraftTests } from '../../src/admin/console/messages.ts';
 import { TestCount } from './policies.tsx';
 
 /** What the draft means, in counters that open: its tests and properties, what it changes, and for which decisions. */

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { DecisionDetail, DraftAnswer, DraftQuestion, PolicyView } from '../../src/console/messages.ts';
+import type { DecisionDetail, DraftAnswer, DraftQuestion, PolicyView } from '../../src/admin/console/messages.ts';
 import { followLink, go } from '../address.ts';
 import { useKeys } from '../keys.ts';
 import { CopyButton } from '../parts/copy.tsx';

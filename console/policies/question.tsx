@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { DraftQuestion, PolicyView } from '../../src/console/messages.ts';
+import type { DraftQuestion, PolicyView } from '../../src/admin/console/messages.ts';
 
 interface QuestionParts {
   readonly question: DraftQuestion;

@@ -1,4 +1,4 @@
-import { createTokenReader } from '../../src/authenticate/credentials.ts';
+import { createTokenReader } from '../../src/pipeline/authenticate/credentials.ts';
 import type { Call } from '../../src/model/call.ts';
 import { parserTarget } from '../target.ts';
 import { must, readOrReason } from './must.ts';

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { readFields } from '../../src/listen/fields.ts';
-import { originalCall } from '../../src/listen/original-request.ts';
-import { createClientBehind } from '../../src/listen/trusted-proxies.ts';
+import { readFields } from '../../src/pipeline/listen/fields.ts';
+import { originalCall } from '../../src/pipeline/listen/original-request.ts';
+import { createClientBehind } from '../../src/pipeline/listen/trusted-proxies.ts';
 import type { Call } from '../../src/model/call.ts';
-import { canonicalTarget } from '../../src/route/target.ts';
+import { canonicalTarget } from '../../src/pipeline/route/target.ts';
 import { parserTarget } from '../target.ts';
 import { must, readOrReason } from './must.ts';
 

@@ -1,5 +1,5 @@
-import { scanJson } from '../../src/json/scanner.ts';
-import { JsonScanError } from '../../src/json/tokens.ts';
+import { scanJson } from '../../src/lib/json/scanner.ts';
+import { JsonScanError } from '../../src/lib/json/tokens.ts';
 import { changedJson } from '../mutate/json.ts';
 import { parserTarget } from '../target.ts';
 import { must } from './must.ts';

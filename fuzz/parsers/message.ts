@@ -1,5 +1,5 @@
-import { spliceStrings } from '../../src/json/splice-strings.ts';
-import { parseToRewrite } from '../../src/json/lossless.ts';
+import { spliceStrings } from '../../src/lib/json/splice-strings.ts';
+import { parseToRewrite } from '../../src/lib/json/lossless.ts';
 import { readMessage } from '../../src/mcp/message.ts';
 import { changedJson } from '../mutate/json.ts';
 import { parserTarget } from '../target.ts';

@@ -1,5 +1,5 @@
-import { createRouter } from '../../src/route/router.ts';
-import { canonicalTarget, foldedPath } from '../../src/route/target.ts';
+import { createRouter } from '../../src/pipeline/route/router.ts';
+import { canonicalTarget, foldedPath } from '../../src/pipeline/route/target.ts';
 import { parserTarget } from '../target.ts';
 import { isCut, must, readOrReason } from './must.ts';
 

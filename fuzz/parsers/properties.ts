@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { createHash } from 'node:crypto';
-import { prove } from '../../src/prove/prove.ts';
-import { compiled, policyOf } from '../../test/prove/deciding.ts';
-import { randomProperty } from '../../test/prove/random-properties.ts';
-import { refutation, setting } from '../../test/prove/refutation.ts';
+import { prove } from '../../src/policy/prove/prove.ts';
+import { compiled, policyOf } from '../../test/policy/prove/deciding.ts';
+import { randomProperty } from '../../test/policy/prove/random-properties.ts';
+import { refutation, setting } from '../../test/policy/prove/refutation.ts';
 import { parserTarget, type Target } from '../target.ts';
 import { must } from './must.ts';
 

@@ -1,6 +1,6 @@
-import { principalOfAnswer } from '../../src/authenticate/introspection-answer.ts';
-import { readProof } from '../../src/authenticate/dpop-proof.ts';
-import { createIsTarget } from '../../src/authenticate/proof-check.ts';
+import { principalOfAnswer } from '../../src/pipeline/authenticate/introspection-answer.ts';
+import { readProof } from '../../src/pipeline/authenticate/dpop-proof.ts';
+import { createIsTarget } from '../../src/pipeline/authenticate/proof-check.ts';
 import type { AuthorizationServer } from '../../src/model/authorization-server.ts';
 import { changedJson } from '../mutate/json.ts';
 import { parserTarget } from '../target.ts';

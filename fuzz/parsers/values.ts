@@ -1,9 +1,9 @@
 import { isIPv6 } from 'node:net';
 import { addressBlock } from '../../src/lib/ip-address.ts';
-import { maxAgeMs, retryAfterMs } from '../../src/http/header-fields.ts';
-import { readTraceContext, traceparentOf } from '../../src/http/trace-context.ts';
-import { withoutQuery } from '../../src/http/without-query.ts';
-import { pointerReader } from '../../src/json/pointer.ts';
+import { maxAgeMs, retryAfterMs } from '../../src/lib/http/header-fields.ts';
+import { readTraceContext, traceparentOf } from '../../src/lib/http/trace-context.ts';
+import { withoutQuery } from '../../src/lib/http/without-query.ts';
+import { pointerReader } from '../../src/lib/json/pointer.ts';
 import { namePattern } from '../../src/policy/pattern.ts';
 import { uriPattern } from '../../src/policy/pattern.ts';
 import { parserTarget } from '../target.ts';

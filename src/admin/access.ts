@@ -7,7 +7,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { retryAfterSeconds } from '../http/header-fields.ts';
+import { retryAfterSeconds } from '../lib/http/header-fields.ts';
 import { addressBlock } from '../lib/ip-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';

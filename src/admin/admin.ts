@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AdminRefusal, createAccess } from './access.ts';
-import { type ConsoleRequest, consoleRequests, json } from '../console/console.ts';
-import type { ConsoleSource } from '../console/process-source.ts';
-import { readStaticFiles } from '../console/static-files.ts';
-import type { InForce } from '../console/status.ts';
+import { type ConsoleRequest, consoleRequests, json } from './console/console.ts';
+import type { ConsoleSource } from './console/process-source.ts';
+import { readStaticFiles } from './console/static-files.ts';
+import type { InForce } from './console/status.ts';
 import type { Clock } from '../lib/clock.ts';
-import { http } from '../http/node-http.ts';
+import { http } from '../lib/http/node-http.ts';
 import type { AdminRules, AdminSettings } from '../model/config.ts';
 
 /** The state that the admin listener shows, of one process or of all workers. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { http } from '../http/node-http.ts';
+import { http } from '../lib/http/node-http.ts';
 import type { Address } from '../model/config.ts';
 import { hostKind } from './host-rule.ts';
 

@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
-import { cookiesNamed } from '../http/header-fields.ts';
+import { cookiesNamed } from '../lib/http/header-fields.ts';
 import { ADMIN_COOKIE } from '../model/own-cookies.ts';
 
 /** The lifetime of a session; then the operator signs in again. */

@@ -1,8 +1,8 @@
-import { parsedJson } from '../json/parsed.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { http } from '../http/node-http.ts';
-import { withoutQuery } from '../http/without-query.ts';
+import { http } from '../lib/http/node-http.ts';
+import { withoutQuery } from '../lib/http/without-query.ts';
 
 /** The bounds of one call. */
 export interface FetchJsonOptions {

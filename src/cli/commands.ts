@@ -34,7 +34,7 @@ export const commands: Commands = {
       'init --client vscode',
       'init gateway --compose',
     ],
-    run: async (folder = '.', values) => (await import('./init.ts')).init(folder, values),
+    run: async (folder = '.', values) => (await import('./init/init.ts')).init(folder, values),
   }),
   serve: command({
     does: 'run the gateway',
@@ -96,7 +96,7 @@ ok, warn or fail, with the remedy. It changes nothing and calls no tool.`,
       config,
     },
     examples: ['doctor', 'doctor --token - --route tools < token.txt'],
-    run: async (_, values) => (await import('./doctor.ts')).doctor(values),
+    run: async (_, values) => (await import('./doctor/doctor.ts')).doctor(values),
   }),
   test: command({
     does: 'run the tests of the policies',

@@ -1,8 +1,8 @@
 import { load } from '../config/load.ts';
-import { compareAll, compareRoutes, joined, type NamedComparison } from '../compare/compare-all.ts';
+import { compareAll, compareRoutes, joined, type NamedComparison } from '../policy/compare/compare-all.ts';
 import type { Config } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
-import { Disagreement } from '../prove/prove.ts';
+import { Disagreement } from '../policy/prove/prove.ts';
 import { decidingBy } from '../review/run-properties.ts';
 import { comparisonJson, comparisonText } from './comparison-report.ts';
 import { type ExitCode, reportProblems, UsageError } from './exit.ts';

@@ -1,5 +1,5 @@
-import type { NamedComparison, NamedDifference } from '../compare/compare-all.ts';
-import { printable } from '../config/wording.ts';
+import type { NamedComparison, NamedDifference } from '../policy/compare/compare-all.ts';
+import { printable } from '../lib/wording.ts';
 import { flowYaml } from '../review/flow-yaml.ts';
 
 /** What an edit means, for people: the policies with their differences, each with its witness. */

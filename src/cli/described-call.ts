@@ -1,5 +1,5 @@
-import { isObject } from '../json/own-member.ts';
-import { parsedJson } from '../json/parsed.ts';
+import { isObject } from '../lib/json/own-member.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
 import { durationMs } from '../lib/quantity.ts';
 import type { Config } from '../model/config.ts';
 import { namedBy } from '../model/mcp-methods.ts';
@@ -7,7 +7,7 @@ import { unknownArguments, type Attempt, type McpTarget } from '../model/policy.
 import type { Claims, Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { UsageError } from './exit.ts';
-import { quoted } from '../config/wording.ts';
+import { quoted } from '../lib/wording.ts';
 import { describedSubject, principalWith } from '../review/described-caller.ts';
 
 /** The options that describe a call. */

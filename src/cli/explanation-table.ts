@@ -1,4 +1,4 @@
-import { printable } from '../config/wording.ts';
+import { printable } from '../lib/wording.ts';
 import type { Explanation } from '../model/policy.ts';
 import { type Explained, remediesIn } from '../review/explained.ts';
 import { coloured } from './colour.ts';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../config/wording.ts';
+import { didYouMean } from '../lib/wording.ts';
 import type { Argument, Command, Commands, Option } from './command.ts';
 
 /** What each command takes besides its own options. */

@@ -1,4 +1,4 @@
-import { printable } from '../config/wording.ts';
+import { printable } from '../lib/wording.ts';
 import { harmlessJson } from '../telemetry/json-lines.ts';
 import { calledIn, type RecordedDecision } from '../review/recorded-decision.ts';
 

@@ -1,5 +1,5 @@
 import type { WriteStream } from 'node:tty';
-import { printable } from '../config/wording.ts';
+import { printable } from '../lib/wording.ts';
 import { coloured } from './colour.ts';
 import { calledIn, type RecordedDecision } from '../review/recorded-decision.ts';
 

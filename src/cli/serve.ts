@@ -8,7 +8,7 @@ import { servedText } from './served.ts';
 import type { FrontDoorProcess } from '../serve/front-door-process.ts';
 import { type Reloading, reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
-import { startWorkers } from '../serve/primary.ts';
+import { startWorkers } from '../serve/workers/primary.ts';
 
 /** How long requests and streams in progress may take after a signal. */
 const graceMs = 10_000;
@@ -24,7 +24,7 @@ export async function serve(file: string, workersText: string, withoutFrontDoor 
   const workers = workersOf(workersText);
   // Inherited by the workers and by the front door, which all load the configuration.
   process.env[GATEWAY_SECRET_VARIABLE] ??= randomBytes(32).toString('hex');
-  if (cluster.isWorker) return await (await import('../serve/worker.ts')).work();
+  if (cluster.isWorker) return await (await import('../serve/workers/worker.ts')).work();
   const since = Date.now();
   let loaded: Loaded;
   try {

@@ -1,6 +1,6 @@
-import { printable } from '../config/wording.ts';
+import { printable } from '../lib/wording.ts';
 import type { Config } from '../model/config.ts';
-import { metadataUrl } from '../respond/resource-metadata.ts';
+import { metadataUrl } from '../pipeline/respond/resource-metadata.ts';
 import type { Running } from '../serve/start.ts';
 
 /** How many routes are listed; a longer list pushes the rest out of sight. */

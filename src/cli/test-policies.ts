@@ -4,7 +4,7 @@ import { type Loaded, load } from '../config/load.ts';
 import { type PolicyTestFile, readPolicyTests } from '../config/policy-tests.ts';
 import { ConfigError } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';
-import { printable } from '../config/wording.ts';
+import { printable } from '../lib/wording.ts';
 import { gapsOf } from '../review/coverage.ts';
 import { runProperties } from '../review/run-properties.ts';
 import { runTests, type TestResult } from '../review/run-tests.ts';

@@ -9,7 +9,7 @@ import { clientKey } from './client-key.ts';
 import type { Field } from './field.ts';
 import { endpointUrl, plainUrl } from './urls.ts';
 import { algorithm, duration, oneOf, reject, tokenPrefix, tokenType } from './values.ts';
-import { didYouMean } from './wording.ts';
+import { didYouMean } from '../lib/wording.ts';
 
 /**
  * `authorization_servers` by name, and the front door, if there is one. Problems are reported to the fields, and the

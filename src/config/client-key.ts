@@ -1,4 +1,4 @@
-import { parsedJson } from '../json/parsed.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
 import { createPrivateKey, createPublicKey, sign, verify, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { reject } from './values.ts';
 

@@ -1,9 +1,9 @@
-import { isObject, ownMember } from '../json/own-member.ts';
+import { isObject, ownMember } from '../lib/json/own-member.ts';
 import { inTextOrder, type Path, type Problem } from './problems.ts';
 import { isDefault, unresolved } from './placeholders.ts';
 import { isSecret, quotedAt, type Violation } from './schema.ts';
 import { fraction, InvalidValue, wholeNumber } from './values.ts';
-import { withoutDefaults, withoutRandom } from './wording.ts';
+import { withoutDefaults, withoutRandom } from '../lib/wording.ts';
 import { problemIn, type YamlFile } from './yaml-file.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Config } from '../model/config.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
-import { expandScopes } from '../policy/hierarchy.ts';
+import { expandScopes } from '../model/scope-hierarchy.ts';
 
 /** Probable mistakes in how routes and the front door fit, a sentence each. */
 export function frontDoorWarnings(config: Config): readonly string[] {

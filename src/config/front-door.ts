@@ -1,6 +1,6 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import { memberReader } from '../json/pointer.ts';
+import { memberReader } from '../lib/json/pointer.ts';
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import {
   type AssertionIssuer,
@@ -17,7 +17,7 @@ import type { Field } from './field.ts';
 import { readClients } from './front-door-clients.ts';
 import { plainUrl } from './urls.ts';
 import { domain, duration, oneOf, reject, scopeToken } from './values.ts';
-import { didYouMean } from './wording.ts';
+import { didYouMean } from '../lib/wording.ts';
 
 /** Holds the secret between the front door and the gateway where no `session_key` is configured. */
 export const GATEWAY_SECRET_VARIABLE = 'SALLYPORT_FRONT_DOOR_SECRET';

@@ -1,7 +1,7 @@
-import { hopByHop } from '../http/header-fields.ts';
+import { hopByHop } from '../lib/http/header-fields.ts';
 import { isNeverFromClients, plainFieldName, namesUser } from '../model/client-fields.ts';
 import type { SignedIdentity, Upstream } from '../model/route.ts';
-import { memberReader } from '../json/pointer.ts';
+import { memberReader } from '../lib/json/pointer.ts';
 import type { Field } from './field.ts';
 import { anyText, reject } from './values.ts';
 

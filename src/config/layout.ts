@@ -1,4 +1,4 @@
-import { quoted } from './wording.ts';
+import { quoted } from '../lib/wording.ts';
 
 /** A mistake in the layout of a YAML text: where it begins, and what is wrong. */
 export type LayoutFlaw = readonly [offset: number, why: string];

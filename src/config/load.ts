@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Config, LogSettings, PolicyFolder, SharedStore } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
-import { closeHierarchy } from '../policy/hierarchy.ts';
+import { closeHierarchy } from '../model/scope-hierarchy.ts';
 import { hostName, network, readAddresses } from './addresses.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
 import { createReport, type Field } from './field.ts';

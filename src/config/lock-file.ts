@@ -14,7 +14,7 @@ import {
 } from '../model/lock.ts';
 import type { Problem } from './problems.ts';
 import { type Violation, violations } from './schema.ts';
-import { printable } from './wording.ts';
+import { printable } from '../lib/wording.ts';
 import { parseYaml, problemIn } from './yaml-file.ts';
 
 interface WrittenDefinition {

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { ownMember } from '../json/own-member.ts';
+import { ownMember } from '../lib/json/own-member.ts';
 import type { Lock } from '../model/lock.ts';
 import type { Policy } from '../model/policy.ts';
 import { compilePolicy } from '../policy/compile.ts';
 import { type PolicyDocument, matchedPatterns } from '../policy/document.ts';
 import { PolicyError } from '../policy/policy-error.ts';
-import { describeValue } from '../policy/describe-value.ts';
+import { describeValue } from '../lib/json/describe-value.ts';
 import type { Files } from './files.ts';
 import { inTextOrder, type Path, Problem } from './problems.ts';
 import { type Violation, violations } from './schema.ts';
@@ -108,7 +108,7 @@ async function slowPatterns(document: PolicyDocument): Promise<readonly Violatio
   const patterns = matchedPatterns(document);
   if (patterns.length === 0) return [];
   // It loads a megabyte of Unicode tables, which most configurations do not need.
-  const { slowPart } = await import('./slow-pattern.ts');
+  const { slowPart } = await import('../policy/patterns/slow-pattern.ts');
   return patterns.flatMap(({ path, source }) => {
     const slow = slowPart(source);
     if (slow === undefined) return [];

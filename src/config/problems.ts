@@ -1,4 +1,4 @@
-import { printable, quoted, withoutRandom } from './wording.ts';
+import { printable, quoted, withoutRandom } from '../lib/wording.ts';
 
 /** A place inside a YAML file: keys of mappings and indices of lists, from the top. */
 export type Path = readonly (string | number)[];

@@ -11,7 +11,7 @@ import { readRate } from './limits.ts';
 import { readDpop, readTokens, requireOwners, requireSignedAnswers } from './route-tokens.ts';
 import { readUpstream } from './upstream.ts';
 import { pageUrl } from './urls.ts';
-import { didYouMean } from './wording.ts';
+import { didYouMean } from '../lib/wording.ts';
 import { anyText, duration, method, name, oneOf, policyName, routePath, scopeToken } from './values.ts';
 
 /** What the keys of routes refer to. */

@@ -4,10 +4,10 @@ import policySchema from '../../schema/policy.schema.json' with { type: 'json' }
 import policyLockSchema from '../../schema/policy-lock.schema.json' with { type: 'json' };
 import policyTestSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
 import { gateway, policy, policyLock, policyTest } from '../../schema/validators.js';
-import { isObject, ownMember } from '../json/own-member.ts';
-import { pointerKey } from '../json/pointer.ts';
+import { isObject, ownMember } from '../lib/json/own-member.ts';
+import { pointerKey } from '../lib/json/pointer.ts';
 import type { Path } from './problems.ts';
-import { didYouMean, either, quoted } from './wording.ts';
+import { didYouMean, either, quoted } from '../lib/wording.ts';
 
 /** A violation of a schema at one place, in words. */
 export interface Violation {

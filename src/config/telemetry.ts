@@ -1,4 +1,4 @@
-import { hopByHop } from '../http/header-fields.ts';
+import { hopByHop } from '../lib/http/header-fields.ts';
 import type { Telemetry } from '../model/config.ts';
 import type { Field } from './field.ts';
 import { plainUrl } from './urls.ts';

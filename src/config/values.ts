@@ -1,5 +1,5 @@
 import { durationMs, sizeBytes } from '../lib/quantity.ts';
-import { either, quoted } from './wording.ts';
+import { either, quoted } from '../lib/wording.ts';
 
 /** A text that a parser does not accept. */
 export class InvalidValue extends Error {

@@ -5,8 +5,8 @@ import { frontDoorWarnings } from './front-door-warnings.ts';
 import { stepUpScopes } from './step-up.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
-import { expandScopes } from '../policy/hierarchy.ts';
-import { quoted } from './wording.ts';
+import { expandScopes } from '../model/scope-hierarchy.ts';
+import { quoted } from '../lib/wording.ts';
 
 /** Shorter tokens can be guessed in spite of the rate limit of the admin listener. */
 const ADMIN_TOKEN_CHARACTERS = 16;

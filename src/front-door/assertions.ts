@@ -9,7 +9,7 @@ import {
   validateDpop,
 } from 'oidc-provider/lib/helpers/grants.js';
 import type { Clock } from '../lib/clock.ts';
-import { ownMember } from '../json/own-member.ts';
+import { ownMember } from '../lib/json/own-member.ts';
 import { reasonOf } from '../lib/error-reason.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { AssertionIssuer, FrontDoor } from '../model/front-door.ts';

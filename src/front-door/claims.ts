@@ -1,4 +1,4 @@
-import { memberReader } from '../json/pointer.ts';
+import { memberReader } from '../lib/json/pointer.ts';
 import type { ClaimsMapping } from '../model/front-door.ts';
 
 /** Claims as JSON, without those that a mapping leaves out. */

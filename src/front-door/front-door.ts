@@ -20,7 +20,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
 import type { Config } from '../model/config.ts';
 import type { StoreObserver } from '../model/shared.ts';
-import type { LogStore } from '../shared/connection.ts';
+import type { LogStore } from '../store/connection.ts';
 import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
 import { createAnnouncements } from './announcements.ts';
 import { createDocumentFetch } from './document-fetch.ts';

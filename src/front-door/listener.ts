@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { http } from '../http/node-http.ts';
+import { http } from '../lib/http/node-http.ts';
 import type { Address } from '../model/config.ts';
 
 /** The listener of the front door. */

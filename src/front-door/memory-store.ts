@@ -1,6 +1,6 @@
 import { createExpiringCache, type ExpiringCache } from '../lib/expiring-cache.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createReplayMemory } from '../shared/replay.ts';
+import { createReplayMemory } from '../store/replay.ts';
 import type { Store } from './store.ts';
 
 /** Bounds the memory of each kind. Callers without a token can only fill the kinds that begin a sign-in. */

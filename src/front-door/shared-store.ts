@@ -3,10 +3,10 @@ import type { Clock } from '../lib/clock.ts';
 import type { SharedStore } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import type { StoreObserver } from '../model/shared.ts';
-import { connectStore, type LogStore, StoreError } from '../shared/connection.ts';
-import { createReplayMemory, createSharedReplayMemory } from '../shared/replay.ts';
-import { publishRevoked } from '../shared/revocations.ts';
-import { createSealing } from '../shared/sealing.ts';
+import { connectStore, type LogStore, StoreError } from '../store/connection.ts';
+import { createReplayMemory, createSharedReplayMemory } from '../store/replay.ts';
+import { publishRevoked } from '../store/revocations.ts';
+import { createSealing } from '../store/sealing.ts';
 import type { Store } from './store.ts';
 
 /** What a shared store is built from. */

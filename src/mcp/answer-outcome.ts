@@ -1,6 +1,6 @@
-import { hasDuplicateMembers } from '../json/duplicate-members.ts';
-import { isObject, ownMember } from '../json/own-member.ts';
-import { parsedJson } from '../json/parsed.ts';
+import { hasDuplicateMembers } from '../lib/json/duplicate-members.ts';
+import { isObject, ownMember } from '../lib/json/own-member.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
 import type { MessageId } from '../model/grant.ts';
 import type { McpMethod } from '../model/mcp-methods.ts';
 

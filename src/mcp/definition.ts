@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import { isObject, ownMember } from '../json/own-member.ts';
+import { isObject, ownMember } from '../lib/json/own-member.ts';
 import type { Definition, DefinitionKind } from '../model/lock.ts';
 
 /** The most definitions of one list. Their digests would take too long. */

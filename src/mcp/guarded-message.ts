@@ -1,6 +1,6 @@
-import { hasDuplicateMembers } from '../json/duplicate-members.ts';
-import { isObject, ownMember } from '../json/own-member.ts';
-import { parseToRewrite } from '../json/lossless.ts';
+import { hasDuplicateMembers } from '../lib/json/duplicate-members.ts';
+import { isObject, ownMember } from '../lib/json/own-member.ts';
+import { parseToRewrite } from '../lib/json/lossless.ts';
 import type { Definition, DefinitionKind, Lock } from '../model/lock.ts';
 import { definitionOf, definitionsIn, MAX_DEFINITIONS } from './definition.ts';
 import { decidingMember, type Members, resultOf, unreadable, withResult } from './lists.ts';

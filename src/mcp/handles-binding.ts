@@ -1,4 +1,4 @@
-import { parsedJson } from '../json/parsed.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
 import type { Clock } from '../lib/clock.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { Denial } from '../model/denial.ts';
@@ -6,7 +6,7 @@ import type { HandleKind } from '../model/mcp-methods.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { encodedValue } from './field-value.ts';
 import { givenHandles, isNamedTask, type Handle } from './handles.ts';
-import { spliceStrings, type Change } from '../json/splice-strings.ts';
+import { spliceStrings, type Change } from '../lib/json/splice-strings.ts';
 import type { OwnerBound } from './owner-bound.ts';
 
 /** A client's message as the upstream receives it. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isObject } from '../json/own-member.ts';
+import { isObject } from '../lib/json/own-member.ts';
 import { Denial } from '../model/denial.ts';
 import { givingNotifications, mcpMethod, type Era, type HandleKind, type HandlePlace } from '../model/mcp-methods.ts';
 import type { MessageId } from '../model/grant.ts';

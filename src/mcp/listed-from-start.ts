@@ -1,5 +1,5 @@
-import { ownMemberAt } from '../json/own-member.ts';
-import { parsedJson } from '../json/parsed.ts';
+import { ownMemberAt } from '../lib/json/own-member.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
 import type { Action } from '../model/grant.ts';
 import type { DefinitionKind } from '../model/lock.ts';
 import { mcpMethod } from '../model/mcp-methods.ts';

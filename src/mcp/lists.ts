@@ -1,8 +1,8 @@
 import { Denial } from '../model/denial.ts';
 import { knownLists, type McpList, type TargetKind } from '../model/mcp-methods.ts';
 import type { McpTarget } from '../model/policy.ts';
-import { parseToRewrite } from '../json/lossless.ts';
-import { hasCaseVariant, isObject, ownMember } from '../json/own-member.ts';
+import { parseToRewrite } from '../lib/json/lossless.ts';
+import { hasCaseVariant, isObject, ownMember } from '../lib/json/own-member.ts';
 
 /** The members of an object of a message. */
 export type Members = Readonly<Record<string, unknown>>;

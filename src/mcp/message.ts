@@ -1,8 +1,8 @@
-import { parseToRewrite } from '../json/lossless.ts';
-import { isObject, ownMemberAt } from '../json/own-member.ts';
-import { scanJson } from '../json/scanner.ts';
-import { JsonScanError } from '../json/tokens.ts';
-import { readTraceContext, type TraceContext } from '../http/trace-context.ts';
+import { parseToRewrite } from '../lib/json/lossless.ts';
+import { isObject, ownMemberAt } from '../lib/json/own-member.ts';
+import { scanJson } from '../lib/json/scanner.ts';
+import { JsonScanError } from '../lib/json/tokens.ts';
+import { readTraceContext, type TraceContext } from '../lib/http/trace-context.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 import { mcpMethod, mistakenFor, type Era } from '../model/mcp-methods.ts';

@@ -1,4 +1,4 @@
-import { ownMember } from '../json/own-member.ts';
+import { ownMember } from '../lib/json/own-member.ts';
 import { Denial } from '../model/denial.ts';
 import { mcpMethod } from '../model/mcp-methods.ts';
 import type { MessageId } from '../model/grant.ts';

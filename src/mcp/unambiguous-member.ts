@@ -1,4 +1,4 @@
-import { hasCaseVariant } from '../json/own-member.ts';
+import { hasCaseVariant } from '../lib/json/own-member.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 

@@ -1,6 +1,6 @@
 import type { Call } from './call.ts';
 import type { Reason } from './denial.ts';
-import type { TraceContext } from '../http/trace-context.ts';
+import type { TraceContext } from '../lib/http/trace-context.ts';
 import type { CountedCall } from './counted-call.ts';
 import type { Era } from './mcp-methods.ts';
 import type { Attempt, Decision } from './policy.ts';

@@ -1,4 +1,4 @@
-import type { TraceContext } from '../http/trace-context.ts';
+import type { TraceContext } from '../lib/http/trace-context.ts';
 import type { Call } from './call.ts';
 
 /** The attributes of a span; an undefined one is left out. */

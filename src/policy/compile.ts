@@ -10,7 +10,7 @@ import { type Condition, compileCondition, leavesOf, scopeTokens } from './condi
 import { type Rules, couldCall, decide, inShadow, scopesForAttempt } from './decide.ts';
 import { explain } from './explain.ts';
 import type { PolicyDocument } from './document.ts';
-import { type MemberReader, unreachable } from '../json/pointer.ts';
+import { type MemberReader, unreachable } from '../lib/json/pointer.ts';
 import type { Entry } from './entry.ts';
 import { checkPast, compileCallHistory, pastRules } from './history.ts';
 import { compileListing } from './listing.ts';

@@ -1,10 +1,10 @@
 import { durationMs } from '../lib/quantity.ts';
 import type { ConditionDocument, ValueDocument } from './document.ts';
-import { type MemberReader, claimReader } from '../json/pointer.ts';
+import { type MemberReader, claimReader } from '../lib/json/pointer.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
 import { type Reading, underNot } from './reading.ts';
-import { malformedPointer } from './describe-value.ts';
+import { malformedPointer } from '../lib/json/describe-value.ts';
 
 /** A compiled condition; `rule` is its path in the policy file. */
 export type Condition =

@@ -3,7 +3,7 @@ import { unknownArguments, type Attempt, type Decision, type McpTarget, type Pol
 import type { Principal } from '../model/principal.ts';
 import type { AllCondition } from './condition.ts';
 import { neededScopes, policyDenial } from './denial.ts';
-import { describeValue } from './describe-value.ts';
+import { describeValue } from '../lib/json/describe-value.ts';
 import type { PolicyDocument } from './document.ts';
 import { argumentDenial, takesArguments } from './entry.ts';
 import { uncountable } from './history.ts';

@@ -1,4 +1,4 @@
-import { describeValue } from './describe-value.ts';
+import { describeValue } from '../lib/json/describe-value.ts';
 import type { Predicate } from './predicate.ts';
 
 /** How many elements of a list are tried. */

@@ -1,8 +1,8 @@
 import { mcpMethod } from '../model/mcp-methods.ts';
 import type { Decision, McpAttempt, PolicyDenial } from '../model/policy.ts';
-import { type PointerReader, strictPointerReader } from '../json/pointer.ts';
+import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
 import { type AllCondition, compileCondition } from './condition.ts';
-import { kindOf, malformedPointer } from './describe-value.ts';
+import { kindOf, malformedPointer } from '../lib/json/describe-value.ts';
 import type { EntryDocument, PolicyDocument, ValueDocument } from './document.ts';
 import { type HistoryRule, compileHistory } from './history-rules.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';

@@ -8,7 +8,7 @@ import { explainHistory } from './history.ts';
 import { type Listing, entriesFor } from './listing.ts';
 import { describeFound } from './describe-found.ts';
 import type { Predicate } from './predicate.ts';
-import { describeValue } from './describe-value.ts';
+import { describeValue } from '../lib/json/describe-value.ts';
 import { judge } from './verdict.ts';
 
 /**

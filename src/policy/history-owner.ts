@@ -1,7 +1,7 @@
-import { claimReader } from '../json/pointer.ts';
+import { claimReader } from '../lib/json/pointer.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { Principal } from '../model/principal.ts';
-import { describeValue, malformedPointer } from './describe-value.ts';
+import { describeValue, malformedPointer } from '../lib/json/describe-value.ts';
 import type { DocumentPath, PolicyFault } from './policy-error.ts';
 
 /** Whose calls a rule over time counts together. */

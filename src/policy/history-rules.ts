@@ -1,9 +1,9 @@
 import { durationMs } from '../lib/quantity.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import { plainName } from '../lib/look-alike.ts';
-import { type PointerReader, strictPointerReader } from '../json/pointer.ts';
+import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
 import { type Units, unitsFor } from './amount.ts';
-import { malformedPointer } from './describe-value.ts';
+import { malformedPointer } from '../lib/json/describe-value.ts';
 import type { HistoryDocument, PastDocument, QuotaDocument } from './document.ts';
 import { type HistoryOwner, compileOwner } from './history-owner.ts';
 import { namePattern } from './pattern.ts';

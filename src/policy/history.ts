@@ -3,8 +3,8 @@
  * counts for later ones. What was counted is not known here: `history/` keeps it.
  */
 
-import { plainNumber } from '../json/plain-number.ts';
-import { unreachable } from '../json/pointer.ts';
+import { plainNumber } from '../lib/json/plain-number.ts';
+import { unreachable } from '../lib/json/pointer.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { HistoryCheck, HistoryRecord } from '../model/history.ts';
 import { mcpMethod } from '../model/mcp-methods.ts';
@@ -17,7 +17,7 @@ import {
 } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { amountOf } from './amount.ts';
-import { kindOf } from './describe-value.ts';
+import { kindOf } from '../lib/json/describe-value.ts';
 import type { Entry } from './entry.ts';
 import type { ComparedArgument, HistoryRule, PastRule, QuotaRule } from './history-rules.ts';
 import { type Listing, entriesFor } from './listing.ts';

@@ -1,7 +1,7 @@
 import { plainName } from '../lib/look-alike.ts';
 import { knownRequests, mcpMethod, usedBy, type TargetKind } from '../model/mcp-methods.ts';
 import type { McpAttempt, McpTarget, PolicyDenial, PolicyReason } from '../model/policy.ts';
-import { describeValue } from './describe-value.ts';
+import { describeValue } from '../lib/json/describe-value.ts';
 import type { PolicyDocument } from './document.ts';
 import { type Entry, type FindEntry, type ListingKey, compileEntries } from './entry.ts';
 import { mistakableNames, patternTable } from './pattern-table.ts';

@@ -1,8 +1,8 @@
 import type { PredicateDocument, Scalar, ValueDocument } from './document.ts';
-import { unreachable } from '../json/pointer.ts';
+import { unreachable } from '../lib/json/pointer.ts';
 import type { DocumentPath, PolicyFault } from './policy-error.ts';
 import { type Reading, underNot } from './reading.ts';
-import { describeValue } from './describe-value.ts';
+import { describeValue } from '../lib/json/describe-value.ts';
 
 /** A compiled predicate on one JSON value. A missing value is `undefined`. */
 export interface Predicate {

@@ -1,5 +1,5 @@
 import { callerKey, type Claims, type Principal } from '../model/principal.ts';
-import { expandScopes } from '../policy/hierarchy.ts';
+import { expandScopes } from '../model/scope-hierarchy.ts';
 
 /** The description of a caller. */
 export interface DescribedCaller {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { printable } from '../config/wording.ts';
-import { reasonsOverTime } from '../history/count.ts';
+import { printable } from '../lib/wording.ts';
+import { reasonsOverTime } from '../pipeline/history/count.ts';
 import type { Config } from '../model/config.ts';
 import type { Decision, Explanation, Policy } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';

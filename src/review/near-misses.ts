@@ -1,9 +1,9 @@
-import { didYouMean } from '../config/wording.ts';
-import { isObject } from '../json/own-member.ts';
+import { didYouMean } from '../lib/wording.ts';
+import { isObject } from '../lib/json/own-member.ts';
 import { knownRequests, type TargetKind } from '../model/mcp-methods.ts';
 import type { Attempt, Explanation, McpAttempt, Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
-import { describeValue } from '../policy/describe-value.ts';
+import { describeValue } from '../lib/json/describe-value.ts';
 import { namePattern } from '../policy/pattern.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { reasonsOverTime } from '../history/count.ts';
+import { reasonsOverTime } from '../pipeline/history/count.ts';
 import type { CallHistory } from '../model/history.ts';
 import type { LedgerCheck, LedgerEntry, Reservation } from '../model/ledger.ts';
 import type { RecordedDecision } from './recorded-decision.ts';

@@ -1,4 +1,4 @@
-import { pointerKey } from '../json/pointer.ts';
+import { pointerKey } from '../lib/json/pointer.ts';
 import type { DecisionInput } from '../model/decision-input.ts';
 import { policyReasons, unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';

@@ -1,5 +1,5 @@
-import { policyDenialBy } from '../history/count.ts';
-import { createMemoryLedger, type MemoryLedger } from '../history/memory-ledger.ts';
+import { policyDenialBy } from '../pipeline/history/count.ts';
+import { createMemoryLedger, type MemoryLedger } from '../store/memory-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HistoryCheck } from '../model/history.ts';
 import type { Failed, Reservation } from '../model/ledger.ts';

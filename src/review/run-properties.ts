@@ -1,9 +1,9 @@
 import type { PolicyTestFile } from '../config/policy-tests.ts';
-import { printable } from '../config/wording.ts';
+import { printable } from '../lib/wording.ts';
 import type { Decision, Policy } from '../model/policy.ts';
 import type { Expectation, Property } from '../policy/property.ts';
-import type { Example } from '../prove/examination.ts';
-import { type Deciding, Disagreement, type Proof, prove } from '../prove/prove.ts';
+import type { Example } from '../policy/prove/examination.ts';
+import { type Deciding, Disagreement, type Proof, prove } from '../policy/prove/prove.ts';
 import type { Decided } from './coverage.ts';
 import { decideAfter } from './earlier-calls.ts';
 import { flowYaml } from './flow-yaml.ts';

@@ -1,5 +1,5 @@
 import type { PolicyTestFile } from '../config/policy-tests.ts';
-import { printable } from '../config/wording.ts';
+import { printable } from '../lib/wording.ts';
 import type { Config } from '../model/config.ts';
 import type { Decided } from './coverage.ts';
 import { decideAfter } from './earlier-calls.ts';

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../config/files.ts';
-import type { LogStore } from '../shared/connection.ts';
+import type { LogStore } from '../store/connection.ts';
 import type { FrontDoorObserver } from '../model/front-door.ts';
 
 /** A message to the process of the front door. */

@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { createAuthenticators } from '../authenticate/authenticator.ts';
-import { tokenKey } from '../authenticate/known-tokens.ts';
-import { createNonces } from '../authenticate/nonces.ts';
+import { createAuthenticators } from '../pipeline/authenticate/authenticator.ts';
+import { tokenKey } from '../pipeline/authenticate/known-tokens.ts';
+import { createNonces } from '../pipeline/authenticate/nonces.ts';
 import { createServerClient } from '../authorization-server/client.ts';
 import { warningsOf } from '../config/warnings.ts';
-import { createCredentialSources } from '../exchange/credential-source.ts';
-import { createStreamIndex, type OpenStream } from '../forward/open-streams.ts';
-import { createPools } from '../forward/pools.ts';
-import { createGateway } from '../gateway/gateway.ts';
-import type { ConfigScope, ConfiguredGateway, ProcessScope } from '../gateway/scopes.ts';
-import { createMemoryLedger } from '../history/memory-ledger.ts';
+import { createCredentialSources } from '../pipeline/exchange/credential-source.ts';
+import { createStreamIndex, type OpenStream } from '../pipeline/forward/open-streams.ts';
+import { createPools } from '../pipeline/forward/pools.ts';
+import { createGateway } from './gateway/gateway.ts';
+import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/scopes.ts';
+import { createMemoryLedger } from '../store/memory-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createRotatingKeys } from '../lib/rotating-keys.ts';
-import { createCertificateOf } from '../listen/client-certificate.ts';
+import { createCertificateOf } from '../pipeline/listen/client-certificate.ts';
 import { processTimers } from '../lib/timers.ts';
-import { createLockedRoutes, type LockedRoutes } from '../lock/locked-routes.ts';
-import type { WatchParts } from '../lock/watch.ts';
+import { createLockedRoutes, type LockedRoutes } from '../mcp/lock/locked-routes.ts';
+import type { WatchParts } from '../mcp/lock/watch.ts';
 import { createOwnerBound } from '../mcp/owner-bound.ts';
 import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
 import type { AuthorizationServer, AuthorizationServerClient, ServerState } from '../model/authorization-server.ts';
@@ -28,12 +28,12 @@ import type { Ledger } from '../model/ledger.ts';
 import type { RateLimiters } from '../model/limits.ts';
 import type { StoreState } from '../model/shared.ts';
 import type { Tracer } from '../model/tracer.ts';
-import { createShared } from '../shared/shared.ts';
+import { createShared } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { traceClient } from '../telemetry/traced-client.ts';
 import { createRevalidation } from './revalidate-streams.ts';
-import { traceGateway } from './traced-gateway.ts';
+import { traceGateway } from './gateway/traced-gateway.ts';
 
 /** The dependencies of a process, which tests replace. */
 export interface Surroundings {
@@ -212,7 +212,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
 
 /** Loads the client only for a lock: most gateways never are a client of an MCP server. */
 async function lookAt(url: string, signal: AbortSignal): Promise<readonly Definition[]> {
-  const { listDefinitions } = await import('../mcp-client/list-definitions.ts');
+  const { listDefinitions } = await import('../mcp/client/list-definitions.ts');
   return listDefinitions(url, { signal });
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { OpenStream } from '../forward/open-streams.ts';
+import type { OpenStream } from '../pipeline/forward/open-streams.ts';
 import { Denial } from '../model/denial.ts';
 
 /** The pause before the server is asked again about tokens for which it gave no answer. */

@@ -7,14 +7,14 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { watchFiles } from '../config/watch.ts';
-import { openCertificate, type OwnCertificate } from '../listen/own-certificate.ts';
-import { listen, type Listener, type OnMalformed, type OnRequest, type Security } from '../listen/server.ts';
+import { openCertificate, type OwnCertificate } from '../pipeline/listen/own-certificate.ts';
+import { listen, type Listener, type OnMalformed, type OnRequest, type Security } from '../pipeline/listen/server.ts';
 import type { ServerState } from '../model/authorization-server.ts';
 import type { Config, Tls } from '../model/config.ts';
 import { Denial, refusals } from '../model/denial.ts';
 import type { TlsObserver } from '../model/observer.ts';
 import type { StoreState } from '../model/shared.ts';
-import { serve, type Gateway } from '../pipeline.ts';
+import { serve, type Gateway } from '../pipeline/pipeline.ts';
 import { createTlsObserver } from '../telemetry/log.ts';
 import { createReloadableGateway, type ReloadableGateway, type Surroundings } from './reloadable-gateway.ts';
 

@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
 import { type Admin, type AdminOptions, startAdmin } from '../admin/admin.ts';
 import type { Snapshot } from '../config/files.ts';
-import type { InForce } from '../console/status.ts';
-import { createProcessConsole, type ProcessConsole, singleSource } from '../console/process-source.ts';
+import type { InForce } from '../admin/console/status.ts';
+import { createProcessConsole, type ProcessConsole, singleSource } from '../admin/console/process-source.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Config, Telemetry } from '../model/config.ts';
 import type { Ledger } from '../model/ledger.ts';

@@ -19,7 +19,7 @@ import {
 } from '@opentelemetry/api';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import { SamplingDecision, TracerProvider, type ReadableSpan, type Sampler } from '@opentelemetry/sdk-trace';
-import { traceparentOf, type TraceContext } from '../http/trace-context.ts';
+import { traceparentOf, type TraceContext } from '../lib/http/trace-context.ts';
 import type { Telemetry } from '../model/config.ts';
 import type { Span, SpanAttributes, Tracer } from '../model/tracer.ts';
 import { createSpanExport, type SpanExportObserver } from './span-export.ts';

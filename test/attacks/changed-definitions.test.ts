@@ -144,7 +144,7 @@ test('a flood of announcements causes few looks', async () => {
     // oxlint-disable-next-line no-await-in-loop -- One stream after the other.
     await read200(world, 'ping');
   }
-  // At most one in five seconds, which test/lock/lookout.test.ts counts.
+  // At most one in five seconds, which test/mcp/lock/lookout.test.ts counts.
   expect(world.looks()).toBeLessThan(4);
 });
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ConsoleWorld, startConsoleWorld } from '../console/world.ts';
+import { type ConsoleWorld, startConsoleWorld } from '../admin/console/world.ts';
 
 const TOKEN = 'Kx7-admin-token-of-the-tests';
 

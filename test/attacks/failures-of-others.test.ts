@@ -1,11 +1,11 @@
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createAuthenticators } from '../../src/authenticate/authenticator.ts';
+import { createAuthenticators } from '../../src/pipeline/authenticate/authenticator.ts';
 import { createServerClient } from '../../src/authorization-server/client.ts';
-import { createFailures } from '../../src/limit/failures.ts';
+import { createFailures } from '../../src/pipeline/limit/failures.ts';
 import type { Call } from '../../src/model/call.ts';
 import type { Route } from '../../src/model/route.ts';
-import { createRateLimiters } from '../../src/shared/rate.ts';
+import { createRateLimiters } from '../../src/store/rate.ts';
 import { bearer } from '../support/bearer.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { createKey, startIssuer, type Issuer } from '../support/issuer.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createMemoryLedger } from '../../src/history/memory-ledger.ts';
+import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import { request, startMcpWorld } from '../worlds/mcp.ts';
 
 const result = '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}';

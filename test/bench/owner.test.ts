@@ -3,7 +3,7 @@ import { stageOf } from '../../bench/profile/owner.ts';
 
 test.each([
   ['file:///repo/src/forward/relay.ts', 'show', 'src/forward'],
-  ['file:///repo/src/pipeline.ts', 'serve', 'src/pipeline.ts'],
+  ['file:///repo/src/pipeline.ts', 'serve', 'src/pipeline/pipeline.ts'],
   ['file:///repo/src/gateway/metadata/answer.ts', 'answer', 'src/gateway'],
   ['file:///repo/bench/servers/undici-floor.ts', 'forward', 'the code of the floor'],
   ['file:///repo/node_modules/undici/lib/dispatcher/pool.js', 'dispatch', 'undici'],

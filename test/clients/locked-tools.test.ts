@@ -5,7 +5,7 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../demo/listen.ts';
 import { lockFileText } from '../../src/config/lock-file.ts';
-import { listDefinitions } from '../../src/mcp-client/list-definitions.ts';
+import { listDefinitions } from '../../src/mcp/client/list-definitions.ts';
 import { startWorld } from '../worlds/gateway.ts';
 
 test.for([

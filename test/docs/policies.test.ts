@@ -6,7 +6,7 @@ import testSchema from '../../schema/policy-test.schema.json' with { type: 'json
 import { attemptOf, callerOf, foundOf, fulfils } from '../../src/review/test-case.ts';
 import type { PolicyTest } from '../../src/config/policy-tests.ts';
 import { violations } from '../../src/config/schema.ts';
-import { slowPart } from '../../src/config/slow-pattern.ts';
+import { slowPart } from '../../src/policy/patterns/slow-pattern.ts';
 import { refusals } from '../../src/model/denial.ts';
 import { mcpMethod } from '../../src/model/mcp-methods.ts';
 import { policyReasons } from '../../src/model/policy.ts';

@@ -36,7 +36,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     .registry.getMetricsAsArray()
     .map(({ name }) => name)
     .filter((name) => name.startsWith('sallyport_')),
-  'A parameter of challenges': [...source('src/respond/challenge.ts').matchAll(/^ {4}\['(\w+)', /gm)].map(
+  'A parameter of challenges': [...source('src/pipeline/respond/challenge.ts').matchAll(/^ {4}\['(\w+)', /gm)].map(
     ([, name = '']) => name,
   ),
   'A command': Object.keys(commands),

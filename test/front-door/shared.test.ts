@@ -1,11 +1,11 @@
 /** Two front doors with one store are one authorization server. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createMemoryLedger } from '../../src/history/memory-ledger.ts';
+import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import { createSharedStore } from '../../src/front-door/shared-store.ts';
 import type { Store } from '../../src/front-door/store.ts';
 import type { StoreObserver } from '../../src/model/shared.ts';
-import { createShared } from '../../src/shared/shared.ts';
+import { createShared } from '../../src/store/store.ts';
 import { hasRedis, type Redis, startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';

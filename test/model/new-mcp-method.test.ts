@@ -8,7 +8,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AnswerFilter } from '../../src/forward/answer-filter.ts';
+import type { AnswerFilter } from '../../src/pipeline/forward/answer-filter.ts';
 import type { Grant } from '../../src/model/grant.ts';
 import type { Route } from '../../src/model/route.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
@@ -29,7 +29,7 @@ async function copied<Module>(path: string): Promise<Module> {
 
 type Messages = typeof import('../../src/mcp/message.ts');
 type Policies = typeof import('../../src/policy/compile.ts');
-type Filters = typeof import('../../src/forward/answer-filter.ts');
+type Filters = typeof import('../../src/pipeline/forward/answer-filter.ts');
 type Headers = typeof import('../../src/mcp/tool-headers.ts');
 let readMessage: Messages['readMessage'];
 let compilePolicy: Policies['compilePolicy'];

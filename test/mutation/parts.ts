@@ -19,7 +19,7 @@ export const parts: Readonly<Record<string, Part>> = {
     tests: ['test/respond/*.test.ts', 'test/pins/challenges.test.ts'],
     floor: 100,
   },
-  pipeline: { mutate: ['src/pipeline.ts'], tests: ['test/pipeline-order.test.ts'], floor: 100 },
+  pipeline: { mutate: ['src/pipeline/pipeline.ts'], tests: ['test/pipeline/pipeline-order.test.ts'], floor: 100 },
   json: {
     // Property tests check the files that read byte by byte.
     mutate: ['src/json/{lossless,own-member,pointer,splice-strings}.ts'],

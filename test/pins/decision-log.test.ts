@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readTraceContext } from '../../src/http/trace-context.ts';
+import { readTraceContext } from '../../src/lib/http/trace-context.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import type { Policy } from '../../src/model/policy.ts';

@@ -44,7 +44,7 @@ test('a start loads what every gateway needs, and no more of it', () => {
   ]);
 });
 
-test('no file loads the fetch of Node (src/http/node-http.ts)', () => {
+test('no file loads the fetch of Node (src/lib/http/node-http.ts)', () => {
   const importing = [...statics].filter(([, imports]) => imports.some(({ target }) => target === 'node:http'));
   expect(importing.map(([path]) => path)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { OpenStream } from '../../src/forward/open-streams.ts';
+import type { OpenStream } from '../../src/pipeline/forward/open-streams.ts';
 import { Denial } from '../../src/model/denial.ts';
 import { createRevalidation } from '../../src/serve/revalidate-streams.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { examine } from '../../src/doctor/examine.ts';
-import type { Finding } from '../../src/doctor/finding.ts';
+import { examine } from '../../src/cli/doctor/examine.ts';
+import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { loaded } from '../config/folder.ts';
 import { startIssuer } from '../support/issuer.ts';
 

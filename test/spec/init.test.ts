@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { compilePolicy } from '../../src/policy/compile.ts';
-import { toolsPolicy } from '../../src/init/tools-policy.ts';
+import { toolsPolicy } from '../../src/cli/init/tools-policy.ts';
 import { parse } from 'yaml';
 import { outcome } from '../serve/process.ts';
 import { startIssuer } from '../support/issuer.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { readTraceContext } from '../../src/http/trace-context.ts';
+import { readTraceContext } from '../../src/lib/http/trace-context.ts';
 import type { Tracer } from '../../src/model/tracer.ts';
 import type { SpanExportObserver } from '../../src/telemetry/span-export.ts';
 import { createTracer } from '../../src/telemetry/tracer.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { createKeySource, type KeySource } from '../../src/authenticate/keys.ts';
+import { createKeySource, type KeySource } from '../../src/pipeline/authenticate/keys.ts';
 import type { AuthorizationServerClient, ServerAnswer } from '../../src/model/authorization-server.ts';
 import { createKey } from '../support/issuer.ts';
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { watchFiles } from '../../src/config/watch.ts';
-import { createCertificateOf } from '../../src/listen/client-certificate.ts';
-import { openCertificate } from '../../src/listen/own-certificate.ts';
-import { listen, type Listener } from '../../src/listen/server.ts';
+import { createCertificateOf } from '../../src/pipeline/listen/client-certificate.ts';
+import { openCertificate } from '../../src/pipeline/listen/own-certificate.ts';
+import { listen, type Listener } from '../../src/pipeline/listen/server.ts';
 import type { Tls } from '../../src/model/config.ts';
 import type { TlsObserver } from '../../src/model/observer.ts';
 import { certificate, pem } from '../support/certificates.ts';

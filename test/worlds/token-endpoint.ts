@@ -1,5 +1,5 @@
 import { createServerClient } from '../../src/authorization-server/client.ts';
-import { createCredentialSources, type CredentialSource } from '../../src/exchange/credential-source.ts';
+import { createCredentialSources, type CredentialSource } from '../../src/pipeline/exchange/credential-source.ts';
 import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { Grant, PresentedToken } from '../../src/model/grant.ts';
 import type { Principal } from '../../src/model/principal.ts';

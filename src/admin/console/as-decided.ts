@@ -1,0 +1,43 @@
+import { reasonsOverTime } from '../../pipeline/history/count.ts';
+import type { Explanation } from '../../model/policy.ts';
+import type { DecisionSummary } from '../../telemetry/decision-summary.ts';
+
+/**
+ * Conditions with the outcomes that a decision tells. Arguments and earlier calls are not kept, but a call that was
+ * allowed met all conditions on them, and a refusal names the one that it did not meet.
+ */
+export function asDecided(conditions: readonly Explanation[], decision: DecisionSummary): readonly Explanation[] {
+  const refusing = conditions.findIndex(({ kind, rule }) => kind === 'history' && rule === decision.rule);
+  return conditions.map((each, index) =>
+    each.kind === 'history' ? overTime(each, decision, Math.sign(index - refusing)) : byArguments(each, decision),
+  );
+}
+
+/** @param order Of the rule against the one that refused: it is judged before (-1), is that one (0), or later (1). */
+function overTime(condition: Explanation, { kind, reason, detail }: DecisionSummary, order: number): Explanation {
+  if (condition.outcome !== 'unknown') return condition;
+  const isRefusedOverTime = reason !== undefined && reasonsOverTime.has(reason);
+  if (kind === 'allowed' || reason === 'history.full' || (isRefusedOverTime && order < 0)) {
+    return { ...condition, outcome: 'holds', found: 'not kept; this rule was met' };
+  }
+  if (!isRefusedOverTime) return { ...condition, found: 'not kept; the call was refused for another reason' };
+  if (order > 0) return { ...condition, found: 'not kept; another rule over time refused the call first' };
+  return { ...condition, outcome: 'fails', found: detail?.split(', found ').at(-1) ?? '' };
+}
+
+function byArguments(condition: Explanation, decision: DecisionSummary): Explanation {
+  const parts = condition.parts.map((part) => byArguments(part, decision));
+  if (condition.outcome !== 'unknown') return { ...condition, parts };
+  const found = 'not kept';
+  if (parts.length > 0) return { ...condition, parts, outcome: outcomeOf(condition, parts) };
+  if (decision.kind === 'allowed') return { ...condition, outcome: 'holds', found };
+  const isCause = decision.reason === 'argument.denied' && decision.rule === condition.rule;
+  return isCause ? { ...condition, outcome: 'fails', found } : { ...condition, found };
+}
+
+/** The outcome of a group, from its parts. */
+function outcomeOf({ kind, outcome }: Explanation, parts: readonly Explanation[]): Explanation['outcome'] {
+  if (kind !== 'listed' && kind !== 'all') return outcome;
+  if (parts.some((part) => part.outcome === 'fails')) return 'fails';
+  return parts.every((part) => part.outcome === 'holds') ? 'holds' : outcome;
+}

@@ -1,0 +1,229 @@
+/**
+ * What the admin listener and the console's page say to each other. The page imports these types too.
+ *
+ * @module
+ */
+
+import type { ServerState } from '../../model/authorization-server.ts';
+import type { Reason } from '../../model/denial.ts';
+import type { LockState } from '../../model/lock.ts';
+import type { Explanation } from '../../model/policy.ts';
+import type { TokenForm } from '../../model/principal.ts';
+import type { StoreState } from '../../model/shared.ts';
+import type { Explained } from '../../review/explained.ts';
+import type { OutcomeKind } from '../../telemetry/decision-summary.ts';
+import type { RatePoint } from '../../telemetry/rates.ts';
+
+export type { OutcomeKind, RatePoint };
+
+/** One decision as a row of Live. */
+export interface DecisionRow {
+  readonly id: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly kind: OutcomeKind;
+  readonly route?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly client?: string | undefined;
+  /** The tool, or what else was called. */
+  readonly called: string;
+  readonly reason?: Reason | undefined;
+  readonly detail?: string | undefined;
+  readonly neededScope?: string | undefined;
+  readonly rule?: string | undefined;
+}
+
+/** The new decisions of the last moment. */
+export interface Batch {
+  /** The newest first. */
+  readonly rows: readonly DecisionRow[];
+  /** Allowed calls that were left out, because there were too many. */
+  readonly leftOut: number;
+}
+
+/** The kept decisions that a filter selects. */
+export interface Past {
+  /** The newest first. */
+  readonly rows: readonly DecisionRow[];
+  /** How many decisions the filter selects; `rows` may have fewer. */
+  readonly selected: number;
+  /** How many decisions are kept in all. */
+  readonly kept: number;
+}
+
+/** The rates of the last hour, the oldest point first. */
+export interface RatesAnswer {
+  readonly slotMs: number;
+  readonly points: readonly RatePoint[];
+}
+
+/** A route, as the console shows it; nothing of it is secret. */
+export interface RouteView {
+  readonly name: string;
+  readonly path: string;
+  readonly url: string;
+  readonly protocol: 'http' | 'mcp';
+  readonly policy: string | undefined;
+  readonly isPublic: boolean;
+  readonly upstream: string;
+}
+
+/** The configuration in force, and the state of what it depends on. */
+export interface Status {
+  /** The digest of the configuration in force. */
+  readonly config: string;
+  /** Since when it is in force, in milliseconds since the epoch. */
+  readonly since: number;
+  /** Why the newest files are not in force; empty if they are. */
+  readonly problems: readonly string[];
+  readonly routes: readonly RouteView[];
+  readonly servers: readonly ServerState[];
+  readonly store?: StoreState | undefined;
+  /** The routes whose policy has `lock`. */
+  readonly locks: readonly LockState[];
+  /** How many processes serve. */
+  readonly workers: number;
+  readonly openStreams: number;
+  /** When the listener's certificate expires, in milliseconds since the epoch; undefined without TLS. */
+  readonly certificateExpires?: number | undefined;
+  /** The dashboard for history. */
+  readonly grafana?: string | undefined;
+}
+
+/** One decision with its explanation. */
+export interface DecisionDetail extends DecisionRow {
+  readonly requestId: string;
+  readonly method: string;
+  readonly policy?: string | undefined;
+  readonly traceId?: string | undefined;
+  readonly durationMs: number;
+  readonly token?: TokenView | undefined;
+  /** The status and the challenge of the refusal; undefined for an allowed call. */
+  readonly answer?: { readonly status: number; readonly challenges: readonly string[] } | undefined;
+  /** The words of `explain` about what decided. */
+  readonly decidedBy: string;
+  readonly notes: readonly string[];
+  /** What the caller would need to be allowed, a sentence each. */
+  readonly remedies: readonly string[];
+  readonly conditions: readonly Explanation[];
+  /** The decision as an example for the policy's test file; undefined if no policy decided. */
+  readonly test?: string | undefined;
+}
+
+/** What is shown of a token: nothing of its value. */
+export interface TokenView {
+  readonly form: TokenForm;
+  readonly issuer: string;
+  readonly scope?: string | undefined;
+  /** The seconds that were left when the call was decided. */
+  readonly secondsLeft?: number | undefined;
+  /** The claims that the policy read. */
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** A policy in force. */
+export interface PolicyView {
+  readonly name: string;
+  /** Its file, as messages name it. */
+  readonly file: string;
+  readonly text: string;
+  /** How many rules it has. */
+  readonly rules: number;
+  /** The routes that use it. */
+  readonly routes: readonly { readonly name: string; readonly protocol: 'http' | 'mcp' }[];
+  readonly tests: DraftTests | undefined;
+  readonly properties: DraftAnswer['properties'];
+}
+
+/** A draft to try. */
+export interface DraftRequest {
+  readonly policy: string;
+  readonly text: string;
+  /** The route that is called; default: the first one with the policy. */
+  readonly route?: string | undefined;
+  readonly question?: DraftQuestion | undefined;
+  /** Whether to do what takes longer too: prove the properties, and decide the kept decisions again. */
+  readonly isThorough: boolean;
+}
+
+/** A described call, as the reader typed it. */
+export interface DraftQuestion {
+  /** JSON. */
+  readonly claims: string;
+  /** Separated by spaces. */
+  readonly scope: string;
+  /** Of the token, in seconds; empty: unknown. */
+  readonly lifetime: string;
+  readonly kind: 'tool' | 'resource' | 'prompt' | 'method';
+  readonly name: string;
+  /** JSON; empty: unknown. */
+  readonly arguments: string;
+  /** The calls before it, in YAML as `given: { history: … }` has them; empty: unknown. */
+  readonly history: string;
+}
+
+/** What came of a draft. With problems, it has nothing else. */
+export interface DraftAnswer {
+  readonly problems: readonly DraftProblem[];
+  readonly tests?: DraftTests;
+  /** The properties of the policy; only in a thorough answer. */
+  readonly properties?: DraftTests['results'];
+  readonly answer?: QuestionAnswer;
+  /** What the edit means beside the policy in force; only in a thorough answer. */
+  readonly meaning?: DraftMeaning;
+  readonly replay?: DraftReplay;
+}
+
+/** The differences between a draft and the policy in force, as `sallyport compare` finds them. */
+export interface DraftMeaning {
+  readonly differences: readonly {
+    readonly kind: string;
+    readonly rule: string;
+    readonly was: string;
+    readonly now: string;
+    /** A caller and a call on which both decide differently, as a test file writes them. */
+    readonly witness: readonly string[];
+  }[];
+  readonly undecided: readonly { readonly rule: string; readonly why: string }[];
+}
+
+/** A problem of a file, as `check` says it; line and column from 1. */
+export interface DraftProblem {
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** The tests of a policy, and the rules that none of them decides. */
+export interface DraftTests {
+  readonly results: readonly {
+    readonly name: string;
+    readonly line: number;
+    /** What was wanted and what was found, in lines; undefined if it holds. */
+    readonly fault: readonly string[] | undefined;
+  }[];
+  readonly problems: readonly DraftProblem[];
+  readonly gaps: readonly { readonly rule: string; readonly missing: string }[];
+}
+
+/** The decision of a draft on a described call, or why the description is none. */
+export type QuestionAnswer =
+  | { readonly fault: string }
+  | (Omit<Explained, 'route' | 'decidedBy' | 'policy'> & {
+      readonly fault?: undefined;
+      readonly remedies: readonly string[];
+    });
+
+/** What a draft would have changed in the kept decisions. */
+export interface DraftReplay {
+  readonly decided: number;
+  readonly changes: readonly {
+    readonly change: string;
+    readonly route: string;
+    readonly called: string;
+    readonly subject: string;
+    readonly before: string;
+    readonly after: string;
+    readonly count: number;
+  }[];
+}

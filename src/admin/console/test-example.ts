@@ -1,0 +1,45 @@
+import { flowYaml } from '../../review/flow-yaml.ts';
+import { isPolicyDecision, recordedClaims, type RecordedDecision } from '../../review/recorded-decision.ts';
+
+/**
+ * A decision as an example for the policy's test file; undefined if the record lacks what a test needs.
+ *
+ * @param isOverTime Whether the call was under rules over time.
+ */
+export function testOf(record: RecordedDecision, isOverTime: boolean): string | undefined {
+  const { input, scope, policy } = record;
+  if (policy === undefined || !isPolicyDecision(record) || input.omitted !== undefined) return undefined;
+  const claims = recordedClaims(record);
+  const given = {
+    ...(scope !== undefined && { scope }),
+    ...(Object.keys(claims).length > 0 && { claims }),
+    ...(input.lifetime !== undefined && { lifetime: `${input.lifetime}s` }),
+  };
+  const takesArguments = record.tool !== undefined || input.targets?.[0]?.kind === 'prompt';
+  return [
+    `- name: ${flowYaml(`${record.subject ?? record.clientId ?? 'a caller'} ${wordsOf(record)}`)}`,
+    `  given: ${flowYaml(given)}`,
+    ...(takesArguments ? ['  # Arguments are not recorded: add those that matter.'] : []),
+    ...(isOverTime ? ['  # Earlier calls are not recorded: add those that matter to given, as history.'] : []),
+    `  when: ${flowYaml(whenOf(record))}`,
+    `  then: ${flowYaml(thenOf(record))}`,
+    '',
+  ].join('\n');
+}
+
+function wordsOf({ tool, method }: RecordedDecision): string {
+  return tool === undefined ? `sends ${method}` : `calls ${tool}`;
+}
+
+function whenOf({ tool, input, method }: RecordedDecision): Readonly<Record<string, string>> {
+  if (tool !== undefined) return { tool };
+  const [target] = input.targets ?? [];
+  if (target !== undefined) return { [target.kind]: target.name };
+  // The methods of MCP have a slash, but for a few; those of HTTP are in capitals.
+  return method === undefined || /^[A-Z]+$/.test(method) ? {} : { method };
+}
+
+function thenOf({ allow, shadow, reason, neededScope }: RecordedDecision): unknown {
+  if (allow) return shadow ? 'shadow' : 'allow';
+  return { deny: reason, ...(neededScope !== undefined && { challenge: neededScope }) };
+}

@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto';
+import { createIntrospector } from '../../pipeline/authenticate/introspection.ts';
+import { createKeySource, publishedKeys } from '../../pipeline/authenticate/keys.ts';
+import { createServerClient } from '../../authorization-server/client.ts';
+import { keyAlgorithms } from '../../authorization-server/key-algorithms.ts';
+import { GATEWAY_SECRET_VARIABLE } from '../../config/front-door.ts';
+import { stepUpScopes } from '../../config/step-up.ts';
+import type { AuthorizationServer, AuthorizationServerClient } from '../../model/authorization-server.ts';
+import type { Config } from '../../model/config.ts';
+import { Denial } from '../../model/denial.ts';
+import type { Route } from '../../model/route.ts';
+import { type Finding, type Findings, findingsOn } from './finding.ts';
+
+/** RFC 8414 metadata as the server sent them. */
+type Metadata = Readonly<Record<string, unknown>>;
+
+/** Examines one authorization server, by the client and the readers that serve requests. */
+export async function examineServer(server: AuthorizationServer, config: Config): Promise<readonly Finding[]> {
+  const on = findingsOn(`authorization_servers.${server.name}`);
+  const client = createServerClient(server, () => {}, Date.now);
+  const routes = config.routes.filter((route) => route.authorizationServers.includes(server));
+  try {
+    const found = [
+      examineMetadata(on, client, routes, config),
+      ...(server.jwt === undefined ? [] : [guarded(on, () => examineKeys(on, client, server.jwt?.algorithms ?? []))]),
+      ...(server.introspection === undefined ? [] : [guarded(on, () => examineIntrospection(on, client, config))]),
+    ];
+    return withoutRepetition((await Promise.all(found)).flat());
+  } finally {
+    client.close();
+  }
+}
+
+/** Keys and introspection fail as the metadata do that name their URLs: the first finding has the remedy for all. */
+function withoutRepetition(findings: readonly Finding[]): readonly Finding[] {
+  return findings.filter(({ text }, index) => index === findings.findIndex((each) => each.text === text));
+}
+
+/** A refusal of the code that serves is a finding: its detail says what was expected and what was found. */
+async function guarded(on: Findings, examine: () => Promise<Finding>): Promise<readonly Finding[]> {
+  try {
+    return [await examine()];
+  } catch (error) {
+    if (!(error instanceof Denial)) throw error;
+    return [on.fail(error.detail, 'requests that need it get 503: check that the server is up, and its settings here')];
+  }
+}
+
+async function examineMetadata(
+  on: Findings,
+  client: AuthorizationServerClient,
+  routes: readonly Route[],
+  config: Config,
+): Promise<readonly Finding[]> {
+  try {
+    const { document } = await client.metadata();
+    const mcp = routes.filter(({ protocol, resource }) => protocol === 'mcp' && resource !== undefined);
+    const forClients = mcp.length === 0 ? [] : examineForClients(on, document, mcp, config);
+    const opaque = examineOpaqueTokens(on, document, client.server, routes);
+    return [on.ok(`its metadata name the issuer ${client.server.issuer}`), ...forClients, ...opaque];
+  } catch (error) {
+    if (!(error instanceof Denial)) throw error;
+    const remedy =
+      'check that it is up and reachable from here (else set backchannel), and that issuer is what its metadata say';
+    return [on.fail(error.detail, remedy)];
+  }
+}
+
+/** What MCP clients need of a server, MCP 2025-11-25, Authorization. */
+function examineForClients(
+  on: Findings,
+  metadata: Metadata,
+  routes: readonly Route[],
+  { publicUrl }: Config,
+): readonly Finding[] {
+  return [
+    examinePkce(on, metadata),
+    examineRegistration(on, metadata),
+    ...examineResources(
+      on,
+      metadata,
+      routes.map(({ path }) => publicUrl + path),
+    ),
+    ...examineStepUp(on, metadata, routes),
+  ];
+}
+
+/** RFC 8414 has no member for the form of access tokens. A server that introspects them may issue opaque ones. */
+function examineOpaqueTokens(
+  on: Findings,
+  metadata: Metadata,
+  { introspection }: AuthorizationServer,
+  routes: readonly Route[],
+): readonly Finding[] {
+  const unsure = routes.filter(({ statesTokens }) => !statesTokens);
+  if (introspection !== undefined || typeof metadata['introspection_endpoint'] !== 'string') return [];
+  if (unsure.length === 0) return [];
+  const text =
+    'it can introspect tokens, and only jwt is configured: the gateway refuses its opaque tokens (token.form)';
+  const names = unsure.map(({ name }) => name).join(', ');
+  return [on.warn(text, `if it issues opaque tokens, add introspection; if not, set tokens: [jwt] on ${names}`)];
+}
+
+function examinePkce(on: Findings, metadata: Metadata): Finding {
+  if (has(metadata['code_challenge_methods_supported'], 'S256')) return on.ok('it supports PKCE with S256');
+  const text = 'its metadata do not list S256 in code_challenge_methods_supported';
+  return on.fail(text, 'MCP clients refuse to sign in without it: enable PKCE there');
+}
+
+function examineRegistration(on: Findings, metadata: Metadata): Finding {
+  const ways = [
+    ...(metadata['client_id_metadata_document_supported'] === true ? ['client metadata documents'] : []),
+    ...(typeof metadata['registration_endpoint'] === 'string' ? ['dynamic registration'] : []),
+  ];
+  if (ways.length > 0) return on.ok(`clients introduce themselves by ${ways.join(' or ')}`);
+  const text = 'it offers neither client metadata documents nor dynamic registration';
+  return on.warn(text, 'register each client there by hand and give the client its client_id');
+}
+
+/** RFC 9728 §4. Nothing else in metadata tells for which resources a server issues tokens (RFC 8707). */
+function examineResources(on: Findings, metadata: Metadata, resources: readonly string[]): readonly Finding[] {
+  const listed = metadata['protected_resources'];
+  if (!Array.isArray(listed)) return [];
+  return resources.map((resource) =>
+    has(listed, resource)
+      ? on.ok(`it lists the resource ${resource}`)
+      : on.warn(`its protected_resources lack ${resource}`, 'add it there, or clients may get invalid_target'),
+  );
+}
+
+/** A route with `first_challenge: supported` has the remedy; `check` warns if its `scopes_supported` are incomplete. */
+function examineStepUp(on: Findings, metadata: Metadata, routes: readonly Route[]): readonly Finding[] {
+  const registers = typeof metadata['registration_endpoint'] === 'string';
+  if (!registers || metadata['client_id_metadata_document_supported'] === true) return [];
+  const later = routes
+    .filter((route) => route.firstChallenge !== 'supported' && stepUpScopes(route).length > 0)
+    .map((route) => `route ${route.name} asks for ${stepUpScopes(route).join(' ')}`);
+  if (later.length === 0) return [];
+  const text = `clients register, and ${later.join(' and ')} only later`;
+  return [on.warn(text, 'if step-up ends with invalid_scope there, set first_challenge: supported on the route')];
+}
+
+async function examineKeys(
+  on: Findings,
+  client: AuthorizationServerClient,
+  accepted: readonly string[],
+): Promise<Finding> {
+  const { keys } = (await publishedKeys(client)).set.jwks();
+  const named = [...new Set(keys.flatMap((key) => (key.alg === undefined ? [] : keyAlgorithms(key))))];
+  const usable = new Set(keys.flatMap(keyAlgorithms));
+  const published = [...usable].join(', ') || 'nothing';
+  if (!accepted.some((each) => usable.has(each))) {
+    const text = `it publishes keys for ${published}; jwt.algorithms accepts ${accepted.join(', ')}`;
+    return on.fail(text, 'add the algorithm of its access tokens to jwt.algorithms');
+  }
+  const refused = named.filter((each) => !accepted.includes(each));
+  if (refused.length === 0) return on.ok(`its keys fit jwt.algorithms: ${accepted.join(', ')}`);
+  const text = `it also publishes keys for ${refused.join(', ')}, which jwt.algorithms does not accept`;
+  return on.warn(text, 'if it signs access tokens with them, add them');
+}
+
+/** Asks about a token that does not exist: the credentials are then checked, and no token is shown. */
+async function examineIntrospection(on: Findings, client: AuthorizationServerClient, config: Config): Promise<Finding> {
+  if (isSecretUnknown(client.server, config)) {
+    return on.ok('introspection is not examined: without session_key, only the processes of serve know its secret');
+  }
+  const introspector = createIntrospector(client, createKeySource(client, Date.now), config.scopeHierarchy, Date.now);
+  const madeUp = `${client.server.introspection?.prefix ?? ''}${randomBytes(24).toString('base64url')}`;
+  if ((await introspector.afresh(madeUp)) === undefined)
+    return on.ok('introspection accepts the credentials of the gateway');
+  return on.fail('its introspection calls a made-up token active', 'it would let every token in: repair it there');
+}
+
+/** Whether the secret of the gateway at the front door is random: a process that `serve` did not start has another. */
+function isSecretUnknown(server: AuthorizationServer, { frontDoor, sessionKey }: Config): boolean {
+  return server === frontDoor?.server && sessionKey === undefined && process.env[GATEWAY_SECRET_VARIABLE] === undefined;
+}
+
+function has(list: unknown, text: string): boolean {
+  return Array.isArray(list) && list.includes(text);
+}

@@ -1,0 +1,44 @@
+import { lockFileOf } from '../../config/lock-file.ts';
+import { differences, inWords } from '../../mcp/lock/differences.ts';
+import { McpServerFault } from '../../mcp/client/ask-server.ts';
+import { listDefinitions } from '../../mcp/client/list-definitions.ts';
+import type { Config } from '../../model/config.ts';
+import { type Route, serverUrl } from '../../model/route.ts';
+import { type Finding, findingsOn } from './finding.ts';
+
+/** How many differences a line names. */
+const MAX_NAMED = 20;
+
+/** Compares what each server with a lock shows to a caller without credentials, as `sallyport lock --check` does. */
+export async function examineLocks({ routes }: Config): Promise<readonly Finding[]> {
+  return (await Promise.all(routes.map(examineLock))).flat();
+}
+
+async function examineLock({ name, policy, upstream, lock }: Route): Promise<readonly Finding[]> {
+  if (lock === undefined) return [];
+  const { mode, approved } = lock;
+  const on = findingsOn(`routes.${name}.policy.lock`);
+  const url = serverUrl(upstream);
+  const file = lockFileOf(policy?.name ?? '');
+  try {
+    const found = differences(approved, await listDefinitions(url));
+    if (found.length === 0) return [on.ok(`${url} shows what ${file} approves`)];
+    const named = found.slice(0, MAX_NAMED).map(inWords).join(', ');
+    const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : '';
+    const refuses = mode === 'deny' && found.some(({ difference }) => difference !== 'gone');
+    const finding = on[refuses ? 'fail' : 'warn'](
+      `${url} differs from ${file}: ${named}${more}${refuses ? '; the gateway refuses this' : ''}`,
+      'restore the server, or review the change and run `sallyport lock`',
+    );
+    return [finding];
+  } catch (error) {
+    if (!(error instanceof McpServerFault)) throw error;
+    // The finding on the upstream says it.
+    if (error.kind === 'unreachable') return [];
+    const finding = on.warn(
+      `${url} ${error.message}, so that it is not compared with ${file}`,
+      `compare it as a caller: sallyport lock --check --route ${name} --token - < token.txt`,
+    );
+    return [finding];
+  }
+}

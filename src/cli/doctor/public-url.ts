@@ -1,0 +1,73 @@
+import { parsedJson } from '../../lib/json/parsed.ts';
+import { ownMember } from '../../lib/json/own-member.ts';
+import { reasonOf } from '../../lib/error-reason.ts';
+import type { Config } from '../../model/config.ts';
+import type { Route } from '../../model/route.ts';
+import { describeValue } from '../../lib/json/describe-value.ts';
+import { metadataDocuments, metadataUrl } from '../../pipeline/respond/resource-metadata.ts';
+import { fetchText, type TextAnswer } from './fetch-text.ts';
+import { type Finding, type Findings, findingsOn } from './finding.ts';
+
+const proxyRemedy = 'let the proxy before the gateway pass this path on, with all headers of the answer';
+
+/** Examines the gateway as clients see it: the RFC 9728 metadata of each resource, and the challenge of its route. */
+export async function examinePublicUrl(config: Config): Promise<readonly Finding[]> {
+  const on = findingsOn('public_url');
+  const resources = config.routes.filter(({ resource }) => resource !== undefined);
+  const [first] = resources;
+  if (first === undefined) return [on.ok(`${config.publicUrl}: no route has a resource, so there are no metadata`)];
+  const url = metadataUrl(first, config.publicUrl) ?? '';
+  try {
+    await fetchText(url, 'HEAD');
+  } catch (error) {
+    return [unreachable(on, url, reasonOf(error))];
+  }
+  return (await Promise.all(resources.map((route) => examineResource(route, config)))).flat();
+}
+
+function unreachable(on: Findings, url: string, reason: string): Finding {
+  const text = `${url} cannot be reached (${reason})`;
+  if (reason === 'ECONNREFUSED') return on.warn(text, 'start the gateway (`sallyport serve`), then run doctor again');
+  return on.fail(text, 'set public_url to the URL that clients use; check its name, certificate and firewall');
+}
+
+async function examineResource(route: Route, config: Config): Promise<readonly Finding[]> {
+  const on = findingsOn(`routes.${route.name}`);
+  const url = metadataUrl(route, config.publicUrl) ?? '';
+  try {
+    return [
+      examineMetadata(on, url, await fetchText(url), expectedMetadata(url, config)),
+      examineChallenge(on, url, route, await fetchText(config.publicUrl + route.path)),
+    ];
+  } catch (error) {
+    return [unreachable(on, url, reasonOf(error))];
+  }
+}
+
+function expectedMetadata(url: string, config: Config): string {
+  return metadataDocuments(config).get(new URL(url).pathname)?.toString() ?? '';
+}
+
+function examineMetadata(on: Findings, url: string, { status, text }: TextAnswer, expected: string): Finding {
+  if (status !== 200) return on.fail(`${url} answered ${status}, not the metadata`, proxyRemedy);
+  if (text === expected) return on.ok(`${url} has the metadata of this configuration`);
+  const [found, wanted] = [text, expected].map((each) => ownMember(parsedJson(each), 'resource'));
+  if (found !== wanted) {
+    const names = `${url} names the resource ${describeValue(found)}, not ${describeValue(wanted)}`;
+    return on.fail(
+      names,
+      'clients refuse that (RFC 9728 §3.3): set public_url, or find out which program answers there',
+    );
+  }
+  return on.warn(`${url} has other metadata than this configuration`, 'reload or restart the gateway with this file');
+}
+
+/** MCP clients find the metadata by the challenge of a 401. */
+function examineChallenge(on: Findings, url: string, { protocol }: Route, { status, headers }: TextAnswer): Finding {
+  const challenge = headers.get('www-authenticate') ?? '';
+  if (status !== 401) return on.fail(`a request without a token gets ${status}, not 401`, proxyRemedy);
+  if (protocol === 'http') return on.ok('a request without a token gets 401');
+  const parameter = `resource_metadata="${url}"`;
+  if (challenge.includes(parameter)) return on.ok('a request without a token gets 401, which names the metadata');
+  return on.fail(`a request without a token gets 401 without ${parameter}`, proxyRemedy);
+}

@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises';
+import type { Discovered } from './discovered.ts';
+import type { ToolsPolicy } from './tools-policy.ts';
+
+/** What a first configuration is made from; without any of it, from the templates alone. */
+export interface Known {
+  /** The URL of the MCP server, and the policy for its tools. */
+  readonly upstream: { readonly url: string; readonly policy: ToolsPolicy } | undefined;
+  readonly server: Discovered | undefined;
+}
+
+/** The files to write, in the order of reading; from `templates/`, or from `schema/`. */
+export const configurationFiles = [
+  'gateway.yaml',
+  'policies/tools.yaml',
+  'policies/tools.test.yaml',
+  // For editors; the first line of the other files names them.
+  'schema/gateway.schema.json',
+  'schema/policy.schema.json',
+  'schema/policy-test.schema.json',
+];
+export const compositionFiles = ['docker-compose.yml', 'prometheus.yml'];
+
+/** The folder of the package, or of the checkout. */
+const root = new URL('../../../', import.meta.url);
+
+/** The content of one of the files. */
+export async function draft(file: string, { upstream, server }: Known): Promise<string> {
+  if (upstream !== undefined && file === 'policies/tools.yaml') return upstream.policy.policy;
+  if (upstream !== undefined && file === 'policies/tools.test.yaml') return upstream.policy.tests;
+  const template = await readFile(new URL(file.startsWith('schema/') ? file : `templates/${file}`, root), 'utf8');
+  // URLs have neither spaces nor braces here, so that they stay within their placeholder and their scalar.
+  switch (file) {
+    case 'gateway.yaml':
+      return withServer(withUpstream(template, upstream?.url), server);
+    case 'docker-compose.yml':
+      // Compose would take `$` for a variable.
+      return server === undefined ? template : withIssuer(template, server.issuer.replaceAll('$', '$$$$'));
+    default:
+      return template;
+  }
+}
+
+function withUpstream(text: string, url: string | undefined): string {
+  if (url === undefined) return text;
+  const named = replaced(text, 'MCP_SERVER_URL:-http://127.0.0.1:3001/mcp', `MCP_SERVER_URL:-${url}`);
+  return replaced(named, '# CHANGE: the server behind', '# The server behind');
+}
+
+function withIssuer(text: string, issuer: string): string {
+  return replaced(text, 'ISSUER:-http://127.0.0.1:9000', `ISSUER:-${issuer}`);
+}
+
+function withServer(text: string, server: Discovered | undefined): string {
+  if (server === undefined) return text;
+  const { issuer, algorithms, introspectionEndpoint } = server;
+  const named = replaced(
+    withIssuer(text, issuer),
+    '# CHANGE: your authorization server',
+    '# Your authorization server',
+  );
+  // It signs no tokens: all of them are opaque.
+  if (algorithms.length === 0) return replaced(replaced(named, signed, ''), commented, enabled);
+  const signing = replaced(named, 'algorithms: [RS256]', `algorithms: [${algorithms.join(', ')}]`);
+  return introspectionEndpoint === undefined ? replaced(signing, `\n${commented}`, '') : signing;
+}
+
+const signed = `    jwt:
+      # The gateway accepts no other signature algorithm.
+      algorithms: [RS256]
+
+`;
+const commented = `\
+    # CHANGE: if the server issues opaque tokens, remove the # of the next 3 lines. As a client that you register there,
+    # the gateway asks about each token (RFC 7662).
+    #introspection:
+    #  client_id: gateway
+    #  client_secret: \${env:GATEWAY_CLIENT_SECRET}
+`;
+const enabled = `\
+    # CHANGE: a client that you register there. As that client, the gateway asks about each token (RFC 7662).
+    introspection:
+      client_id: gateway
+      client_secret: \${env:GATEWAY_CLIENT_SECRET:-CHANGE}
+`;
+
+/** @throws {TypeError} unless `from` stands in the template once. */
+function replaced(text: string, from: string, to: string): string {
+  const [before, after, ...more] = text.split(from);
+  if (before === undefined || after === undefined || more.length > 0) {
+    throw new TypeError(`a template does not have ${JSON.stringify(from)} once`);
+  }
+  return before + to + after;
+}

@@ -1,0 +1,189 @@
+import { lstat, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { loadConfig } from '../../config/load.ts';
+import { plainUrl } from '../../config/urls.ts';
+import { InvalidValue } from '../../config/values.ts';
+import { type ClientName, clientConfiguration, type Endpoint } from '../init/client-configuration.ts';
+import { compositionFiles, configurationFiles, draft, type Known } from '../init/draft.ts';
+import { shellWord } from '../../lib/shell-word.ts';
+import { Denial } from '../../model/denial.ts';
+import { type ExitCode, print, reportProblems, UsageError } from '../exit.ts';
+
+/** The options of `init`. */
+export interface InitOptions {
+  /** Whether to write docker-compose.yml too. */
+  readonly compose: boolean;
+  readonly upstream: string | undefined;
+  readonly issuer: string | undefined;
+  readonly client: string | undefined;
+}
+
+/**
+ * `sallyport init`: writes a first configuration. It asks no questions. It uses the network only for `--upstream` and
+ * `--issuer`, before it writes anything.
+ *
+ * @param folder Created if it does not exist.
+ */
+export async function init(folder: string, options: InitOptions): Promise<ExitCode> {
+  const { compose, upstream, issuer } = options;
+  const client = options.client as ClientName | undefined;
+  requireUrl('--upstream', upstream);
+  requireUrl('--issuer', issuer);
+  const config = join(folder, 'gateway.yaml');
+  try {
+    const onlyPrints = client !== undefined && !compose && upstream === undefined && issuer === undefined;
+    if (onlyPrints && (await exists(config))) return await printClient(config, client);
+    const files = compose ? [...configurationFiles, ...compositionFiles] : configurationFiles;
+    const inTheWay = await existing(folder, files);
+    if (inTheWay.length > 0) {
+      return failed(inTheWayText(folder, inTheWay));
+    }
+    const known = { upstream: await upstreamOf(upstream), server: await serverOf(issuer) };
+    const texts = await Promise.all(files.map(async (file) => [file, await draft(file, known)] as const));
+    for (const [file, text] of texts) await write(join(folder, file), text);
+    process.stdout.write(written(folder, files, known, compose));
+    if (client === undefined) return 0;
+    process.stdout.write('\n');
+    return await printClient(config, client);
+  } catch (error) {
+    if (error instanceof Refusal) return failed(error.message);
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    // The message of the system: "EACCES: permission denied, open 'x/gateway.yaml'".
+    return failed(error.message);
+  }
+}
+
+/** Why nothing is written, for the operator. */
+class Refusal extends Error {
+  override readonly name = 'Refusal';
+}
+
+/** @throws {UsageError} for a text that could not stand in the configuration. */
+function requireUrl(option: string, text: string | undefined): void {
+  try {
+    if (text !== undefined) plainUrl(text);
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    throw new UsageError(`${option}: ${JSON.stringify(text)} ${error.message}`);
+  }
+}
+
+/** @throws {Refusal} */
+async function upstreamOf(url: string | undefined): Promise<Known['upstream']> {
+  if (url === undefined) return undefined;
+  const { McpServerFault } = await import('../../mcp/client/ask-server.ts');
+  const { listTools } = await import('../../mcp/client/list-tools.ts');
+  const { toolsPolicy } = await import('../init/tools-policy.ts');
+  try {
+    const { tools } = await listTools(url);
+    return { url, policy: toolsPolicy(tools) };
+  } catch (error) {
+    if (!(error instanceof McpServerFault)) throw error;
+    throw new Refusal(`nothing was written: --upstream: ${url} ${remedy[error.kind](error.message)}`);
+  }
+}
+
+const remedy = {
+  unreachable: (why: string) => `cannot be reached (${why}): start the MCP server, or write its URL as it is from here`,
+  unauthorized: (why: string) => `${why}: the gateway will authorize callers, so disable its own authorization`,
+  other: (why: string) => `${why}: write the URL of its MCP endpoint`,
+};
+
+/** @throws {Refusal} */
+async function serverOf(issuer: string | undefined): Promise<Known['server']> {
+  if (issuer === undefined) return undefined;
+  const { discovered } = await import('../init/discovered.ts');
+  try {
+    const server = await discovered(issuer, '--issuer');
+    if (server.algorithms.length > 0 || server.introspectionEndpoint !== undefined) return server;
+    throw new Refusal(`nothing was written: --issuer: ${issuer} publishes neither usable keys nor introspection`);
+  } catch (error) {
+    if (!(error instanceof Denial)) throw error;
+    const why = `${error.detail}: check that the server is up, and write its issuer byte for byte as its metadata do`;
+    throw new Refusal(`nothing was written: ${why}`);
+  }
+}
+
+async function printClient(file: string, client: ClientName): Promise<ExitCode> {
+  try {
+    const { publicUrl, routes } = await loadConfig(file);
+    const endpoints: readonly Endpoint[] = routes
+      .filter(({ protocol }) => protocol === 'mcp')
+      .map(({ name, path }) => ({ name, url: publicUrl + path }));
+    if (endpoints.length === 0) return failed(`${file} has no route with protocol: mcp`);
+    return print(clientConfiguration(client, endpoints));
+  } catch (error) {
+    return reportProblems(file, error);
+  }
+}
+
+function failed(message: string): ExitCode {
+  process.stderr.write(`sallyport: ${message.replace(/\n?$/, '\n')}`);
+  return 1;
+}
+
+async function existing(folder: string, files: readonly string[]): Promise<readonly string[]> {
+  const there = await Promise.all(files.map((file) => exists(join(folder, file))));
+  return files.filter((_file, index) => there[index]);
+}
+
+/** Whether a path exists. A dangling link counts: writing would follow it. */
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+async function write(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  // Fails rather than overwrite a file that appeared after the check.
+  await writeFile(path, text, { flag: 'wx' });
+}
+
+function written(folder: string, files: readonly string[], known: Known, compose: boolean): string {
+  const change = folder === '.' ? '' : `  cd ${shellWord(folder)}\n`;
+  return `wrote
+${listOf(folder, files)}
+${findings(known)}Replace every value marked CHANGE, then run
+${change}  npx sallyport check
+  npx sallyport test
+  ${compose ? 'docker compose up' : 'npx sallyport serve'}
+`;
+}
+
+function listOf(folder: string, files: readonly string[]): string {
+  return files.map((file) => `  ${join(folder, file)}\n`).join('');
+}
+
+function inTheWayText(folder: string, files: readonly string[]): string {
+  const list = `nothing was written: these files exist already\n${listOf(folder, files)}`;
+  return `${list}write to a new folder instead: npx sallyport init DIR\n`;
+}
+
+/** What the servers said that the operator has to know. */
+function findings({ upstream, server }: Known): string {
+  const lines: string[] = [];
+  if (upstream !== undefined) {
+    const { counts, omitted } = upstream.policy;
+    lines.push(`policies/tools.yaml lists ${counts.reading} tools for read, ${counts.other} for read and write.`);
+    if (omitted.length > 0)
+      lines.push(`It omits these names, so that the gateway refuses them: ${omitted.join(', ')}.`);
+  }
+  if (server !== undefined) {
+    const missing = ['read', 'write'].filter((scope) => server.scopes?.includes(scope) === false);
+    if (missing.length > 0) {
+      const names = missing.join(' and ');
+      lines.push(`The authorization server does not list the scopes ${names}: add them there, or rename them here.`);
+    }
+    if (server.algorithms.length > 0 && server.introspectionEndpoint !== undefined) {
+      lines.push(
+        'It can introspect opaque tokens: if it issues those, enable introspection in gateway.yaml, at CHANGE.',
+      );
+    }
+  }
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n\n`;
+}

@@ -1,0 +1,34 @@
+import { folded } from '../folded.ts';
+import { remembered } from '../remembered.ts';
+
+/**
+ * A member of an object or list that JSON.parse returned; undefined where the value has none. Reads own members only,
+ * so that no value has a `constructor`.
+ */
+export function ownMember(value: unknown, key: string | number): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+  return (value as Readonly<Record<string | number, unknown>>)[key];
+}
+
+/** The value at the end of a path of own members; undefined where the path leads nowhere. */
+export function ownMemberAt(value: unknown, path: readonly string[]): unknown {
+  let found = value;
+  for (const key of path) found = ownMember(found, key);
+  return found;
+}
+
+/** Whether a value that JSON.parse returned is an object. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const foldedKey = remembered(folded);
+
+/**
+ * Whether an object has a key that differs from `name` only in case. Some parsers take it for the member (Go's do), and
+ * would read what the gateway has not checked (CVE-2026-27896).
+ */
+export function hasCaseVariant(object: object, name: string): boolean {
+  const wanted = foldedKey(name);
+  return Object.keys(object).some((key) => key !== name && foldedKey(key) === wanted);
+}

@@ -1,0 +1,122 @@
+/**
+ * Asks an MCP server by the official client. Commands load it, and `serve` on a route whose policy has `lock`.
+ *
+ * @module
+ */
+
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { reasonOf } from '../../lib/error-reason.ts';
+import { describeValue } from '../../lib/json/describe-value.ts';
+import { boundedFetch, type Observed } from './bounded-fetch.ts';
+
+/** The server did not answer as an MCP server does; the message is for the operator. */
+export class McpServerFault extends Error {
+  override readonly name = 'McpServerFault';
+  /** `unauthorized`: it demands credentials. `unreachable`: there is no answer. `other`: it speaks something else. */
+  readonly kind: 'unauthorized' | 'unreachable' | 'other';
+
+  constructor(kind: McpServerFault['kind'], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.kind = kind;
+  }
+}
+
+/** How {@link askServer} asks, and its limits. */
+export interface AskOptions {
+  /** For all of it, from connecting to the last answer. */
+  readonly timeoutMs: number;
+  /** For all answers together. */
+  readonly maxBytes: number;
+  /** Ends it early. */
+  readonly signal?: AbortSignal | undefined;
+  /** Added to each request, such as `Authorization`; default: none, so that the server sees no caller. */
+  readonly headers?: Headers | undefined;
+}
+
+/** The limits that fit every server that is in order. */
+export const askLimits: AskOptions = { timeoutMs: 15_000, maxBytes: 16 * 1024 * 1024 };
+
+/** Servers page as they like: this many pages are more than any has. */
+export const MAX_PAGES = 100;
+
+/** A server that was connected to. */
+export interface ConnectedServer {
+  readonly client: Client;
+  /** The agreed revision of the protocol, such as `2026-07-28`. */
+  readonly revision: string;
+  /** Ends each request once a limit is exceeded. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Connects, agrees on a revision, and asks. It follows no redirect, so that no other server gets the headers.
+ *
+ * @throws {McpServerFault}
+ */
+export async function askServer<Answer>(
+  url: string,
+  { timeoutMs, maxBytes, signal: given, headers = new Headers() }: AskOptions,
+  ask: (server: ConnectedServer) => Promise<Answer>,
+): Promise<Answer> {
+  const stop = new AbortController();
+  const observed: Observed = { status: undefined, location: undefined };
+  const client = new Client(
+    { name: 'sallyport', version: '1.0.0' },
+    // `auto` asks for the stateless revision first, then for one with sessions.
+    // The probe has a timeout of its own, which ignores the signal and would keep the process alive.
+    { versionNegotiation: { mode: 'auto', probe: { timeoutMs, maxRetries: 0 } }, listMaxPages: MAX_PAGES },
+  );
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    fetch: boundedFetch(stop, maxBytes, observed),
+    requestInit: { headers },
+    reconnectionOptions: {
+      initialReconnectionDelay: 1,
+      maxReconnectionDelay: 1,
+      reconnectionDelayGrowFactor: 1,
+      maxRetries: 0,
+    },
+  });
+  const stopped = Promise.withResolvers<never>();
+  const end = (): void => stop.abort(given?.reason);
+  given?.addEventListener('abort', end);
+  stop.signal.addEventListener('abort', () => stopped.reject(stop.signal.reason));
+  const timer = setTimeout(() => stop.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+  try {
+    return await Promise.race([connectAndAsk(), stopped.promise]);
+  } catch (error) {
+    throw faultOf(error, observed, stop.signal, headers);
+  } finally {
+    clearTimeout(timer);
+    given?.removeEventListener('abort', end);
+    stopped.promise.catch(() => {});
+    await client.close().catch(() => {});
+    stop.abort();
+  }
+
+  async function connectAndAsk(): Promise<Answer> {
+    const { signal } = stop;
+    await client.connect(transport, { signal });
+    const answer = await ask({ client, revision: client.getNegotiatedProtocolVersion() ?? 'unknown', signal });
+    // A server keeps a session until it times out, unless its client ends it.
+    await transport.terminateSession().catch(() => {});
+    return answer;
+  }
+}
+
+function faultOf(error: unknown, { status, location }: Observed, stop: AbortSignal, headers: Headers): McpServerFault {
+  if (error instanceof McpServerFault) return error;
+  if (status === undefined)
+    return new McpServerFault('unreachable', reasonOf(stop.aborted ? stop.reason : error), error);
+  const answered = `answered ${status}`;
+  if (status === 401 || status === 403) {
+    const why =
+      [...headers].length === 0 ? 'it demands credentials of its own' : 'it refuses the credentials that it got';
+    return new McpServerFault('unauthorized', `${answered}: ${why}`, error);
+  }
+  if (location !== undefined) {
+    return new McpServerFault('other', `${answered} with a redirect to ${describeValue(location)}`, error);
+  }
+  if (status >= 400) return new McpServerFault('other', `${answered}; many MCP servers listen at /mcp`, error);
+  const why = stop.aborted ? `: ${reasonOf(stop.reason)}` : '';
+  return new McpServerFault('other', `${answered}, but not as MCP over Streamable HTTP${why}`, error);
+}

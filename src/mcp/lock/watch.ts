@@ -1,0 +1,102 @@
+import type { Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/error-reason.ts';
+import type { Definition, Lock, LockState, Sighting } from '../../model/lock.ts';
+import type { LockObserver } from '../../model/observer.ts';
+import type { Comparison } from './comparison.ts';
+import { inWords } from './differences.ts';
+import { createLookout, type Lookout, type LookoutParts } from './lookout.ts';
+
+/** The watch over what one server shows, under one lock. It outlives a configuration that changes neither. */
+export interface Watch extends Omit<Lookout, 'start'> {
+  readonly url: string;
+  readonly lock: Lock;
+  readonly comparison: Comparison;
+  /** The configuration is in force: reports what differs, and begins to look at the server. */
+  begin(): void;
+  /** Counts and logs what differs now, after these sightings. */
+  report(sightings: readonly Sighting[]): void;
+  state(): LockState;
+}
+
+/** The dependencies of {@link createWatch}. */
+export interface WatchParts extends LookoutParts {
+  /** Asks the server at `url` for its definitions, as a caller without identity and credentials. */
+  readonly look: (url: string, signal: AbortSignal) => Promise<readonly Definition[]>;
+  /** Tells other processes what this one saw. */
+  readonly share: (route: string, sightings: readonly Sighting[]) => void;
+  readonly observer: LockObserver;
+  readonly clock: Clock;
+}
+
+/** How many differences a line of the log and the console name. */
+const MAX_NAMED = 20;
+
+/** Creates the watch of a route. */
+export function createWatch(
+  route: string,
+  watched: Pick<Watch, 'url' | 'lock' | 'comparison'>,
+  { look, share, observer, clock, ...lookoutParts }: WatchParts,
+): Watch {
+  const { url, lock, comparison } = watched;
+  const { mode } = lock;
+  const lookout = createLookout(compare, lookoutParts);
+  /** When the gateway last looked with success, in milliseconds since the epoch. */
+  let comparedAt: number | undefined;
+  /** Why the last look failed; undefined if it succeeded. */
+  let fault: string | undefined;
+  /** Whether any definition differed when it was last reported. */
+  let differed = false;
+
+  async function compare(signal: AbortSignal): Promise<void> {
+    try {
+      const shown = await look(url, signal);
+      if (signal.aborted) return;
+      const noted = comparison.look(shown);
+      if (comparedAt === undefined || fault !== undefined)
+        observer.event('info', 'definitions are compared', { route, count: shown.length });
+      comparedAt = clock();
+      fault = undefined;
+      if (noted.length === 0) return;
+      share(route, noted);
+      report(noted);
+    } catch (error) {
+      if (signal.aborted) return;
+      const reason = reasonOf(error);
+      // An outage is logged once.
+      if (fault === undefined) observer.event('warn', 'definitions cannot be compared', { route, reason });
+      fault = reason;
+      throw error;
+    }
+  }
+
+  function report(sightings: readonly Sighting[]): void {
+    const differing = comparison.differing();
+    const count = differing.length;
+    const forgotten = sightings.flatMap(({ definition: { kind, name }, isGone }) =>
+      isGone ? [inWords({ kind, name, difference: 'gone', members: [] })] : [],
+    );
+    const gone = forgotten.length === 0 ? {} : { gone: forgotten.slice(0, MAX_NAMED) };
+    observer.differing(route, count);
+    if (count > 0) {
+      const differences = differing.slice(0, MAX_NAMED).map(inWords);
+      observer.event('warn', 'definitions differ from the lock', { route, mode, count, differences, ...gone });
+    } else if (differed) observer.event('info', 'definitions are as approved again', { route, ...gone });
+    differed = count > 0;
+  }
+
+  return {
+    ...watched,
+    begin() {
+      report([]);
+      lookout.start();
+    },
+    report,
+    soon: lookout.soon,
+    untilNextMs: lookout.untilNextMs,
+    state() {
+      const differing = comparison.differing();
+      return { route, mode, comparedAt, fault, count: differing.length, differing: differing.slice(0, MAX_NAMED) };
+    },
+    close: lookout.close,
+  };
+}

@@ -1,0 +1,249 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../../lib/clock.ts';
+import type { AuthorizationServer, AuthorizationServerClient, KeySetState } from '../../model/authorization-server.ts';
+import type { Call } from '../../model/call.ts';
+import type { Config } from '../../model/config.ts';
+import { Denial, type ReloadReason } from '../../model/denial.ts';
+import type { PresentedToken, RefusedToken } from '../../model/grant.ts';
+import type { Failures } from '../../model/limits.ts';
+import type { Principal, TokenForm } from '../../model/principal.ts';
+import type { Route } from '../../model/route.ts';
+import type { SharedAnswers } from '../../model/shared.ts';
+import { type Authority, type CachedVerifier, type CountCacheLookup, createCachedVerifier } from './cached-verifier.ts';
+import { notAccepted, notAcceptedOf } from './found.ts';
+import { createMaySee } from './introspect-each.ts';
+import { createIntrospector } from './introspection.ts';
+import { claimedIssuer, createJwtVerifier, requireAlgorithm, requireType } from './jwt.ts';
+import { createKeySource, type KeySource } from './keys.ts';
+import type { Possession } from './possession.ts';
+import { withHierarchy } from './principal.ts';
+
+/** Validates tokens for one route. */
+export interface Authentication {
+  /** Synchronous if a cache knows the token as valid or as refused. */
+  authenticate(token: PresentedToken, call: Call): Principal | Promise<Principal>;
+  /**
+   * The principal under the settings of this route, for a token that was validated before, perhaps under other
+   * settings.
+   *
+   * @throws {Denial} if this route would refuse the token.
+   */
+  accept(principal: Principal, token: PresentedToken): Principal;
+  /**
+   * Validates a token again, past the cache, and updates the cache. `client`: the address of its caller.
+   */
+  revalidate(token: PresentedToken, client?: string): Promise<Principal>;
+}
+
+/** Creates the validation of tokens, first for a configuration, then for a route. */
+export interface Authenticators {
+  (
+    clients: ReadonlyMap<string, AuthorizationServerClient>,
+    scopeHierarchy: Config['scopeHierarchy'],
+    failures: Failures,
+  ): (route: Route, possession: Possession) => Authentication;
+  /**
+   * Ends a token that the authorization server `name` has revoked: no cache answers for it any more.
+   *
+   * @param key The SHA-256 of the token, as the caches know it.
+   */
+  revoke(name: string, key: string): void;
+  /** The signing keys of the authorization server `name`; undefined: none were fetched yet. */
+  keySet(name: string): KeySetState | undefined;
+}
+
+/**
+ * Creates the validation of tokens. Routes that trust the same servers share one cache of verified tokens, keyed by
+ * SHA-256 and never used past `exp`. The audience is checked at each use, so that a token for one route opens no other.
+ * A token that one route finds refused is evicted from every cache. Caches and keys outlive a configuration while the
+ * next one trusts the same servers.
+ *
+ * @param answers The store of introspection answers that replicas share, if there is one.
+ * @param onRefused Called for each token that any route finds refused.
+ */
+export function createAuthenticators(
+  count: CountCacheLookup,
+  clock: Clock,
+  answers?: SharedAnswers,
+  onRefused?: (refused: RefusedToken) => void,
+): Authenticators {
+  const keySources = new WeakMap<AuthorizationServerClient, KeySource>();
+  let trust: Trust = { clients: new Map(), scopeHierarchy: new Map(), authorities: new Map(), verifiers: new Map() };
+
+  const authenticators = (
+    clients: ReadonlyMap<string, AuthorizationServerClient>,
+    scopeHierarchy: Config['scopeHierarchy'],
+    failures: Failures,
+  ): ReturnType<Authenticators> => {
+    if (!trustsTheSame(trust, clients, scopeHierarchy)) {
+      const prefixes = [...clients.values()].flatMap(({ server }) => server.introspection?.prefix ?? []);
+      const authorities = new Map(
+        [...clients].map(([name, client]) => [name, authorityOf(client, scopeHierarchy, prefixes)]),
+      );
+      trust = { clients, scopeHierarchy, authorities, verifiers: new Map() };
+    }
+    const { authorities, verifiers } = trust;
+    const refuseEverywhere = (refused: RefusedToken): void => {
+      for (const verifier of verifiers.values()) verifier.evict(refused.key);
+      onRefused?.(refused);
+    };
+    return (route, possession) => {
+      const names = route.authorizationServers.map(({ name }) => name);
+      const key = JSON.stringify([names, [...route.tokens].toSorted()]);
+      const trusted = names.map((name) => required(authorities, name));
+      const verified =
+        verifiers.get(key) ?? createCachedVerifier(trusted, route.tokens, count, refuseEverywhere, clock);
+      verifiers.set(key, verified);
+      return authenticationFor(route, trusted, verified, possession, scopeHierarchy, failures);
+    };
+  };
+  const keySet = (name: string): KeySetState | undefined => trust.authorities.get(name)?.keys.state();
+  return Object.assign(authenticators, { revoke, keySet });
+
+  function revoke(name: string, key: string): void {
+    const authority = trust.authorities.get(name);
+    if (authority === undefined) return;
+    authority.introspect?.revoke(key);
+    for (const verifier of trust.verifiers.values()) verifier.evict(key);
+    onRefused?.({ key, issuers: [authority.issuer], reason: 'token.inactive' });
+  }
+
+  function authorityOf(
+    client: AuthorizationServerClient,
+    scopeHierarchy: Config['scopeHierarchy'],
+    prefixes: readonly string[],
+  ): Authority {
+    const { server } = client;
+    const keys = keysOf(client);
+    return {
+      issuer: server.issuer,
+      keys,
+      cacheMs: server.introspection?.cacheMs ?? 0,
+      maySee: createMaySee(server.introspection?.prefix, prefixes),
+      verify: server.jwt && createJwtVerifier(server, keys, scopeHierarchy, clock),
+      introspect: server.introspection && createIntrospector(client, keys, scopeHierarchy, clock, answers),
+    };
+  }
+
+  function keysOf(client: AuthorizationServerClient): KeySource {
+    const keys = keySources.get(client) ?? createKeySource(client, clock);
+    keySources.set(client, keys);
+    return keys;
+  }
+}
+
+/** The servers that a configuration trusts, and the tokens verified under it. */
+interface Trust {
+  readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
+  readonly scopeHierarchy: Config['scopeHierarchy'];
+  readonly authorities: ReadonlyMap<string, Authority>;
+  readonly verifiers: Map<string, CachedVerifier>;
+}
+
+/** Whether the trust is unchanged. A client stays the same object while its server's settings do. */
+function trustsTheSame(
+  trust: Trust,
+  clients: ReadonlyMap<string, AuthorizationServerClient>,
+  scopeHierarchy: Config['scopeHierarchy'],
+): boolean {
+  const sameClients =
+    trust.clients.size === clients.size && [...clients].every(([name, client]) => trust.clients.get(name) === client);
+  return sameClients && isDeepStrictEqual(trust.scopeHierarchy, scopeHierarchy);
+}
+
+function required(authorities: ReadonlyMap<string, Authority>, name: string): Authority {
+  const found = authorities.get(name);
+  if (found === undefined) throw new TypeError(`no client for the authorization server ${name}`);
+  return found;
+}
+
+function authenticationFor(
+  route: Route,
+  trusted: readonly Authority[],
+  verified: CachedVerifier,
+  possession: Possession,
+  scopeHierarchy: Config['scopeHierarchy'],
+  failures: Failures,
+): Authentication {
+  const audiences = new Set(route.audiences);
+  return {
+    authenticate(token, call) {
+      const principal = verified.authenticate(token, call, failures);
+      return principal instanceof Promise
+        ? principal.then((later) => requireOwn(later, token, call))
+        : requireOwn(principal, token, call);
+    },
+    accept(principal, token) {
+      const server = route.authorizationServers.find(({ issuer }) => issuer === principal.issuer);
+      if (server === undefined) {
+        const issuers = route.authorizationServers.map(({ issuer }) => issuer);
+        throw new Denial('token.issuer', notAccepted('iss', principal.issuer, issuers));
+      }
+      const form = claimedIssuer(token.value) === undefined ? 'opaque' : 'jwt';
+      const maySee = trusted.every(({ issuer, maySee }) => issuer !== server.issuer || maySee(token.value));
+      const inUse = { principal, form, maySee, server, route, audiences } as const;
+      for (const check of Object.values(reloadChecks)) check(inUse);
+      return withHierarchy(principal, scopeHierarchy);
+    },
+    // RFC 9449 §4.3 binds a proof to one request. The stream that it opened continues by the token alone.
+    revalidate: async (token, client) => requireAudience(await verified.revalidate(token, client), audiences),
+  };
+
+  function requireOwn(principal: Principal, token: PresentedToken, call: Call): Principal | Promise<Principal> {
+    return possession(requireAudience(principal, audiences), token, call);
+  }
+}
+
+/** A token that was validated under earlier settings, and the current settings. */
+interface TokenInUse {
+  readonly principal: Principal;
+  readonly form: TokenForm;
+  /** Whether `server` may see it as an opaque token, by its prefix. */
+  readonly maySee: boolean;
+  readonly server: AuthorizationServer;
+  readonly route: Route;
+  readonly audiences: ReadonlySet<string>;
+}
+
+/**
+ * The checks of a token that depend on settings, by the reason of their refusal. They call no server and require no new
+ * proof of possession: RFC 9449 §4.3 binds a proof to the first request of a stream.
+ */
+const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> = {
+  'token.form'({ principal, form, server, route }) {
+    if (!route.tokens.has(form)) throw new Denial('token.form', `the route no longer accepts ${form} tokens`);
+    if (principal.signature === undefined || server.jwt !== undefined) return;
+    throw new Denial('token.form', 'its authorization server has no jwt');
+  },
+  'token.issuer'({ form, maySee }) {
+    if (form === 'jwt' || maySee) return;
+    throw new Denial('token.issuer', 'it lacks the introspection.prefix of its authorization server');
+  },
+  'token.algorithm'({ principal: { signature }, server }) {
+    if (signature !== undefined) requireAlgorithm(signature, server.jwt);
+  },
+  'token.type'({ principal: { signature }, server }) {
+    if (signature !== undefined) requireType(signature, server.jwt);
+  },
+  'token.audience'({ principal, server, audiences }) {
+    if (principal.claims['aud'] === undefined && server.introspection?.audience !== 'optional')
+      throw new Denial('token.audience', 'the route no longer accepts tokens without aud');
+    requireAudience(principal, audiences);
+  },
+  'token.unbound'({ principal: { confirmation }, route: { dpop } }) {
+    if (confirmation === undefined && dpop?.required === true)
+      throw new Denial('token.unbound', 'the route no longer accepts tokens that are bound to no key');
+  },
+  'token.sender_constrained'({ principal: { confirmation }, route: { dpop } }) {
+    if (confirmation?.jwkThumbprint !== undefined && dpop === undefined)
+      throw new Denial('token.sender_constrained', 'the route no longer serves DPoP');
+  },
+};
+
+/** Requires `aud` to contain this resource exactly, RFC 9068 §4 and RFC 8707 §2. */
+function requireAudience(principal: Principal, audiences: ReadonlySet<string>): Principal {
+  // Without `aud` only an introspection answer gets here, and only with `audience: optional`.
+  if (principal.form === 'opaque' && principal.claims['aud'] === undefined) return principal;
+  if (principal.audience.some((audience) => audiences.has(audience))) return principal;
+  throw new Denial('token.audience', notAcceptedOf('aud', principal.audience, audiences));
+}

@@ -1,0 +1,116 @@
+import { decodeJwt } from 'jose/jwt/decode';
+import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
+import { Denial } from '../../model/denial.ts';
+import type { TokenExchange, TokenType } from '../../model/route.ts';
+
+/**
+ * The token endpoint: as configured, or from the server's metadata (RFC 8414 §2).
+ *
+ * @throws {Denial} `exchange.refused` if neither names one, `authorization_server.unavailable` without metadata.
+ */
+export async function tokenEndpoint(exchange: TokenExchange, client: AuthorizationServerClient): Promise<string> {
+  const endpoint = exchange.endpoint ?? (await client.metadata()).tokenEndpoint;
+  if (endpoint !== undefined) return endpoint;
+  throw new Denial('exchange.refused', 'the metadata has no token_endpoint; set exchange.endpoint');
+}
+
+/** The token types of RFC 8693 §3, by their names in the configuration. */
+export const tokenTypes: Readonly<Record<TokenType, string>> = {
+  access_token: 'urn:ietf:params:oauth:token-type:access_token',
+  jwt: 'urn:ietf:params:oauth:token-type:jwt',
+};
+
+/** A bearer token that a token endpoint issued. The gateway ignores a refresh token. */
+export interface IssuedToken {
+  readonly accessToken: string;
+  /** Milliseconds since the epoch, at most {@link MAX_LIFETIME_MS} away; undefined: the expiry is unknown. */
+  readonly expiresAt: number | undefined;
+  /** `scope`, RFC 6749 §5.1; undefined: as requested. */
+  readonly scope: readonly string[] | undefined;
+}
+
+/** The maximum lifetime: the gateway reuses no token for longer, whatever its server states. */
+const MAX_LIFETIME_MS = 24 * 3_600_000;
+/** A token is renewed after nine tenths of its lifetime, so that it does not expire on its way to the upstream, */
+const EARLY = 0.1;
+/** but at most this long before its expiry. */
+const EARLY_MS = 30_000;
+/** Bounds memory; most upstreams accept no longer header. */
+const MAX_TOKEN_LENGTH = 16 * 1024;
+
+/**
+ * Reads a successful answer of a token endpoint, RFC 6749 §5.1. Anything but a plain bearer token is refused.
+ *
+ * @param askedAt When the request was sent, in milliseconds since the epoch. The lifetime counts from here.
+ * @throws {Denial} `exchange.invalid`
+ */
+export function readIssuedToken(body: unknown, askedAt: number): IssuedToken {
+  const { access_token: accessToken, token_type: type, expires_in: seconds, scope } = members(body);
+  // RFC 6750 §2.1: other characters cannot stand in an Authorization header, or would end it.
+  if (typeof accessToken !== 'string' || !/^[A-Za-z0-9\-._~+/]+=*$/.test(accessToken)) {
+    throw invalid('the answer has no access_token');
+  }
+  if (accessToken.length > MAX_TOKEN_LENGTH) throw invalid(`access_token is longer than ${MAX_TOKEN_LENGTH} bytes`);
+  // RFC 8693 §2.2.1: `N_A` is no access token, and upstreams accept only Bearer.
+  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') throw invalid('token_type is not Bearer');
+  if (scope !== undefined && typeof scope !== 'string') throw invalid('scope is not a string');
+  return {
+    accessToken,
+    expiresAt: endOf(accessToken, seconds, askedAt),
+    scope: scope?.split(' ').filter((each) => each !== ''),
+  };
+}
+
+/**
+ * Requires `issued_token_type`, RFC 8693 §2.2.1. Without it the token could be a refresh or ID token, which must not
+ * reach an upstream. A JWT may stand in for an access token, but not the other way round.
+ *
+ * @throws {Denial} `exchange.invalid`
+ */
+export function requireIssuedType(body: unknown, requested: TokenType): void {
+  const { issued_token_type: issued } = members(body);
+  if (issued === undefined) throw invalid('the answer has no issued_token_type');
+  if (issued === tokenTypes.jwt || issued === tokenTypes[requested]) return;
+  throw invalid(`issued_token_type is neither ${requested} nor jwt`);
+}
+
+/** Until when a token is reused. If its expiry is unknown, `now`: only the waiting callers use it. */
+export function keptUntil({ expiresAt }: IssuedToken, now: number): number {
+  if (expiresAt === undefined) return now;
+  return expiresAt - Math.min((expiresAt - now) * EARLY, EARLY_MS);
+}
+
+/** `expires_in` or a JWT's own `exp`, whichever is earlier. `exp` is not verified: it can only shorten the reuse. */
+function endOf(accessToken: string, seconds: unknown, askedAt: number): number | undefined {
+  // RFC 6749 §A.14: digits. A number that JSON cannot represent exactly (1e999) is refused.
+  if (seconds !== undefined && !(Number.isSafeInteger(seconds) && Number(seconds) > 0)) {
+    throw invalid('expires_in is not a positive integer');
+  }
+  const stated = seconds === undefined ? Infinity : askedAt + Number(seconds) * 1000;
+  const end = Math.min(stated, ownExpiry(accessToken));
+  return end === Infinity ? undefined : Math.min(end, askedAt + MAX_LIFETIME_MS);
+}
+
+function ownExpiry(accessToken: string): number {
+  if (!accessToken.includes('.')) return Infinity;
+  try {
+    const { exp } = decodeJwt(accessToken);
+    return typeof exp === 'number' ? exp * 1000 : Infinity;
+  } catch {
+    return Infinity;
+  }
+}
+
+function members(body: unknown): Readonly<Record<string, unknown>> {
+  return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+}
+
+function invalid(detail: string): Denial {
+  return new Denial('exchange.invalid', detail);
+}
+
+/** The `error` code of a token endpoint's answer, RFC 6749 §5.2, safe to log. Any other text is left out. */
+export function errorCodeOf(body: unknown): string {
+  const { error } = members(body);
+  return typeof error === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(error) ? error : 'without an error code';
+}

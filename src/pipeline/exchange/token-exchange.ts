@@ -1,0 +1,165 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { AuthorizationServerClient, ServerAnswer } from '../../model/authorization-server.ts';
+import { Denial, isTokenDenial } from '../../model/denial.ts';
+import type { CallerGrant, PresentedToken } from '../../model/grant.ts';
+import type { Policy } from '../../model/policy.ts';
+import type { Principal } from '../../model/principal.ts';
+import type { TokenExchange } from '../../model/route.ts';
+import {
+  errorCodeOf,
+  keptUntil,
+  readIssuedToken,
+  requireIssuedType,
+  tokenEndpoint,
+  tokenTypes,
+} from './issued-token.ts';
+import type { NewCredential } from './memory.ts';
+import type { OwnToken } from './own-token.ts';
+
+/** What an exchange needs besides its subject token. */
+export interface ExchangeParts {
+  readonly client: AuthorizationServerClient;
+  /** Undefined: the exchange names no actor. */
+  readonly actor: OwnToken | undefined;
+  /** Validates a token again, past every cache. */
+  readonly revalidate: (token: PresentedToken) => Promise<unknown>;
+  readonly clock: Clock;
+}
+
+/**
+ * Creates the exchange of the caller's token, the subject token, for a new one, RFC 8693 §2.
+ *
+ * @returns a function that throws {Denial} `token.*` if the caller's token is no longer valid, `exchange.*` for any
+ *   other refusal, `authorization_server.unavailable` without an answer.
+ */
+export function createTokenExchange(
+  exchange: TokenExchange,
+  { client, actor, revalidate, clock }: ExchangeParts,
+): (token: PresentedToken, principal: Principal) => Promise<NewCredential> {
+  const fixed = fixedParameters(exchange);
+
+  return async (token, principal) => {
+    const endpoint = await tokenEndpoint(exchange, client);
+    const form = new URLSearchParams(fixed);
+    form.set('subject_token', token.value);
+    if (actor !== undefined) {
+      form.set('actor_token', await actor.get());
+      form.set('actor_token_type', tokenTypes.access_token);
+    }
+    const askedAt = clock();
+    const answer = await client.post('exchange', endpoint, form, exchange.credentials, {
+      onBehalfOf: principal.callerKey ?? principal.issuer,
+    });
+    if (answer.status !== 200) throw await refusal(answer, token, principal);
+
+    requireIssuedType(answer.body, exchange.requestedTokenType);
+    const issued = readIssuedToken(answer.body, askedAt);
+    // With the subject token an upstream could call as the client, with the actor token as the gateway.
+    if (issued.accessToken === token.value || issued.accessToken === form.get('actor_token')) {
+      throw new Denial('exchange.invalid', 'the answer is the subject token or the actor token itself');
+    }
+    requireScope(issued.scope, principal);
+    // The credential must not outlive the token that it was made from.
+    const subjectEnds = (principal.expiresAt ?? Infinity) * 1000;
+    return {
+      credential: { value: `Bearer ${issued.accessToken}`, obtainedAt: askedAt },
+      expiresAt: Math.min(keptUntil(issued, askedAt), subjectEnds),
+    };
+  };
+
+  /** RFC 6749 §5.1: the answer names the granted `scope` if it differs from the request. A narrower one is refused. */
+  function requireScope(granted: readonly string[] | undefined, principal: Principal): void {
+    const missing = exchange.scope.filter((scope) => granted?.includes(scope) === false);
+    if (missing.length > 0) throw scopeDenial(exchange, principal, missing);
+  }
+
+  /** RFC 8693 §2.2.2, RFC 6749 §5.2. The client gets a 401 only if a new token would help. */
+  async function refusal({ status, body }: ServerAnswer, token: PresentedToken, principal: Principal): Promise<Denial> {
+    const error = errorCodeOf(body);
+    const detail = `the exchange was refused with ${status} ${error}`;
+    switch (error) {
+      case 'invalid_scope':
+        return scopeDenial(exchange, principal);
+      case 'invalid_grant':
+      case 'invalid_request': {
+        // RFC 8693 §2.2.2 has invalid_request for an invalid subject or actor token, and some servers send
+        // invalid_grant. Only the token's own server can tell whether the subject token is the fault.
+        const problem = await problemOf(token);
+        if (problem !== undefined) return new Denial(problem.reason, `${detail}: ${problem.detail}`);
+        actor?.invalidate();
+        return new Denial(mayBeRevoked(error, principal) ? 'token.inactive' : 'exchange.refused', detail);
+      }
+      default:
+        return new Denial('exchange.refused', detail);
+    }
+  }
+
+  /**
+   * Only the issuer knows that a JWT which still verifies was revoked. An invalid_grant of another server has a cause
+   * that a new token would not remove: as a 401 it would make the client loop.
+   */
+  function mayBeRevoked(error: string, { form, issuer }: Principal): boolean {
+    return error === 'invalid_grant' && form === 'jwt' && issuer === exchange.server.issuer;
+  }
+
+  /** The refusal of a token by its own server, if there is one. */
+  async function problemOf(token: PresentedToken): Promise<Denial | undefined> {
+    try {
+      await revalidate(token);
+      return undefined;
+    } catch (error) {
+      if (isTokenDenial(error)) return error;
+      throw error;
+    }
+  }
+}
+
+/** The parameters that are the same for every subject token, RFC 8693 §2.1. */
+function fixedParameters(exchange: TokenExchange): URLSearchParams {
+  const form = new URLSearchParams({
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token_type: tokenTypes[exchange.subjectTokenType],
+    requested_token_type: tokenTypes[exchange.requestedTokenType],
+  });
+  for (const audience of exchange.audience) form.append('audience', audience);
+  for (const resource of exchange.resource) form.append('resource', resource);
+  if (exchange.scope.length > 0) form.set('scope', exchange.scope.join(' '));
+  return form;
+}
+
+/**
+ * The refusal of an exchange that did not grant the required scopes. `exchange.insufficient_scope`, which the client
+ * can resolve with a new token, if the refusing server issued the caller's token without these scopes. Otherwise
+ * `exchange.scope`: the operator has to change the settings of the gateway or of that server.
+ *
+ * @param missing The scopes that the answer lacks; undefined if the server did not say which (`invalid_scope`).
+ */
+function scopeDenial(exchange: TokenExchange, principal: Principal, missing?: readonly string[]): Denial {
+  // Without implied scopes: the authorization server does not know the configured hierarchy.
+  const held = new Set(principal.grantedScopes);
+  const mendable = (missing ?? exchange.scope).filter((scope) => !held.has(scope));
+  const all = missing === undefined ? mendable.length > 0 : mendable.length === missing.length;
+  const what =
+    missing === undefined
+      ? `the exchange was refused with invalid_scope for "${exchange.scope.join(' ')}"`
+      : `the exchange granted no "${missing.join(' ')}"`;
+  if (all && principal.issuer === exchange.server.issuer) {
+    return new Denial(
+      'exchange.insufficient_scope',
+      `${what}; the caller's token has no "${mendable.join(' ')}" either`,
+    );
+  }
+  return new Denial('exchange.scope', what);
+}
+
+/** The refusal for one operation: the challenge names all scopes that it needs, those of the exchange last. */
+export function withNeededScopes(
+  denial: Denial,
+  exchange: TokenExchange,
+  policy: Policy | undefined,
+  { principal, action }: CallerGrant,
+): Denial {
+  const needed = principal === undefined ? undefined : policy?.neededScopes(principal, action.attempt);
+  const scope = [...new Set([...(needed ?? []), ...exchange.scope])];
+  return new Denial(denial.reason, denial.detail, { scope });
+}

@@ -1,0 +1,250 @@
+import { parsedJson } from '../../lib/json/parsed.ts';
+import {
+  type BodyFilter,
+  createDroppingFilter,
+  createEventFilter,
+  createJsonFilter,
+  createPrivateFilter,
+  createUnreadableFilter,
+  type Rewriting,
+} from '../../mcp/body-filter.ts';
+import { createEventIdFilter } from '../../mcp/event-ids.ts';
+import { mayGiveHandle } from '../../mcp/handles.ts';
+import type { AnswerLock } from '../../mcp/guarded-message.ts';
+import { listedFromStart } from '../../mcp/listed-from-start.ts';
+import { filteredMessage, mayListTasks, withoutTasks } from '../../mcp/lists.ts';
+import type { ToolHeaders } from '../../mcp/tool-headers.ts';
+import type { Action, Grant, GrantedCall } from '../../model/grant.ts';
+import { mcpMethod } from '../../model/mcp-methods.ts';
+import type { McpTarget } from '../../model/policy.ts';
+import type { Route } from '../../model/route.ts';
+import { outcomeReading } from './outcome-reading.ts';
+import type { ResponseHeaders } from './response-headers.ts';
+
+/** Chooses the filter for an answer by its header section and status; undefined for an answer that needs none. */
+type ChooseFilter = (answer: ResponseHeaders, status: number) => BodyFilter | undefined;
+
+/**
+ * Binds the upstream's handles in a message to the caller, and to the counted call if there is one; undefined for a
+ * message without handles.
+ */
+export type BindHandles = (text: string, grant: Grant, counted: string | undefined) => string | undefined;
+
+/** Makes the event ids that the caller sees from the ids that the upstream sends in a stream of a session. */
+export type BindEventIds = (grant: Grant, sessionId: string | undefined) => (id: string) => string;
+
+/** The parts of filters that do not depend on the call. */
+interface FilterParts {
+  readonly bindHandles: BindHandles;
+  readonly bindEventIds: BindEventIds;
+  /** Of the route's upstream. */
+  readonly toolHeaders: ToolHeaders;
+  /** Undefined if the policy has no `lock`. */
+  readonly lock: AnswerLock | undefined;
+}
+
+/** The changes that an answer may need. */
+interface Changes {
+  /** Whether messages may be changed, in any form of the answer. */
+  readonly rewrites: boolean;
+  readonly choose: ChooseFilter;
+}
+
+/** The changes that a successful answer to a call may need. */
+export interface AnswerFilter extends Changes {
+  /** The encoding that the upstream may use; undefined for those that the client accepts. */
+  readonly acceptEncoding: 'identity' | undefined;
+  /** The changes that an answer with a status of 300 or above may need; undefined for none. */
+  readonly ofErrors: Changes | undefined;
+}
+
+/**
+ * The changes that the answer to a call may need: lists, handles, or both in a resumed stream; its scope in caches; and
+ * the event ids in a stream that can be resumed. The gateway neither reads nor holds most answers, which may be
+ * compressed.
+ */
+export function answerFilter(
+  route: Route,
+  { grant, counted }: Pick<GrantedCall, 'grant' | 'counted'>,
+  { bindHandles, bindEventIds, toolHeaders, lock }: FilterParts,
+): AnswerFilter | undefined {
+  if (route.protocol === 'http') return undefined;
+  const { attempt } = grant.action;
+  const listsTools = attempt.kind === 'mcp' && mcpMethod(attempt.method).list?.kind === 'tool';
+  const filtersLists = mayHoldList(route, grant);
+  const lists = filtersLists ? listRewriting(grant, route, listsTools ? toolHeaders : undefined) : undefined;
+  const locked = lock && lockRewriting(lock, grant.action);
+  const bind = (text: string): string | undefined => bindHandles(text, grant, counted?.id);
+  const shown = both(lock?.mode === 'deny' ? locked : undefined, lists);
+  const handles = grant.action.mayYieldHandle ? handleRewriting(bind) : undefined;
+  const rewriting = both(both(shown, taskListRewriting(grant)), handles);
+  const becomesPrivate = mayBePublic(route, grant);
+  const rewrites = rewriting !== undefined || becomesPrivate;
+  return {
+    rewrites,
+    acceptEncoding:
+      rewrites || listsTools || lock !== undefined || counted !== undefined || mayBeResumed(grant)
+        ? 'identity'
+        : undefined,
+    ofErrors: lock?.mode === 'deny' && locked !== undefined ? errorChanges(locked) : undefined,
+    choose(answer, status) {
+      if (becomesPrivate && answer.isEncoded) return createUnreadableFilter();
+      // It holds JSON to its end: a client must not have all of an answer that has not settled its call.
+      let filter = counted && filterOf(answer, 200, outcomeReading(grant.action, counted));
+      if (listsTools && !filtersLists) filter = inTurn(filter, reading(answer, toolHeadersRewriting(toolHeaders)));
+      if (lock?.mode === 'report' && locked) filter = inTurn(filter, reading(answer, locked));
+      if (rewriting !== undefined) filter = inTurn(filter, filterOf(answer, status, rewriting));
+      if (becomesPrivate) filter = inTurn(filter, createPrivateFilter());
+      // MCP 2026-07-28 resumes no stream: the gateway drops `Last-Event-ID`, and an id gives no access.
+      if (answer.isEventStream && !answer.isEncoded && grant.action.era === 'legacy') {
+        const bindId = bindEventIds(grant, answer.sessionId ?? grant.action.sessionId);
+        filter = inTurn(filter, createEventIdFilter(bindId));
+      }
+      return filter;
+    },
+  };
+}
+
+/** Whether a cache might serve the result to a caller for whom the policy decides differently. */
+function mayBePublic({ policy }: Route, { action: { attempt, era } }: Grant): boolean {
+  if (policy?.distinguishesCallers !== true || attempt.kind !== 'mcp' || era !== 'modern') return false;
+  return mcpMethod(attempt.method).isCacheable;
+}
+
+/** Learns the headers that the tools of a list declare. */
+function toolHeadersRewriting(toolHeaders: ToolHeaders): Rewriting {
+  return {
+    concerns: (list) => toolHeaders.concerns(list),
+    rewrite(text) {
+      toolHeaders.learn(parsedJson(text));
+      return undefined;
+    },
+    mustRead: false,
+  };
+}
+
+/**
+ * Compares every message with the lock, whatever was asked: a client takes a list from any answer on any stream. Under
+ * `deny`, what cannot be read does not pass.
+ */
+function lockRewriting({ mode, guarded }: AnswerLock, action: Action): Rewriting {
+  return { concerns: () => true, rewrite: (text) => guarded(text, listedFromStart(action)), mustRead: mode === 'deny' };
+}
+
+/** An error holds no list, and some clients read one from it all the same. Text without an object holds none. */
+function errorChanges(locked: Rewriting): Changes {
+  const rewriting: Rewriting = { ...locked, concerns: (part) => part.includes('{') };
+  return {
+    rewrites: true,
+    choose: (answer, status) =>
+      answer.isJson || answer.isEventStream ? filterOf(answer, status, rewriting) : undefined,
+  };
+}
+
+/** Passes an answer on unchanged while it is read; undefined if it cannot be read. */
+function reading(answer: ResponseHeaders, rewriting: Rewriting): BodyFilter | undefined {
+  const reader = filterOf(answer, 200, rewriting);
+  return (
+    reader && {
+      push(chunk) {
+        reader.push(chunk);
+        return [chunk];
+      },
+      end() {
+        reader.end();
+        return [];
+      },
+    }
+  );
+}
+
+/** In a session a client may resume a broken stream, by the id of its last event. */
+function mayBeResumed({ action: { era, sessionId, attempt } }: Grant): boolean {
+  if (sessionId !== undefined) return true;
+  if (era !== 'legacy' || attempt.kind !== 'mcp') return false;
+  return attempt.method === undefined || mcpMethod(attempt.method).opensSession;
+}
+
+function inTurn(first: BodyFilter | undefined, second: BodyFilter | undefined): BodyFilter | undefined {
+  if (first === undefined || second === undefined) return first ?? second;
+  const then = (parts: readonly Buffer[]): readonly Buffer[] => parts.flatMap((part) => second.push(part));
+  return { push: (chunk) => then(first.push(chunk)), end: () => [...then(first.end()), ...second.end()] };
+}
+
+function both(first: Rewriting | undefined, second: Rewriting | undefined): Rewriting | undefined {
+  if (first === undefined || second === undefined) return first ?? second;
+  return {
+    concerns: (part) => first.concerns(part) || second.concerns(part),
+    rewrite(text) {
+      const once = first.concerns(text) ? first.rewrite(text) : undefined;
+      const current = once ?? text;
+      return (second.concerns(current) ? second.rewrite(current) : undefined) ?? once;
+    },
+    mustRead: first.mustRead || second.mustRead,
+  };
+}
+
+function filterOf(answer: ResponseHeaders, status: number, rewriting: Rewriting): BodyFilter | undefined {
+  if (!answer.isEncoded && answer.isEventStream) return createEventFilter(rewriting);
+  if (!answer.isEncoded && answer.isJson) return createJsonFilter(rewriting);
+  if (!rewriting.mustRead) return undefined;
+  // Streamable HTTP: a 202 has no body. Servers of HTTP+SSE say "Accepted" in it.
+  return status === 202 ? createDroppingFilter() : createUnreadableFilter();
+}
+
+/** Whether the answer to a call may hold a list that the policy of the route filters. */
+function mayHoldList(route: Route, { action: { attempt } }: Grant): boolean {
+  if (route.policy?.lists !== 'filter' || attempt.kind !== 'mcp') return false;
+  // Legacy revisions: any GET may resume a broken stream.
+  if (attempt.method === undefined) return true;
+  const { list } = mcpMethod(attempt.method);
+  return list !== undefined && list.kind !== 'task';
+}
+
+/**
+ * Removes the tasks from an answer that may list them; undefined for other answers. Only the answer to `tasks/list`
+ * must be readable: elsewhere the ids of other callers' tasks remain the upstream's own, which the gateway does not
+ * accept.
+ */
+function taskListRewriting({ action: { attempt } }: Grant): Rewriting | undefined {
+  if (attempt.kind !== 'mcp') return undefined;
+  const { method } = attempt;
+  const { isTask, list } = mcpMethod(method);
+  if (method !== undefined && !isTask) return undefined;
+  const mustRead = list !== undefined;
+  return { concerns: (part) => mustRead || mayListTasks(part), rewrite, mustRead };
+
+  function rewrite(text: string): string | undefined {
+    try {
+      return withoutTasks(text);
+    } catch (error) {
+      if (mustRead || !(error instanceof SyntaxError)) throw error;
+      return undefined;
+    }
+  }
+}
+
+/**
+ * Removes from the lists of an answer what this caller could not call.
+ *
+ * @param toolHeaders Learns the headers of all tools, because another caller may call one that is hidden from this one.
+ */
+function listRewriting({ principal }: Grant, { policy }: Route, toolHeaders: ToolHeaders | undefined): Rewriting {
+  if (policy === undefined || principal === undefined)
+    throw new TypeError('a list to filter, without policy or principal');
+  const visible = (target: McpTarget): boolean => policy.couldCall(principal, target);
+  return {
+    concerns: () => true,
+    rewrite(text) {
+      return toolHeaders?.concerns(text) === true
+        ? filteredMessage(text, visible, (message) => toolHeaders.learn(message))
+        : filteredMessage(text, visible);
+    },
+    mustRead: true,
+  };
+}
+
+/** Binds the handles of an answer. An answer that cannot be read may pass: the gateway accepts no unbound handle. */
+function handleRewriting(bind: Rewriting['rewrite']): Rewriting {
+  return { concerns: mayGiveHandle, rewrite: bind, mustRead: false };
+}

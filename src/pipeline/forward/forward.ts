@@ -1,0 +1,113 @@
+import type { IncomingMessage } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { declaresBody } from '../../lib/http/header-fields.ts';
+import { drain, YieldingStream } from '../../lib/http/yielding-stream.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { AnswerLock } from '../../mcp/guarded-message.ts';
+import type { ToolHeaders } from '../../mcp/tool-headers.ts';
+import type { Call } from '../../model/call.ts';
+import type { GrantedCall } from '../../model/grant.ts';
+import type { ForwardObserver } from '../../model/observer.ts';
+import type { Route } from '../../model/route.ts';
+import { answerFilter, type BindEventIds, type BindHandles } from './answer-filter.ts';
+import type { SignIdentity } from './identity-headers.ts';
+import type { OpenStreams } from './open-streams.ts';
+import type { Pools } from './pools.ts';
+import { Relay, type RelayParts } from './relay.ts';
+import type { CleanAnswer } from './response-headers.ts';
+import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
+
+/**
+ * Streams a granted call to its upstream, and the answer to the client. Settles when the answer has ended.
+ *
+ * @throws {Denial} `upstream.*`, only before the answer begins; a later failure breaks the answer off.
+ */
+export type Forward = (granted: GrantedCall) => Promise<void>;
+
+/** The parts that forwarding on a route is made of. */
+export interface ForwardParts {
+  readonly publicUrl: string;
+  readonly pools: Pools;
+  readonly cleanAnswer: CleanAnswer;
+  /** The identity headers of all routes, as `identityNames` returns them. */
+  readonly claimed: ReadonlySet<string>;
+  /** Undefined if the route signs no identity. */
+  readonly signIdentity: SignIdentity | undefined;
+  readonly bindHandles: BindHandles;
+  readonly bindEventIds: BindEventIds;
+  /** Of the route's upstream. */
+  readonly toolHeaders: ToolHeaders;
+  /** Undefined if the policy has no `lock`. */
+  readonly lock: AnswerLock | undefined;
+  readonly onUnauthorized: RelayParts['onUnauthorized'];
+  readonly streams: OpenStreams;
+  readonly observer: ForwardObserver;
+  readonly clock: Clock;
+}
+
+/** How long a client that is still sending has to read its answer. */
+const LINGER_MS = 1_000;
+
+/** Creates the forwarding of a route. */
+export function createForward(route: Route, parts: ForwardParts): Forward {
+  const { publicUrl, pools, claimed, signIdentity } = parts;
+  const pool = pools.to(route.upstream);
+  const upstreamPath = createUpstreamPath(route);
+  const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);
+  const { responseTimeoutMs } = route.upstream;
+  const relayParts: RelayParts = { route, ...parts };
+
+  return (granted) => {
+    const { call, grant, held, counted } = granted;
+    // The client left during an earlier stage: no `close` event will follow.
+    if (call.response.closed) return Promise.resolve();
+    const filter = answerFilter(route, granted, parts);
+    const body = grant.action.body ?? streamedBody(call);
+    const options: Dispatcher.DispatchOptions = {
+      path: upstreamPath(call.path, call.query),
+      method: call.method,
+      headers: requestHeaders(granted, filter?.acceptEncoding),
+      body,
+      headersTimeout: responseTimeoutMs,
+    };
+    return new Promise((resolve, reject) => {
+      const fail = body instanceof YieldingStream ? destroying(body, reject) : reject;
+      pool.dispatch(
+        options,
+        new Relay(relayParts, { call, grant, filter, held, counted, responseTimeoutMs }, resolve, fail),
+      );
+    });
+  };
+}
+
+/**
+ * The body of a call that no stage has read, or null. It passes through a stream of its own: undici destroys the body
+ * of a failed request, and the gateway must still answer the client's request.
+ */
+function streamedBody({ request, fields }: Call): YieldingStream | null {
+  if (!declaresBody(fields)) return null;
+  const body = new YieldingStream();
+  // undici listens only while it sends. An error without a listener would end the process.
+  body.on('error', () => {});
+  body.once('close', () => drainForAMoment(request.unpipe(body)));
+  request.once('close', () => {
+    if (!request.complete) body.destroy(new Error('the client ended before its body'));
+  });
+  return request.pipe(body);
+}
+
+/** undici does not destroy a body that it has not begun to send. */
+function destroying(body: YieldingStream, reject: (error: unknown) => void): (error: unknown) => void {
+  return (error) => {
+    body.destroy();
+    reject(error);
+  };
+}
+
+/** Drains the rest of a body for a moment, so that the client finishes sending and reads its answer. */
+function drainForAMoment(request: IncomingMessage): void {
+  if (request.complete) return;
+  const timer = setTimeout(() => request.destroy(), LINGER_MS);
+  request.once('close', () => clearTimeout(timer));
+  drain(request);
+}

@@ -1,0 +1,164 @@
+import { memberReader } from '../../lib/json/pointer.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { signEs256 } from '../../lib/es256.ts';
+import type { RotatingKeys, SigningKey } from '../../lib/rotating-keys.ts';
+import { plainFieldName } from '../../model/client-fields.ts';
+import { Denial } from '../../model/denial.ts';
+import type { Principal } from '../../model/principal.ts';
+import type { Route, SignedIdentity } from '../../model/route.ts';
+
+/** The headers by which a route tells its upstream about the caller. */
+export interface IdentityHeaders {
+  /** The names of all these headers, in lower case. */
+  readonly names: readonly string[];
+  /**
+   * Adds name, value, name, value, … for every claim that the token has.
+   *
+   * @throws {Denial} `claim.denied` for a claim that no header can carry.
+   */
+  addTo(headers: string[], principal: Principal, decision: string): void;
+}
+
+/**
+ * The identity headers of all `routes`, by their {@link plainFieldName}. A client's own such header is dropped on every
+ * route: several routes may lead to one upstream, and a public route would put nothing in its place.
+ */
+export function identityNames(routes: readonly Route[]): ReadonlySet<string> {
+  return new Set(routes.flatMap((route) => namesOf(route).map(plainFieldName)));
+}
+
+function namesOf({ upstream: { identity, signedIdentity } }: Route): readonly string[] {
+  return [...identity.keys(), ...(signedIdentity === undefined ? [] : [signedIdentity.header])];
+}
+
+/**
+ * Creates the identity headers of a route.
+ *
+ * @param sign Signs the identity of the caller; undefined if the route sends none.
+ */
+export function createIdentityHeaders(route: Route, sign: SignIdentity | undefined): IdentityHeaders {
+  const { upstream } = route;
+  const claims = [...upstream.identity].map(([name, claim]) => [name, claimReader(claim)] as const);
+  const signedHeader = upstream.signedIdentity?.header;
+  /** A principal stays the same object while its token is cached. */
+  const claimFields = new WeakMap<Principal, readonly string[]>();
+
+  function claimFieldsOf(principal: Principal): readonly string[] {
+    const known = claimFields.get(principal);
+    if (known !== undefined) return known;
+    const fields = claims.flatMap(([name, read]) => {
+      const value = headerValue(read(principal));
+      return value === undefined ? [] : [name, value];
+    });
+    claimFields.set(principal, fields);
+    return fields;
+  }
+
+  return {
+    names: namesOf(route),
+    addTo(headers, principal, decision) {
+      if (claims.length > 0) headers.push(...claimFieldsOf(principal));
+      if (signedHeader !== undefined && sign !== undefined) headers.push(signedHeader, sign(principal, decision));
+    },
+  };
+}
+
+/** Reads the value of an identity header. */
+type ClaimReader = (principal: Principal) => unknown;
+
+/** Creates the reader of a claim. `client_id` is read from the principal, because some tokens name it differently. */
+function claimReader(claim: string): ClaimReader {
+  const read = memberReader(claim);
+  if (read === undefined) throw new TypeError(`${claim} is not a JSON Pointer`);
+  if (claim === 'client_id') return (principal) => principal.clientId ?? read(principal.claims);
+  return (principal) => read(principal.claims);
+}
+
+/** Separates the members of a list in a field value. */
+const SEPARATOR = ',';
+/** The characters that a member has encoded: controls, non-ASCII, the separator, `%`, and spaces at its ends. */
+const encoded = new RegExp(`[^ -~]|[%${SEPARATOR}]|^ | $`, 'gu');
+
+/**
+ * A claim as a field value: a scalar as it is, a list of scalars separated by commas. Controls, non-ASCII, commas and
+ * `%` are percent-encoded as UTF-8. The value decodes to exactly the claim. A user who chooses a name with a comma or a
+ * line break can neither add a member nor end the line.
+ *
+ * @throws {Denial} `claim.denied` for an object, which has no such form.
+ */
+function headerValue(value: unknown): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  return Array.isArray(value) ? value.map(scalar).join(SEPARATOR) : scalar(value);
+}
+
+function scalar(value: unknown): string {
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
+    throw new Denial('claim.denied', 'a claim for an identity header is neither a scalar nor a list of scalars');
+  }
+  return String(value).toWellFormed().replace(encoded, encodeURIComponent);
+}
+
+/** Signs the identity of the caller as a JWT. `decision` is the id of the decision that allowed the call. */
+export type SignIdentity = (principal: Principal, decision: string) => string;
+
+/** The lifetime of a signed identity, which is about one request in flight. */
+const LIFETIME_SECONDS = 60;
+
+/** RFC 8725 §3.11: a type of its own, so that a signed identity and an access token cannot be confused. */
+const TYPE = 'sallyport-identity+jwt';
+
+/**
+ * Creates the signing of `identity`, an RFC 7519 JWT from the gateway (`iss`) for one upstream (`aud`). It names the
+ * subject, the client, the scopes, and the authorization server (`token_issuer`), because a subject is unique only
+ * there.
+ */
+export function createSignIdentity(
+  identity: SignedIdentity,
+  issuer: string,
+  keys: RotatingKeys,
+  clock: Clock,
+): SignIdentity {
+  const readers = identity.claims.map((name) => [name, memberReader(name)] as const);
+  let headerOf: SigningKey | undefined;
+  let header = '';
+
+  function chosen(principal: Principal): Record<string, unknown> {
+    // `fromEntries` makes own members, also for a claim called `__proto__`.
+    return Object.fromEntries(readers.map(([name, read]) => [name, read?.(principal.claims)]));
+  }
+
+  return (principal, decision) => {
+    const now = clock();
+    const key = keys.current(now);
+    if (key !== headerOf) {
+      header = base64url({ alg: 'ES256', typ: TYPE, kid: key.publicKey.kid });
+      headerOf = key;
+    }
+    const issuedAt = Math.floor(now / 1000);
+    const input = `${header}.${base64url({
+      ...(readers.length > 0 && chosen(principal)),
+      iss: issuer,
+      aud: identity.audience,
+      sub: principal.subject,
+      client_id: principal.clientId,
+      scope: scopeOf(principal),
+      token_issuer: principal.issuer,
+      jti: decision,
+      iat: issuedAt,
+      exp: Math.min(issuedAt + LIFETIME_SECONDS, Math.floor(principal.expiresAt ?? Infinity)),
+    })}`;
+    return `${input}.${signEs256(input, key.privateKey)}`;
+  };
+}
+
+/**
+ * The scopes with all that they imply by configuration: the gateway decided by these, and an upstream does not know the
+ * hierarchy. RFC 6749 §3.3: a scope has no space. One with a space is left out, so that it is not read as two.
+ */
+function scopeOf({ scopes }: Principal): string {
+  return [...scopes].filter((scope) => !scope.includes(' ')).join(' ');
+}
+
+function base64url(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}

@@ -1,0 +1,239 @@
+import type { ServerResponse } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../../lib/clock.ts';
+import type { BodyFilter } from '../../mcp/body-filter.ts';
+import { subscriptionEnd } from '../../mcp/event-stream.ts';
+import type { Call } from '../../model/call.ts';
+import { Denial } from '../../model/denial.ts';
+import type { Grant, HeldToken } from '../../model/grant.ts';
+import type { CountedCall } from '../../model/counted-call.ts';
+import type { ForwardObserver } from '../../model/observer.ts';
+import type { Route } from '../../model/route.ts';
+import type { AnswerFilter } from './answer-filter.ts';
+import { ClientAnswer } from './client-answer.ts';
+import { createEventBoundary, createKeepalive, type EventBoundary, type Keepalive } from './keepalive.ts';
+import { guardStream, type OpenStreams } from './open-streams.ts';
+import { outcomeOfStatus } from './outcome-reading.ts';
+import type { CleanAnswer, ResponseHeaders } from './response-headers.ts';
+import { unreadableAnswer, upstreamDenial } from './upstream-denial.ts';
+
+/** The parts that all answers on a route share. */
+export interface RelayParts {
+  readonly route: Route;
+  readonly cleanAnswer: CleanAnswer;
+  /** Called if the upstream answers 401 to a credential of the gateway; undefined if the gateway makes none. */
+  readonly onUnauthorized: ((grant: Grant) => void) | undefined;
+  readonly streams: OpenStreams;
+  readonly observer: ForwardObserver;
+  readonly clock: Clock;
+}
+
+/** A call that was forwarded. */
+export interface Forwarded {
+  readonly call: Call;
+  readonly grant: Grant;
+  /** The filter for the answer; undefined if none may be needed. */
+  readonly filter: AnswerFilter | undefined;
+  /** Undefined on a public route. */
+  readonly held: HeldToken | undefined;
+  /** Undefined if no rule over time concerns the call. */
+  readonly counted: CountedCall | undefined;
+  /** How long the upstream may take to answer, also if it sends interim answers. */
+  readonly responseTimeoutMs: number;
+}
+
+/** Relays one answer from the upstream to the client, as a handler of undici. */
+export class Relay implements Dispatcher.DispatchHandler {
+  readonly #parts: RelayParts;
+  readonly #forwarded: Forwarded;
+  readonly #resolve: () => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #answer: ClientAnswer;
+  readonly #sentAt = performance.now();
+  #controller: Dispatcher.DispatchController | undefined;
+  #filter: BodyFilter | undefined;
+  /** The last event of a stream that the gateway ends; undefined for none. */
+  #streamEnd: string | undefined;
+  /** Where the gateway may write into the stream; undefined if it never does. */
+  #boundary: EventBoundary | undefined;
+  #keepalive: Keepalive | undefined;
+  #stopGuards: (() => void) | undefined;
+  /** `performance.now()` of the first interim answer. */
+  #interimAt: number | undefined;
+  /** Whether the request may have reached the upstream. */
+  #isSent = false;
+  #settled = false;
+
+  constructor(parts: RelayParts, forwarded: Forwarded, resolve: () => void, reject: (error: unknown) => void) {
+    this.#parts = parts;
+    this.#forwarded = forwarded;
+    this.#answer = new ClientAnswer(forwarded.call.response);
+    this.#resolve = resolve;
+    this.#reject = reject;
+    forwarded.call.response.on('close', () => this.#abort('the client went away'));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#isSent = !this.#settled;
+    if (this.#settled) controller.abort(new Error('the client went away'));
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, statusMessage = ''): void {
+    // RFC 9110 §15.2: an interim answer is not forwarded.
+    if (status < 200) {
+      this.#requireSoon();
+      return;
+    }
+    const { route, cleanAnswer, observer, onUnauthorized } = this.#parts;
+    const { call, grant } = this.#forwarded;
+    observer.upstreamAnswered(route, performance.now() - this.#sentAt);
+    const outcome = outcomeOfStatus(status);
+    if (outcome !== undefined) this.#forwarded.counted?.settle(outcome, `the upstream answered ${status}`);
+    if (status === 401) onUnauthorized?.(grant);
+    // The upstream of an MCP route gets no token of the client. A client that fetched another token would loop.
+    if (status === 401 && route.protocol === 'mcp') throw new Denial('upstream.invalid', 'the upstream answered 401');
+    const changes = status < 300 ? this.#forwarded.filter : this.#forwarded.filter?.ofErrors;
+    const filter = status === 204 ? undefined : changes;
+    const raw = (controller.rawHeaders ?? []) as Buffer[];
+    const headers = cleanAnswer({ raw, status, call, grant, willChange: filter?.rewrites === true });
+    this.#filter = filter?.choose(headers, status);
+    this.#streamEnd = headers.isEventStream ? subscriptionEnd(grant.action) : undefined;
+    if (headers.isEventStream && (this.#streamEnd !== undefined || route.keepaliveMs !== undefined))
+      this.#boundary = createEventBoundary();
+    this.#answer.begin(status, statusMessage, headers);
+    // After the bytes that arrived with the header section: most answers are complete by then, event streams too.
+    process.nextTick(showArrived, this, headers);
+  }
+
+  /** undici restarts its timeout at each interim answer: an upstream that keeps sending them would never time out. */
+  #requireSoon(): void {
+    const { call, responseTimeoutMs } = this.#forwarded;
+    this.#interimAt ??= performance.now();
+    const isLate = performance.now() - this.#interimAt > responseTimeoutMs;
+    // While the client is still sending, the upstream cannot answer.
+    if (isLate && call.request.complete) throw new Denial('upstream.timeout', 'interim answers, and no other');
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const parts = this.#filter === undefined ? [chunk] : this.#filter.push(chunk);
+    const settling = this.#forwarded.counted?.settling;
+    if (settling === undefined) {
+      for (const part of parts) this.#pass(controller, part);
+      return;
+    }
+    controller.pause();
+    void this.#passAfter(settling, controller, parts);
+  }
+
+  async #passAfter(
+    settling: Promise<void>,
+    controller: Dispatcher.DispatchController,
+    parts: readonly Buffer[],
+  ): Promise<void> {
+    await settling;
+    for (const part of parts) this.#pass(controller, part);
+    controller.resume();
+  }
+
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    const parts = this.#filter === undefined ? [] : this.#filter.end();
+    const settling = this.#forwarded.counted?.settling;
+    if (settling === undefined) this.#end(controller, parts);
+    else void settling.then(() => this.#end(controller, parts));
+  }
+
+  #end(controller: Dispatcher.DispatchController, last: readonly Buffer[]): void {
+    for (const part of last) this.#pass(controller, part);
+    this.#settle();
+    this.#answer.end();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (this.#settled) return;
+    const { request, response } = this.#forwarded.call;
+    if (!response.headersSent) {
+      this.#settle(upstreamDenial(error));
+      return;
+    }
+    // The client must notice that the answer is incomplete. Chunks or a length show it. A body that ends with its
+    // connection (HTTP/1.0) needs a reset. The refusal of a filter is logged in any case.
+    this.#settle(unreadableAnswer(error));
+    if (request.httpVersionMinor === 0 && !('encrypted' in request.socket)) request.socket.resetAndDestroy();
+    else response.destroy();
+  }
+
+  #pass(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#boundary?.passed(chunk);
+    this.#keepalive?.passed();
+    this.#flow(controller, this.#answer.write(chunk));
+  }
+
+  #flow(controller: Dispatcher.DispatchController, flows: boolean): void {
+    if (flows || controller.paused) return;
+    controller.pause();
+    this.#forwarded.call.response.once('drain', () => controller.resume());
+  }
+
+  /** Sends what has arrived so far. */
+  showArrived({ isEventStream, hasLength }: ResponseHeaders): void {
+    if (this.#settled) return;
+    if (isEventStream) this.#openStream();
+    // An answer with a length has an end. One without could go on without end, and must not look complete if the
+    // gateway ends it.
+    else if (!hasLength) this.#stopGuards = this.#guard((response) => response.destroy());
+    // A filter may still refuse an answer that is no event stream. The client then gets that refusal instead.
+    if (this.#filter !== undefined && !isEventStream) return;
+    // The header section of an answer without a body is all of it.
+    if (this.#forwarded.counted?.settling !== undefined) return;
+    const flows = this.#answer.show();
+    if (this.#controller !== undefined) this.#flow(this.#controller, flows);
+  }
+
+  #openStream(): void {
+    const { route, observer } = this.#parts;
+    const { response } = this.#forwarded.call;
+    observer.streamOpened(route);
+    const boundary = this.#boundary;
+    if (route.keepaliveMs !== undefined && boundary !== undefined) {
+      this.#keepalive = createKeepalive(route.keepaliveMs, boundary, (chunk) => response.write(chunk));
+    }
+    // A clean end, so that the client reconnects and gets a challenge. Within an event nothing can be added.
+    const stop = this.#guard(() => response.end(boundary?.isBetween() === true ? this.#streamEnd : undefined));
+    this.#stopGuards = () => {
+      stop();
+      observer.streamClosed(route);
+    };
+  }
+
+  #guard(endWith: (response: ServerResponse) => void): () => void {
+    const { route, streams, clock } = this.#parts;
+    const { call, grant, held } = this.#forwarded;
+    const end = (why: string): void => {
+      endWith(call.response);
+      this.#abort(why);
+    };
+    return guardStream({ route, call, grant, held, isUpgrade: false, end }, streams, clock);
+  }
+
+  #abort(why: string): void {
+    if (this.#settled) return;
+    this.#settle();
+    this.#controller?.abort(new Error(why));
+  }
+
+  #settle(denial?: Denial): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    // It stays counted, unless its answer has settled it already.
+    if (this.#isSent) this.#forwarded.counted?.settle('unanswered');
+    this.#keepalive?.stop();
+    this.#stopGuards?.();
+    if (denial === undefined) this.#resolve();
+    else this.#reject(denial);
+  }
+}
+
+function showArrived(relay: Relay, headers: ResponseHeaders): void {
+  relay.showArrived(headers);
+}

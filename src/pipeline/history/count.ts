@@ -1,0 +1,179 @@
+import { hash, randomBytes } from 'node:crypto';
+import { parseToRewrite } from '../../lib/json/lossless.ts';
+import { ownMemberAt } from '../../lib/json/own-member.ts';
+import { lengthPrefixed } from '../../lib/length-prefixed.ts';
+import type { Call } from '../../model/call.ts';
+import { Denial } from '../../model/denial.ts';
+import type { Action, Grant } from '../../model/grant.ts';
+import type { CallOutcome, CountedCall } from '../../model/counted-call.ts';
+import type { CallHistory, HistoryCheck } from '../../model/history.ts';
+import type { Failed, Ledger, Reservation, Settlement, Verdict } from '../../model/ledger.ts';
+import { mcpMethod } from '../../model/mcp-methods.ts';
+import type { PolicyDenial, ShadowDenial } from '../../model/policy.ts';
+import type { Principal } from '../../model/principal.ts';
+import type { Route } from '../../model/route.ts';
+import { createCountUnderOwnId } from './own-ids.ts';
+
+/** Judges a granted call by the rules over time of its policy, and counts it. */
+export type Count = (call: Call, grant: Grant) => CountedCall | undefined | Promise<CountedCall | undefined>;
+
+/** What counting depends on. */
+export interface CountParts {
+  readonly ledger: Ledger;
+  /** Records that a call gave its part back, and why. */
+  readonly onReturned: (call: Call, route: Route, why: string) => void;
+}
+
+/**
+ * Creates the counting of a route: the last of the stages that decide, so that a call which is refused for another
+ * reason uses up nothing.
+ *
+ * @returns undefined for a route whose policy has no rules over time. Otherwise a function that throws {Denial}
+ *   `history.missing`, `history.forbidden`, `quota.exceeded`, `history.full`, or `shared_store.unavailable`.
+ */
+export function createCount(route: Route, { ledger, onReturned }: CountParts): Count | undefined {
+  const historyOf = route.public ? undefined : route.policy?.history;
+  if (historyOf === undefined) return undefined;
+  const underOwnId = createCountUnderOwnId(route, ledger);
+
+  const countFor = (call: Call, { action, decision }: Grant, principal: Principal): ReturnType<Count> => {
+    const history = historyOf(principal, action.attempt, () => exactArguments(action));
+    if (history === undefined) return followedTask(action, ledger);
+    const { isShadow, checks } = history;
+    const id = randomBytes(16).toString('hex');
+    const counted = (shadow?: ShadowDenial): CountedCall =>
+      createCountedCall(id, shadow, (outcome, why) => {
+        if (outcome === 'returned') onReturned(call, route, why);
+        return ledger.settle(id, outcome);
+      });
+    const judged = ({ failed }: Verdict): CountedCall => {
+      if (failed === undefined) return counted();
+      return refused(denialOf(failed, checks));
+    };
+    const refused = (denial: unknown): CountedCall => {
+      if (!isShadow || !(denial instanceof Denial)) throw denial;
+      return counted(inShadow(denial, decision.rule));
+    };
+    const { continues } = action;
+    const verdict = ledger.reserve(reservationOf(history, { id, principal, route: route.name, continues }));
+    return verdict instanceof Promise ? verdict.then(judged, refused) : judged(verdict);
+  };
+
+  return (call, grant) => {
+    const { principal } = grant;
+    if (principal === undefined) throw new TypeError(`route ${route.name}: no principal to count for`);
+    return underOwnId(
+      grant,
+      () => callerOf(principal),
+      () => countFor(call, grant, principal),
+    );
+  };
+}
+
+/** The call that is to be counted. */
+interface Counting extends Pick<Reservation, 'id' | 'continues'> {
+  readonly principal: Principal;
+  /** The name of the route, to which the history belongs. */
+  readonly route: string;
+}
+
+/** What a ledger is asked about a call. */
+export function reservationOf(
+  { isShadow, checks, records }: CallHistory,
+  { id, principal, route, continues }: Counting,
+): Reservation {
+  /** A digest: neither subjects nor arguments leave the process. No call is recorded where a value is missing. */
+  const placeOf = (track: string | undefined): string =>
+    track === undefined ? 'none' : hash('sha256', lengthPrefixed([route, track]), 'base64url');
+  return {
+    id,
+    owner: callerOf(principal),
+    checks: checks.map(({ kind, track, amount, limit }) => ({ kind, track: placeOf(track), amount, limit })),
+    entries: records.map(({ track, amount, keepMs }) => ({ track: placeOf(track), amount, keepMs })),
+    isShadow,
+    continues,
+  };
+}
+
+/** The caller, for the share that each may have of the memory. */
+function callerOf({ callerKey, issuer }: Principal): string {
+  return hash('sha256', callerKey ?? lengthPrefixed([issuer]), 'base64url');
+}
+
+/** The arguments of a message, with numbers as they were written where JavaScript would round them. */
+function exactArguments({ body }: Action): unknown {
+  return ownMemberAt(parseToRewrite(String(body)), ['params', 'arguments']);
+}
+
+/**
+ * A message about a task that a counted call created, such as the request for its result. It is not counted itself; the
+ * call that created the task is answered when its result is fetched.
+ */
+function followedTask({ attempt, tasks }: Action, ledger: Ledger): CountedCall | undefined {
+  if (attempt.kind === 'http' || mcpMethod(attempt.method).fetches === undefined) return undefined;
+  // `_meta` may relate a message to another task than the one whose result it fetches.
+  const [id] = tasks?.size === 1 ? tasks.values() : [];
+  if (id === undefined) return undefined;
+  return createCountedCall(id, undefined, (outcome) =>
+    outcome === 'answered' ? ledger.settle(id, outcome) : undefined,
+  );
+}
+
+function createCountedCall(
+  id: string,
+  shadow: ShadowDenial | undefined,
+  settle: (outcome: Settlement, why: string) => void | Promise<void>,
+): CountedCall {
+  let isSettled = false;
+  let settling: Promise<void> | undefined;
+  return {
+    id,
+    shadow,
+    get settling() {
+      return settling;
+    },
+    settle(outcome: CallOutcome, why = '') {
+      if (isSettled) return;
+      isSettled = true;
+      if (outcome === 'unanswered' || outcome === 'unclear' || outcome === 'task') return;
+      const settled = settle(outcome, why);
+      settling = settled?.finally(() => {
+        settling = undefined;
+      });
+    },
+  };
+}
+
+const failures = {
+  after: { reason: 'history.missing', found: 'none' },
+  never_after: { reason: 'history.forbidden', found: 'one' },
+  quota: { reason: 'quota.exceeded', found: 'that this call would exceed it' },
+} as const;
+
+/** The reasons of rules over time that were not met. */
+export const reasonsOverTime: ReadonlySet<string> = new Set(Object.values(failures).map(({ reason }) => reason));
+
+function denialOf(failed: Failed, checks: CallHistory['checks']): Denial {
+  if (failed.why === 'full') return new Denial('history.full', failed.detail);
+  const check = checks[failed.check] as HistoryCheck;
+  const { reason, detail, rule, because } = policyDenialBy(check);
+  const retryAfterSeconds = check.kind === 'quota' ? Math.ceil(failed.retryAfterMs / 1000) : undefined;
+  return new Denial(reason, detail, { rule, because, retryAfterSeconds });
+}
+
+/** The refusal by a rule over time that was not met. Another token would not help. */
+export function policyDenialBy({ kind, rule, wanted, because }: HistoryCheck): PolicyDenial {
+  const { reason, found } = failures[kind];
+  return {
+    reason,
+    rule,
+    detail: `wanted ${wanted}, found ${found}`,
+    scope: [],
+    ...(because !== undefined && { because }),
+  };
+}
+
+/** @param entry The rule that is named where no rule refuses, but the ledger. */
+function inShadow({ reason, detail, rule, scope }: Denial, entry: string): ShadowDenial {
+  return { reason, detail, rule: rule ?? entry, scope };
+}

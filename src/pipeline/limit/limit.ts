@@ -1,0 +1,61 @@
+import { hash } from 'node:crypto';
+import { retryAfterSeconds } from '../../lib/http/header-fields.ts';
+import { addressBlock } from '../../lib/ip-address.ts';
+import { lengthPrefixed } from '../../lib/length-prefixed.ts';
+import type { Call } from '../../model/call.ts';
+import { Denial } from '../../model/denial.ts';
+import type { RateLimiters } from '../../model/limits.ts';
+import type { Principal } from '../../model/principal.ts';
+import type { Rate, Route } from '../../model/route.ts';
+
+/** Counts a call. Returns a promise only if it has to ask a store. */
+export type Limit = (call: Call, principal: Principal | undefined) => void | Promise<void>;
+
+/** The longest key of a caller; a longer one is hashed. */
+const MAX_KEY = 200;
+
+/**
+ * Creates the rate limit of a route. It counts by subject, else by client, else by address.
+ *
+ * @returns a function that throws {Denial} `rate.exceeded`; undefined for a route without limit.
+ */
+export function createLimit(route: Route, limiters: RateLimiters): Limit | undefined {
+  const { name, rate } = route;
+  if (rate === undefined) return undefined;
+  const limiter = limiters('requests', rate);
+  const policy = ratePolicy(rate);
+  const prefix = lengthPrefixed([name]);
+
+  return (call, principal) => {
+    const waitMs = limiter.take(keyOf(call, principal));
+    if (typeof waitMs !== 'number') return waitMs.then(requireNone);
+    return requireNone(waitMs);
+  };
+
+  function keyOf(call: Call, principal: Principal | undefined): string {
+    const key = prefix + (principal?.callerKey ?? lengthPrefixed(['address', addressBlock(call.client)]));
+    return key.length > MAX_KEY ? hash('sha256', key, 'base64url') : key;
+  }
+
+  function requireNone(waitMs: number): void {
+    if (waitMs === 0) return;
+    const seconds = retryAfterSeconds(waitMs);
+    const { requests, perMs, burst } = rate as Rate;
+    throw new Denial('rate.exceeded', `more than ${requests} in ${perMs} ms with a burst of ${burst}`, {
+      retryAfterSeconds: seconds,
+      // `t` is when the next call is allowed, not when the whole quota is: draft-ietf-httpapi-ratelimit-headers-11
+      // §4.1.2.
+      headers: { 'RateLimit-Policy': policy, RateLimit: `"default";r=0;t=${seconds}` },
+    });
+  }
+}
+
+/** draft-ietf-httpapi-ratelimit-headers-11 §3.1: the same rate over whole seconds, which is all that `w` can say. */
+function ratePolicy({ requests, perMs }: Rate): string {
+  const times = 1000 / greatestCommonDivisor(perMs, 1000);
+  return `"default";q=${requests * times};w=${(perMs * times) / 1000}`;
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}

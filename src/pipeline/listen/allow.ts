@@ -1,0 +1,55 @@
+import type { Call } from '../../model/call.ts';
+import type { Config } from '../../model/config.ts';
+import { Denial } from '../../model/denial.ts';
+
+/** An origin on this machine. No page of the web can have one, RFC 6761 §6.3. */
+const loopbackOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?$/;
+
+/** The hosts and origins that a request may name. */
+export interface Allowed {
+  /**
+   * Requires a `Host` of the gateway and an allowed `Origin`, MCP Streamable HTTP §Security.
+   *
+   * @throws {Denial} `request.host` for another name: DNS rebinding makes a page with that name same-origin
+   *   with the gateway. `request.origin` for a page of another origin, `null` included.
+   */
+  readonly require: (call: Call) => void;
+  /** As {@link Allowed.require}, for a route that pages of every origin may call. */
+  readonly requireHost: (call: Call) => void;
+  /** Whether pages of `origin` may call the gateway and read its answers. */
+  readonly origin: (origin: string) => boolean;
+}
+
+/** Creates the allow-lists of a configuration. */
+export function createAllowed({ allowedHosts, allowedOrigins }: Config): Allowed {
+  const isAllowed = (origin: string): boolean => allowedOrigins.has(origin) || loopbackOrigin.test(origin);
+  // The last allowed `Host`: nearly every request has the same one.
+  let known: string | undefined;
+
+  function requireHost({ fields: { host } }: Call): void {
+    if (host === undefined || (host !== known && !allowedHosts.has(hostName(host)))) {
+      throw new Denial('request.host', `Host ${JSON.stringify(host?.slice(0, 128))} is not among allowed_hosts`);
+    }
+    known = host;
+  }
+
+  return {
+    requireHost,
+    require(call) {
+      requireHost(call);
+      const { origin } = call.fields;
+      if (origin !== undefined && !isAllowed(origin)) {
+        throw new Denial(
+          'request.origin',
+          `Origin ${JSON.stringify(origin.slice(0, 128))} is not among allowed_origins`,
+        );
+      }
+    },
+    origin: isAllowed,
+  };
+}
+
+/** The name in a `Host` header in lower case, without its port, RFC 9110 §7.2. */
+function hostName(host: string): string {
+  return host.toLowerCase().replace(/:[0-9]*$/, '');
+}

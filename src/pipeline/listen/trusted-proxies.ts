@@ -1,0 +1,80 @@
+import { isIP } from 'node:net';
+import { createIsWithin, type IsWithin, plainAddress } from '../../lib/ip-address.ts';
+import type { Call } from '../../model/call.ts';
+import { Denial } from '../../model/denial.ts';
+import { type Fields, fieldValues } from '../../model/fields.ts';
+import { thumbprintOfHeader } from './client-certificate.ts';
+
+/** The client as the peer reports it. */
+type Client = Pick<Call, 'client' | 'forwardedFor' | 'certificateThumbprint'>;
+
+/**
+ * Reads the client that a peer reports; undefined if the peer is not a trusted proxy.
+ *
+ * @throws {Denial} `request.duplicate_header` for a second `Client-Cert`, `request.certificate` for a malformed one.
+ */
+export type ClientBehind = (peer: string, fields: Fields) => Client | undefined;
+
+/** The most hops of `X-Forwarded-For` that are followed. */
+const MAX_HOPS = 32;
+
+/**
+ * Creates the reader of what proxies report about their clients; undefined if no proxy is trusted.
+ *
+ * Trust in the addresses of a proxy is no trust in its certificates: many proxies forward the `Client-Cert` that the
+ * client itself wrote. A certificate is public, so that a stolen token that is bound to it would pass. The two kinds of
+ * trust are separate lists. The certificate of the connection from either kind of proxy is the proxy's own
+ * and never the client's. `Forwarded` (RFC 7239) and `Client-Cert-Chain` are not read.
+ *
+ * @param trustedProxies Addresses and networks, `10.0.0.0/8`, whose `X-Forwarded-For` counts.
+ * @param certificateProxies Addresses and networks whose `Client-Cert` (RFC 9440) counts.
+ */
+export function createClientBehind(
+  trustedProxies: readonly string[],
+  certificateProxies: readonly string[],
+): ClientBehind | undefined {
+  if (trustedProxies.length + certificateProxies.length === 0) return undefined;
+  const isTrusted = createIsWithin(trustedProxies);
+  const verifiesCertificates = createIsWithin(certificateProxies);
+  return (peer, fields) => {
+    const verified = verifiesCertificates(peer);
+    const trusted = isTrusted(peer);
+    if (!verified && !trusted) return undefined;
+    // A proxy that only verifies certificates is itself the client.
+    const hops = trusted ? hopsBefore(peer, fieldValues(fields, 'x-forwarded-for').join(','), isTrusted) : [peer];
+    return {
+      client: hops[0] as string,
+      forwardedFor: hops.join(', '),
+      certificateThumbprint: verified ? certificateIn(fields) : undefined,
+    };
+  };
+}
+
+function certificateIn(fields: Fields): string | undefined {
+  const [certificate, second] = fieldValues(fields, 'client-cert');
+  if (second !== undefined) throw new Denial('request.duplicate_header', 'two client-cert headers');
+  return certificate === undefined ? undefined : thumbprintOfHeader(certificate);
+}
+
+/**
+ * The hops of a request, from the client to `peer`. Each address was seen by the trusted proxy after it. An entry
+ * counts only if every address after it is trusted: the client could have written the others.
+ */
+function hopsBefore(peer: string, forwardedFor: string, isTrusted: IsWithin): readonly string[] {
+  const hops = [peer];
+  for (const entry of forwardedFor.split(',').toReversed()) {
+    const address = addressIn(entry.trim());
+    if (address === undefined || hops.length > MAX_HOPS) break;
+    hops.unshift(address);
+    if (!isTrusted(address)) break;
+  }
+  return hops;
+}
+
+/** An address as proxies write it: some add a port, and put IPv6 in brackets. */
+function addressIn(entry: string): string | undefined {
+  const [, bracketed, dotted] = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?$/.exec(entry) ?? [];
+  const address = bracketed ?? dotted ?? entry;
+  // A zone (`fe80::1%eth0`) has a meaning on one machine only.
+  return isIP(address) === 0 || address.includes('%') ? undefined : plainAddress(address.toLowerCase());
+}

@@ -1,0 +1,87 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { Call } from '../../model/call.ts';
+import { type Denial, isFinal, type Refusal, refusals } from '../../model/denial.ts';
+import type { Action } from '../../model/grant.ts';
+import type { Route } from '../../model/route.ts';
+import { answer } from './answer.ts';
+import { createChallenges } from './challenge.ts';
+import type { CrossOrigin } from './cross-origin.ts';
+import { jsonRpcError, problem, toolError, type Body } from './refusal-body.ts';
+
+/** Answers a call that was refused. `action`: what it attempted, if the gateway has read that. */
+export type Refuse = (call: Call, denial: Denial, action: Action | undefined) => void;
+
+/** The `Allow` of a route without `methods`. Such a route also forwards other methods, except TRACE. */
+const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/** The `Retry-After` in seconds for a refusal that ends at an unknown time. */
+const RETRY_AFTER = 5;
+/** The longest `Retry-After`: with a longer one a client would stay away after the cause has ended. */
+const LONGEST_RETRY_AFTER = 60;
+
+/** What the answers to refused calls have in common on a route. */
+interface RefuseParts {
+  /** What a 405 allows; undefined: all methods. */
+  readonly methods?: ReadonlySet<string> | undefined;
+  readonly publicUrl: string;
+  readonly crossOrigin: CrossOrigin;
+  /** Makes the `DPoP-Nonce` of each answer; undefined if proofs need none. */
+  readonly nonce?: (() => string) | undefined;
+  /**
+   * The path where a final refusal of a tool is a tool result; undefined: nowhere. Below it, HTTP+SSE of MCP 2024-11-05
+   * answers on its stream, and its client would wait there. The status is 200, which a proxy takes for a permission.
+   */
+  readonly toolErrorPath?: string | undefined;
+}
+
+/** Creates the answers to refused calls on a route; without a route, for calls that match none. */
+export function createRefuse(route: Route | undefined, parts: RefuseParts): Refuse {
+  const { methods, publicUrl, crossOrigin, nonce, toolErrorPath } = parts;
+  const body = route?.protocol === 'mcp' ? jsonRpcError : problem;
+  const challengesOf = route === undefined ? () => undefined : createChallenges(route, publicUrl);
+
+  return (call, denial, action) => {
+    const refusal: Refusal = refusals[denial.reason];
+    const messageId = action?.messageId ?? denial.messageId ?? null;
+    // RFC 9112 §6.1: MUST close the connection. The end of the request is in doubt, so bytes after it are no request.
+    if (denial.reason === 'request.framing') call.response.shouldKeepAlive = false;
+    const headers: OutgoingHttpHeaders = { ...denial.headers, ...crossOrigin.headers(call) };
+    if (nonce !== undefined) headers['DPoP-Nonce'] = nonce();
+    const retryAfter = retryAfterOf(refusal, denial);
+    const refused = { refusal, denial, decision: call.decision, messageId, retryAfter };
+    if (call.path === toolErrorPath && isFinal(denial.reason) && expectsToolResult(action)) {
+      send(call, 200, headers, toolError(refused, action.era));
+      return;
+    }
+    const wanted = challengesOf(call, refusal, denial);
+    if (wanted !== undefined) headers['WWW-Authenticate'] = wanted;
+    if (refusal.status === 405) headers['Allow'] = [...(methods ?? everyMethod)].join(', ');
+    if (retryAfter !== undefined) headers['Retry-After'] = String(retryAfter);
+    // R-13, R-15: a 401 of an API has an empty body.
+    if (refusal.status === 401 && route?.protocol === 'http') {
+      answer(call, refusal.status, headers);
+      return;
+    }
+    send(call, refusal.status, headers, body(refused));
+  };
+}
+
+function send(call: Call, status: number, headers: OutgoingHttpHeaders, { type, text }: Body): void {
+  answer(call, status, { ...headers, 'Content-Type': type, 'Cache-Control': 'no-store' }, text);
+}
+
+/** Whether the answer to a call is a tool result. */
+function expectsToolResult(action: Action | undefined): action is Action {
+  if (action?.attempt.kind !== 'mcp' || action.attempt.targets[0]?.kind !== 'tool') return false;
+  const { messageId, era, mayYieldHandle } = action;
+  // A notification has no answer, and the answer to a call of MCP 2025-11-25 that asks for a task is a task.
+  return messageId !== null && (era === 'modern' || !mayYieldHandle);
+}
+
+/** Whole seconds, RFC 9110 §10.2.3; undefined if waiting does not help. */
+function retryAfterOf({ status }: Refusal, denial: Denial): number | undefined {
+  // Exact: a client that retries earlier is refused again.
+  if (status === 429) return denial.retryAfterSeconds;
+  if (status !== 503) return undefined;
+  return Math.min(Math.max(Math.ceil(denial.retryAfterSeconds ?? RETRY_AFTER), 1), LONGEST_RETRY_AFTER);
+}

@@ -1,0 +1,136 @@
+import { withoutInvisible } from '../../lib/look-alike.ts';
+import { Denial } from '../../model/denial.ts';
+import { foldedPath } from './target.ts';
+
+/** Finds what is mounted at a path. Whole segments match, and the longest mount wins. */
+export type Router<Mounted> = (path: string) => Mounted;
+
+/**
+ * Creates a router over `mounts` (canonical path → what is mounted there). The cost of a look-up grows with the depth
+ * of the deepest mount, not with the number of mounts or the length of the path.
+ *
+ * @returns a function that throws {Denial} `route.unknown` if nothing is mounted. It throws `request.path` if the path
+ *   matches another mount once case and encoding are ignored, or a narrower one without what some servers drop: neither
+ *   `/Admin` nor `/admin.json` must evade the policy of `/admin`.
+ */
+export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Router<Mounted> {
+  const mountings = new Map([...mounts].map(([path, mounted]) => [path, { mounted, segments: segmentCount(path) }]));
+  const folded = new Map([...mountings].map(([path, mounting]) => [foldedPath(path), mounting]));
+  // If `/Admin` is mounted, `/admin` folds to itself and still must not reach it.
+  const allFolded = [...mounts.keys()].every((path) => folded.has(path));
+  const depth = Math.max(0, ...[...mounts.keys()].map(segmentCount));
+  const lookAlikeSegments = createLookAlikes(mounts.keys());
+  return (path) => {
+    const found = longest(mountings, path, depth);
+    const fold = foldedPath(path);
+    if ((fold !== path || !allFolded) && longest(folded, fold, depth) !== found) {
+      throw new Denial(
+        'request.path',
+        'reads as the path of another route once case and encoding are ignored: send the plain path',
+      );
+    }
+    if (lookAlikeSegments(fold) > (found?.segments ?? 0)) {
+      throw new Denial(
+        'request.path',
+        'reads as the path of a route once extensions, and dots, spaces and invisible characters at the end of a ' +
+          'segment, are ignored: send the plain path, or add a route for this one',
+      );
+    }
+    if (found === undefined) throw new Denial('route.unknown', 'no route for this path');
+    return found.mounted;
+  };
+}
+
+function segmentCount(path: string): number {
+  return path === '/' ? 0 : path.split('/').length - 1;
+}
+
+/** What is mounted at the longest path of `mounts` that `path` begins with. */
+function longest<Mounting>(mounts: ReadonlyMap<string, Mounting>, path: string, depth: number): Mounting | undefined {
+  let end = endOfSegment(path, depth);
+  while (end > 0) {
+    const found = mounts.get(path.slice(0, end));
+    if (found !== undefined) return found;
+    end = path.lastIndexOf('/', end - 1);
+  }
+  return mounts.get('/');
+}
+
+/** Where the first `count` segments of `path` end. */
+function endOfSegment(path: string, count: number): number {
+  let end = 0;
+  for (let segment = 0; segment < count; segment += 1) {
+    const next = path.indexOf('/', end + 1);
+    if (next === -1) return path.length;
+    end = next;
+  }
+  return end;
+}
+
+/** A node in the tree of the segments of mounted paths. */
+interface Node {
+  readonly children: Map<string, Node>;
+}
+
+/**
+ * Characters of a segment that some servers drop: a dot, a space (some write it as a plus), non-ASCII characters. `?`
+ * and `#` end the path if a proxy decodes it and writes it into another URL.
+ */
+const droppable = /[.+?#]|[^!-~]/;
+/** The places where a name may end for such servers: at trailing dots and spaces, and at each extension. */
+const nameEnd = /(?<![\s.+])[\s+]*(?:[.?#]|$)/gu;
+
+/**
+ * Creates the look-up of how many segments of a path match a mounted path without what some servers drop: invisible
+ * characters, spaces around a segment, dots after it, extensions (`admin.json`, `admin.tar.gz`), and the rest after an
+ * encoded `?` or `#`. A segment that is itself mounted stays whole.
+ *
+ * @returns a function of a folded path; 0 if it matches nothing but the root.
+ */
+function createLookAlikes(mounts: Iterable<string>): (folded: string) => number {
+  const root: Node = { children: new Map() };
+  const mounted = new Set<Node>();
+  let depth = 0;
+  let longest = 0;
+  for (const mount of mounts) {
+    // Every path matches the root.
+    if (mount === '/') continue;
+    const segments = segmentsOf(foldedPath(mount));
+    depth = Math.max(depth, segments.length);
+    let node = root;
+    for (const segment of segments) {
+      longest = Math.max(longest, segment.length);
+      const child = node.children.get(segment) ?? { children: new Map() };
+      node.children.set(segment, child);
+      node = child;
+    }
+    mounted.add(node);
+  }
+  return (folded) => {
+    if (!droppable.test(folded)) return 0;
+    let nodes: readonly Node[] = [root];
+    let matched = 0;
+    for (const [index, segment] of segmentsOf(folded, depth).entries()) {
+      nodes = nodes.flatMap((node) => childrenOf(node, segment, longest));
+      if (nodes.some((node) => mounted.has(node))) matched = index + 1;
+    }
+    return matched;
+  };
+}
+
+function segmentsOf(path: string, limit = path.length): readonly string[] {
+  return path.split('/', limit + 1).slice(1);
+}
+
+function childrenOf({ children }: Node, segment: string, longest: number): readonly Node[] {
+  const own = children.get(segment);
+  if (own !== undefined) return [own];
+  const visible = withoutInvisible(segment).trimStart();
+  const found: Node[] = [];
+  for (const { index } of visible.matchAll(nameEnd)) {
+    if (index > longest) break;
+    const child = children.get(visible.slice(0, index));
+    if (child !== undefined) found.push(child);
+  }
+  return found;
+}

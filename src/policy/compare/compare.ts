@@ -1,0 +1,200 @@
+/**
+ * @module Says what an edit of a policy means: for each rule that decides and each kind of difference, one caller and
+ * one call on which both policies have decided differently. Pure. The differences are found as counterexamples of
+ * properties are (`src/prove`), so that none that it does not find exists.
+ */
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Decision, Policy } from '../../model/policy.ts';
+import { compiledRules } from '../compile.ts';
+import type { Rules } from '../decide.ts';
+import type { HistoryRule } from '../history-rules.ts';
+import { callsIn, type KnownCall } from '../prove/calls.ts';
+import { appliedHistory, type CallKind } from '../prove/decisions.ts';
+import { type Examination, type Example, examine } from '../prove/examination.ts';
+import type { Formula } from '../prove/formula.ts';
+import { type Deciding, Disagreement } from '../prove/prove.ts';
+import type { Budget } from '../prove/search.ts';
+import { Undecidable } from '../prove/undecidable.ts';
+import {
+  type DecisionKind,
+  decisionKinds,
+  denialIn,
+  differAtAll,
+  differencesBetween,
+  kindBetween,
+} from './outcomes.ts';
+import { type Edited, ruleOf, suspectsAmong } from './suspects.ts';
+
+/** One difference between two policies. */
+export interface Difference {
+  readonly kind: DecisionKind | 'history changed' | 'mode changed' | 'lists changed' | 'lock changed';
+  /** The entry that decides, a key that lists entries, or `policy`. */
+  readonly rule: string;
+  /** What the old policy decides or says: `allow`, a reason, the scopes of a challenge, rules over time, or a value. */
+  readonly was: string;
+  readonly now: string;
+  /** A caller and a call on which the policies differ; undefined for a difference that is no decision. */
+  readonly witness: Example | undefined;
+}
+
+/** What could not be decided, and why. */
+export interface Undecided {
+  readonly rule: string;
+  readonly why: string;
+}
+
+/** What an edit of a policy means. */
+export interface Comparison {
+  /** The gravest first, then those with the smallest witness. */
+  readonly differences: readonly Difference[];
+  /** If it is empty, there are no other differences of decisions. */
+  readonly undecided: readonly Undecided[];
+}
+
+/** The limit on the steps of one comparison: about eight seconds. */
+const MAX_STEPS = 12_000_000;
+/** The limit for calls of one kind. */
+const MAX_STEPS_OF_KIND = 3_000_000;
+
+/**
+ * What the edit of a policy means. Each witness has been decided by the code that serves, under both policies.
+ * `mode: shadow` is compared as if enforced.
+ *
+ * @throws {Disagreement}
+ */
+export function comparePolicies(before: Policy, after: Policy, deciding: Deciding): Comparison {
+  const policies = [before, after] as const;
+  const rules = [compiledRules(before), compiledRules(after)] as const;
+  // A policy that was not edited is never too large to compare.
+  if (isDeepStrictEqual(rules[0].document, rules[1].document)) return { differences: [], undecided: [] };
+  const found: Found = { differences: new Map(), histories: new Map(), undecided: new Map() };
+  let steps = MAX_STEPS;
+  try {
+    for (const call of callsIn({ kind: 'any' }, rules)) {
+      const budget = { steps: Math.min(steps, MAX_STEPS_OF_KIND) };
+      const share = budget.steps;
+      compareCalls(call, policies, deciding, budget, found);
+      steps -= share - budget.steps;
+    }
+  } catch (error) {
+    if (!(error instanceof Undecidable)) throw error;
+    note(found, 'policy', [error.message]);
+  }
+  const differences = [...found.differences.values()].toSorted(gravestFirst);
+  const unwitnessed = [...found.histories.values(), ...settingsOf(rules)];
+  return { differences: [...differences, ...unwitnessed], undecided: [...found.undecided.values()] };
+}
+
+/** What was found so far: one difference of each kind that a rule causes. */
+interface Found {
+  readonly differences: Map<string, WitnessedDifference>;
+  /** Rules over time that changed, by what decides the calls. */
+  readonly histories: Map<string, Difference>;
+  readonly undecided: Map<string, Undecided>;
+}
+
+type WitnessedDifference = Difference & { readonly kind: DecisionKind; readonly witness: Example };
+
+function note({ undecided }: Found, rule: string, reasons: readonly string[]): void {
+  for (const reason of reasons) {
+    const why = reason.startsWith(`${rule}: `) ? reason.slice(rule.length + 2) : reason;
+    undecided.set(`${rule} ${why}`, { rule, why });
+  }
+}
+
+function compareCalls(
+  call: KnownCall,
+  policies: Edited<Policy>,
+  deciding: Deciding,
+  budget: Budget,
+  found: Found,
+): void {
+  const rules = [compiledRules(policies[0]), compiledRules(policies[1])] as const;
+  const kinds = editedKinds(call);
+  compareHistories(kinds, found);
+  const { decisions, find: findAny } = examine(call, rules, {}, deciding, budget);
+  const [was = [], is = []] = decisions;
+  const any = findAny(differAtAll(differencesBetween(was, is)));
+  if (any.outcome === 'none') return;
+  if (any.outcome === 'undecided' && budget.steps < 0) {
+    note(found, ruleOf(kinds), any.why);
+    return;
+  }
+  const { find, suspects } = suspectsAmong(call, rules, kinds, deciding, budget);
+  for (const { kind, rule, goals } of suspects) {
+    const key = `${kind} ${rule}`;
+    if (found.differences.has(key)) continue;
+    const answer = firstFound(goals, find);
+    if (answer.outcome === 'undecided') note(found, rule, answer.why);
+    if (answer.outcome !== 'found') continue;
+    found.differences.set(key, { kind, rule, ...confirmed(kind, policies, answer.example, deciding) });
+  }
+}
+
+/** Notes that calls are under other rules over time. What these refuse depends on calls that came before. */
+function compareHistories(kinds: Edited<CallKind>, { histories }: Found): void {
+  const [before, after] = kinds.map(appliedHistory);
+  if (before === undefined || after === undefined || historyInWords(before) === historyInWords(after)) return;
+  const rule = ruleOf(kinds);
+  const difference = { kind: 'history changed', rule, witness: undefined } as const;
+  histories.set(rule, { ...difference, was: historyInWords(before), now: historyInWords(after) });
+}
+
+/** Rules over time, each with its place: a quota of another entry counts other calls. */
+function historyInWords(rules: readonly HistoryRule[]): string {
+  return rules.length === 0 ? 'none' : rules.map(({ rule, wanted }) => `${rule}: ${wanted}`).join('; ');
+}
+
+/** The answer to the first goal that is met, or to the last one. */
+function firstFound(goals: readonly Formula[], find: Examination['find']): ReturnType<Examination['find']> {
+  let answer: ReturnType<Examination['find']> = { outcome: 'none' };
+  for (const goal of goals) {
+    answer = find(goal);
+    if (answer.outcome === 'found') return answer;
+  }
+  return answer;
+}
+
+function editedKinds({ kinds }: KnownCall): Edited<KnownCall['kinds'][number]> {
+  const [before, after] = kinds;
+  if (before === undefined || after === undefined) throw new TypeError('calls of two policies have two kinds');
+  return [before, after];
+}
+
+/** A witness that the code that serves has decided too, under both policies. */
+function confirmed(
+  kind: DecisionKind,
+  [before, after]: Edited<Policy>,
+  witness: Example,
+  { callerOf, attemptOf }: Deciding,
+): Pick<WitnessedDifference, 'was' | 'now' | 'witness'> {
+  const decided = [before, after].map((policy) => policy.decide(callerOf(witness.given), attemptOf(witness.when)));
+  const [was, now] = decided;
+  if (was === undefined || now === undefined || kindBetween(was, now) !== kind) {
+    throw new Disagreement(`${after.name}: ${kind}: ${JSON.stringify(witness)}`);
+  }
+  return { was: outcomeOf(was, kind), now: outcomeOf(now, kind), witness };
+}
+
+function outcomeOf(decision: Decision, kind: DecisionKind): string {
+  const denial = denialIn(decision);
+  if (denial === undefined) return 'allow';
+  return kind === 'asked for other scopes' ? denial.scope.join(' ') : denial.reason;
+}
+
+function settingsOf([before, after]: Edited<Rules>): readonly Difference[] {
+  const changed = (['mode', 'lists', 'lock'] as const).filter((key) => before[key] !== after[key]);
+  return changed.map((key) => {
+    return { kind: `${key} changed`, rule: key, was: before[key], now: after[key], witness: undefined };
+  });
+}
+
+function gravestFirst(one: WitnessedDifference, other: WitnessedDifference): number {
+  const gravity = decisionKinds.indexOf(one.kind) - decisionKinds.indexOf(other.kind);
+  return gravity === 0 ? sizeOf(one) - sizeOf(other) : gravity;
+}
+
+function sizeOf({ witness }: WitnessedDifference): number {
+  return JSON.stringify(witness).length;
+}

@@ -1,0 +1,103 @@
+import type { Condition } from '../condition.ts';
+import type { Rules } from '../decide.ts';
+import type { KnownCall } from '../prove/calls.ts';
+import { appliedEntries, type CallKind } from '../prove/decisions.ts';
+import { type Examination, examine } from '../prove/examination.ts';
+import { type Formula, and, not, or } from '../prove/formula.ts';
+import type { Budget } from '../prove/search.ts';
+import type { Setting } from '../prove/space.ts';
+import { type DecisionKind, decisionKinds, differAtAll, differencesBetween, needsDiffer } from './outcomes.ts';
+
+/** Two policies, or what they decide a call by: before an edit, and after it. */
+export type Edited<Value> = readonly [before: Value, after: Value];
+
+/** One difference that may exist. */
+export interface Suspect {
+  readonly kind: DecisionKind;
+  /** The rule that causes it: an entry, a key that lists entries, or `policy` for the policy's own conditions. */
+  readonly rule: string;
+  /**
+   * The last one holds where there is such a difference. The others hold for witnesses that read better: at most one
+   * condition of the new policy is not met, and best one of an entry.
+   */
+  readonly goals: readonly Formula[];
+}
+
+/** Every difference that may exist between calls of one kind, and a way to find examples. */
+export function suspectsAmong(
+  call: KnownCall,
+  policies: Edited<Rules>,
+  kinds: Edited<CallKind>,
+  setting: Setting,
+  budget: Budget,
+): Pick<Examination, 'find'> & { readonly suspects: readonly Suspect[] } {
+  const withoutOwn = policies.map((each) => withCondition(each, []));
+  const targetsOnly = kinds.map(onlyTargets);
+  const [, after] = policies;
+  const parts = [after.condition, ...appliedEntries(kinds[1]).map(({ condition }) => condition)];
+  const conditions = parts.flatMap((part) => part.conditions);
+  const single = conditions.map((each) => withCondition(after, [each]));
+  const ownOnly = { ...kinds[1], entries: undefined };
+  const { decisions, find } = examine(
+    { when: call.when, kinds: [...kinds, ownOnly, ownOnly, ...kinds, ...targetsOnly, ...single.map(() => ownOnly)] },
+    [...policies, ...policies, ...withoutOwn, ...withoutOwn, ...single],
+    {},
+    setting,
+    budget,
+  );
+  const [was = [], is = [], ownBefore = [], ownAfter = [], ...others] = decisions;
+  const [listedBefore = [], listedAfter = [], targetBefore = [], targetAfter = [], ...met] = others;
+  const differences = differencesBetween(was, is);
+  const byOwn = or([differAtAll(differencesBetween(ownBefore, ownAfter)), needsDiffer(ownBefore, ownAfter)]);
+  const byEntry = differAtAll(differencesBetween(listedBefore, listedAfter));
+  const byTarget = differAtAll(differencesBetween(targetBefore, targetAfter));
+  const isMet = met.map((each) => or(each.map(({ reason, when }) => (reason === undefined ? when : false))));
+  const isMetButOne = isMet.map((_, unmet) => and(isMet.toSpliced(unmet, 1)));
+  const own = after.condition.conditions.length;
+  const causes = [
+    { rule: ruleOf(kinds), where: or([byTarget, and([not(byEntry), not(byOwn)])]) },
+    { rule: methodOf(kinds) ?? ruleOf(kinds), where: and([not(byTarget), byEntry]) },
+    { rule: 'policy', where: and([not(byTarget), not(byEntry), byOwn]) },
+  ];
+  const suspects = causes.flatMap(({ rule, where }) =>
+    decisionKinds.map((kind) => {
+      const goal = and([differences[kind], where]);
+      const plain = [or(isMetButOne.slice(own)), or(isMetButOne)].map((each) => and([goal, each]));
+      return { kind, rule, goals: [...plain, goal] };
+    }),
+  );
+  return { find, suspects };
+}
+
+/** A policy with other conditions of its own. */
+function withCondition(rules: Rules, conditions: readonly Condition[]): Rules {
+  return { ...rules, condition: { kind: 'all', rule: '', conditions } };
+}
+
+/** A kind of calls without the entry of their method. */
+function onlyTargets(kind: CallKind): CallKind {
+  const { entries } = kind;
+  if (entries === undefined || 'reason' in entries) return kind;
+  return { ...kind, entries: entries.filter(({ key }) => key !== 'methods') };
+}
+
+/** The rule that decides about calls of a kind: that of the new policy, or one that it no longer has. */
+export function ruleOf([before, after]: Edited<CallKind>): string {
+  return entryRules(after)[0] ?? entryRules(before)[0] ?? keyOf(after) ?? keyOf(before) ?? 'policy';
+}
+
+function methodOf(kinds: Edited<CallKind>): string | undefined {
+  return kinds
+    .toReversed()
+    .flatMap(entryRules)
+    .find((rule) => rule.startsWith('methods.'));
+}
+
+function entryRules(kind: CallKind): readonly string[] {
+  return appliedEntries(kind).map(({ rule }) => rule);
+}
+
+/** The key of the policy that does not list such a call. */
+function keyOf({ entries }: CallKind): string | undefined {
+  return entries !== undefined && 'reason' in entries ? entries.rule : undefined;
+}

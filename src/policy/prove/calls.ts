@@ -1,0 +1,176 @@
+import { knownRequests, mcpMethod, methodsWithoutRow, namedBy, type TargetKind } from '../../model/mcp-methods.ts';
+import type { Rules } from '../decide.ts';
+import type { Entry } from '../entry.ts';
+import type { PastRule } from '../history-rules.ts';
+import { entriesFor, type Listing } from '../listing.ts';
+import type { Predicate } from '../predicate.ts';
+import type { CallPattern, McpPattern } from '../property.ts';
+import type { CallKind } from './decisions.ts';
+import { nameKinds } from './name-kinds.ts';
+import { type NameClass, namesOf, type NameTable } from './names.ts';
+
+/** What a call names, as a test file writes it; `{}`: a request on an HTTP route. */
+export type When = { readonly [Key in TargetKind | 'method']?: string };
+
+/** A call for all calls that some policies decide by the same entries. */
+export interface KnownCall {
+  /** Undefined: no such call is known, though there may be one. */
+  readonly when: When | undefined;
+  /** What each policy decides by. */
+  readonly kinds: readonly CallKind[];
+}
+
+const targetKinds: readonly TargetKind[] = ['tool', 'resource', 'prompt', 'template'];
+
+/** The calls that a pattern describes: one for all that the policies cannot tell apart but by arguments. */
+export function callsIn(pattern: CallPattern, policies: readonly Rules[]): readonly KnownCall[] {
+  const http: KnownCall = {
+    when: {},
+    kinds: policies.map(() => ({ attempt: { kind: 'http' }, entries: undefined, covering: [] })),
+  };
+  if (pattern.kind === 'http') return [http];
+  if (pattern.kind === 'mcp') return unique(messagesIn(pattern, policies));
+  const rest = { kind: 'mcp', method: undefined, arguments: [] } as const;
+  const all = [
+    ...targetKinds.flatMap((kind) => messagesIn({ ...rest, target: { kind, name: [] } }, policies)),
+    ...targetKinds.flatMap((kind) => methodsOn(kind).flatMap((method) => withMethod(kind, [], [method], policies))),
+    ...messagesIn({ ...rest, target: undefined, method: [] }, policies),
+  ];
+  return unique([http, ...all]);
+}
+
+/** Further methods that act on a kind of targets. */
+function methodsOn(kind: TargetKind): readonly string[] {
+  return [...knownRequests].flatMap(([method, { allowedBy, target }]) => {
+    if (method === namedBy[kind]) return [];
+    if (target === 'subscriptions') return kind === 'resource' ? [method] : [];
+    if (target === 'reference') return kind === 'prompt' ? [method] : [];
+    return allowedBy === 'target' && target.kind === kind ? [method] : [];
+  });
+}
+
+function messagesIn({ target, method }: McpPattern, policies: readonly Rules[]): readonly KnownCall[] {
+  const methods = method === undefined ? [] : classesOf('method', method, policies);
+  if (target === undefined) {
+    return methods.map((each) =>
+      message(each.name === undefined ? undefined : { method: each.name }, [], each, policies),
+    );
+  }
+  if (method === undefined) return withMethod(target.kind, target.name, [namedBy[target.kind]], policies);
+  return withMethod(
+    target.kind,
+    target.name,
+    methods.flatMap(({ name }) => name ?? []),
+    policies,
+  );
+}
+
+function withMethod(
+  kind: TargetKind,
+  name: readonly Predicate[],
+  methods: readonly string[],
+  policies: readonly Rules[],
+): readonly KnownCall[] {
+  return classesOf(kind, name, policies).flatMap((target) =>
+    methods.map((method) => {
+      const isUsual = method === namedBy[kind];
+      const when = target.name === undefined ? undefined : { [kind]: target.name, ...(!isUsual && { method }) };
+      return message(when, [{ kind, found: target }], { name: method, entries: [], class: '' }, policies);
+    }),
+  );
+}
+
+interface FoundTarget {
+  readonly kind: TargetKind;
+  readonly found: NameClass;
+}
+
+/** A message, with what each policy decides it by: the entries of its names are those that were found. */
+function message(
+  when: When | undefined,
+  targets: readonly FoundTarget[],
+  method: NameClass,
+  policies: readonly Rules[],
+): KnownCall {
+  const tool = targets.find(({ kind }) => kind === 'tool')?.found;
+  const covering = (policy: number): readonly PastRule[] =>
+    pastRulesOf(policies).flatMap((each, index) =>
+      each.policy === policy && tool?.entries[policies.length + index] !== undefined ? [each.rule] : [],
+    );
+  const kinds = policies.map(({ listing }, index): CallKind => {
+    const attempt = {
+      kind: 'mcp',
+      method: method.name ?? methodIn(method.class),
+      targets: targets.map(({ kind, found }) => ({ kind, name: found.name ?? '' })),
+    } as const;
+    if (listing === undefined) return { attempt, entries: undefined, covering: [] };
+    const unknown = [...targets, { kind: 'method', found: method }].filter(({ found }) => found.name === undefined);
+    const finders = unknown.map(({ kind, found }) => [kind, () => found.entries[index]]);
+    const found: Listing = { ...listing, ...Object.fromEntries(finders) };
+    return { attempt, entries: entriesFor(found, { ...attempt, arguments: undefined }), covering: covering(index) };
+  });
+  return { when, kinds };
+}
+
+/** A method in place of unknown ones of a class, which are allowed by the same. */
+function methodIn(found: NameClass['class']): string {
+  return Object.entries(methodsWithoutRow).find(([allowedBy]) => allowedBy === found)?.[1] ?? '';
+}
+
+function classesOf(
+  kind: TargetKind | 'method',
+  predicates: readonly Predicate[],
+  policies: readonly Rules[],
+): readonly NameClass[] {
+  const past = kind === 'tool' ? pastRulesOf(policies) : [];
+  return namesOf(
+    [...policies.map(({ listing }) => tableOf(kind, listing)), ...past.map(({ rule }) => coveredBy(rule))],
+    predicates,
+    nameKinds[kind],
+  );
+}
+
+/** The rules over time that look back at calls of tools, each with the index of its policy. */
+function pastRulesOf(policies: readonly Rules[]): readonly { readonly policy: number; readonly rule: PastRule }[] {
+  return policies.flatMap(({ past = [] }, policy) => past.map((rule) => ({ policy, rule })));
+}
+
+/** The tools that a rule looks back at: a call of one may be refused because it cannot be counted. */
+function coveredBy({ rule, tools, covers, because }: PastRule): NameTable {
+  const entries = tools.map((name): Entry => {
+    const condition = { kind: 'all', rule, conditions: [] } as const;
+    return { key: 'tools', name, rule, condition, arguments: [], history: [], allowed: { allow: true, rule }, because };
+  });
+  return { entries, find: (name) => (covers(name) ? entries[0] : undefined) };
+}
+
+const keys = {
+  tool: 'tools',
+  resource: 'resources',
+  template: 'resources',
+  prompt: 'prompts',
+  method: 'methods',
+} as const;
+
+function tableOf(kind: TargetKind | 'method', listing: Listing | undefined): NameTable {
+  const entries: readonly Entry[] = listing?.entries.filter(({ key }) => key === keys[kind]) ?? [];
+  return { entries, find: (name) => listing?.[kind]?.(name) };
+}
+
+/** The first of all calls that every policy decides by the same entries; one that is known before one that is not. */
+function unique(calls: readonly KnownCall[]): readonly KnownCall[] {
+  const first = new Map<string, KnownCall>();
+  for (const call of [...calls.filter(({ when }) => when), ...calls.filter(({ when }) => !when)]) {
+    const key = call.kinds.map(keyOf).join('\n');
+    if (!first.has(key)) first.set(key, call);
+  }
+  return [...first.values()];
+}
+
+/** What decides about calls of a kind. */
+function keyOf({ attempt, entries, covering }: CallKind): string {
+  if (entries === undefined) return 'own';
+  if ('reason' in entries) return `${entries.reason} ${entries.rule}`;
+  const takesArguments = attempt.kind === 'mcp' && mcpMethod(attempt.method).allowedBy !== 'reference';
+  return [takesArguments, ...[...entries, ...covering].map(({ rule }) => rule)].join(' ');
+}

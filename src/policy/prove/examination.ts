@@ -1,0 +1,158 @@
+import type { AllCondition } from '../condition.ts';
+import type { Rules } from '../decide.ts';
+import type { ArgumentCondition } from '../entry.ts';
+import type { HistoryRule } from '../history-rules.ts';
+import type { KnownCall, When } from './calls.ts';
+import { countingOf } from './counting.ts';
+import {
+  appliedArguments,
+  appliedEntries,
+  appliedHistory,
+  countingRules,
+  decisionsOn,
+  type PossibleDecision,
+} from './decisions.ts';
+import { type Formula, and, holds } from './formula.ts';
+import { type Histories, historiesOf, noHistories } from './histories.ts';
+import { type Budget, search } from './search.ts';
+import { type Given, type Setting, Space } from './space.ts';
+import { Undecidable } from './undecidable.ts';
+import { simplest } from './variables.ts';
+import { verdictsOn } from './verdicts.ts';
+
+/** A call of a caller, as a test file writes it. */
+export interface Example {
+  readonly given: Given;
+  readonly when: When & { readonly arguments?: Readonly<Record<string, unknown>> };
+}
+
+/** What was looked for: found, proved not to exist, or neither. */
+type Answer =
+  | {
+      readonly outcome: 'found';
+      readonly example: Example;
+      /** For each policy the first rule over time that refuses the example; undefined: all are met. */
+      readonly refusing: readonly (HistoryRule | undefined)[];
+    }
+  | { readonly outcome: 'none' }
+  /** Each part that could not be decided, with the reason. */
+  | { readonly outcome: 'undecided'; readonly why: readonly string[] };
+
+/** Which callers and which arguments are looked at; default: all of them. */
+export interface Described {
+  readonly callers?: AllCondition;
+  readonly arguments?: readonly ArgumentCondition[];
+  /** Whether rules over time may refuse a call, as earlier calls make them; default: they are always met. */
+  readonly isAfterCalls?: true;
+}
+
+/** The decisions of some policies on all calls of one kind, by all callers. */
+export interface Examination {
+  /** For each policy all that it can decide. */
+  readonly decisions: readonly (readonly PossibleDecision[])[];
+  /** For each policy what earlier calls may make of its rules over time. */
+  readonly histories: readonly Histories[];
+  /** Finds an example for which a statement on them holds. */
+  readonly find: (goal: Formula) => Answer;
+}
+
+/**
+ * Examines what policies decide on calls of one kind.
+ *
+ * @param budget What all searches may do together.
+ * @throws {Undecidable} for conditions that cannot be put into classes of values.
+ */
+export function examine(
+  { when, kinds }: KnownCall,
+  policies: readonly Rules[],
+  described: Described,
+  setting: Setting,
+  budget: Budget,
+): Examination {
+  const countings = kinds.flatMap(countingRules).map(countingOf);
+  const conditions = [
+    ...policies.flatMap(({ condition }, index) => [condition, ...entryConditions(kinds[index])]),
+    ...(described.callers === undefined ? [] : [described.callers]),
+    ...countings.flatMap(({ owner }) => owner ?? []),
+  ];
+  const inArguments = [
+    ...kinds.flatMap(appliedArguments),
+    ...(described.arguments ?? []),
+    ...countings.flatMap(({ countable }) => countable),
+    ...countings.flatMap(({ comparable }) => comparable),
+  ];
+  const space = new Space(conditions, inArguments, setting);
+  const histories = kinds.map((kind) =>
+    described.isAfterCalls === true ? historiesOf(appliedHistory(kind), space) : noHistories,
+  );
+  const within = and([
+    space.constraint,
+    ...histories.map(({ constraint }) => constraint),
+    described.callers === undefined ? true : verdictsOn(described.callers, space).met,
+    ...(described.arguments ?? []).map((each) => space.metBy(each)),
+  ]);
+  return {
+    histories,
+    decisions: policies.map((rules, index) =>
+      decisionsOn(rules, kindAt(kinds, index), space, histories[index] ?? noHistories),
+    ),
+    find(goal) {
+      const wanted = and([goal, within]);
+      try {
+        const real = when && search(wanted, space.variables.real, budget);
+        if (when !== undefined && real !== undefined) {
+          const classes = minimized(wanted, simplest(real));
+          const found = space.described(classes);
+          const hasArguments = Object.keys(found.arguments).length > 0;
+          return {
+            outcome: 'found',
+            example: { given: found.given, when: { ...when, ...(hasArguments && { arguments: found.arguments }) } },
+            refusing: histories.map(({ refusing }) => refusing(classes)),
+          };
+        }
+        const assumed = search(wanted, space.variables.all, budget);
+        if (assumed === undefined) return { outcome: 'none' };
+        const why = space.assumptions(simplest(assumed));
+        return {
+          outcome: 'undecided',
+          why: why.length > 0 ? why : [`${placeOf(kinds)}: no name that it decides is known`],
+        };
+      } catch (error) {
+        if (!(error instanceof Undecidable)) throw error;
+        return { outcome: 'undecided', why: [`${placeOf(kinds)}: ${error.message}`] };
+      }
+    },
+  };
+}
+
+function kindAt(kinds: KnownCall['kinds'], index: number): KnownCall['kinds'][number] {
+  const kind = kinds[index];
+  if (kind === undefined) throw new TypeError(`no policy ${index}`);
+  return kind;
+}
+
+function entryConditions(kind: KnownCall['kinds'][number] | undefined): readonly AllCondition[] {
+  return kind === undefined ? [] : appliedEntries(kind).map(({ condition }) => condition);
+}
+
+/** The rule that decides about calls of some kinds. */
+function placeOf(kinds: KnownCall['kinds']): string {
+  return kinds.flatMap(appliedEntries)[0]?.rule ?? 'policy';
+}
+
+/** Classes for which a statement holds, and none of which can be exchanged for a simpler one. */
+function minimized(goal: Formula, from: readonly number[]): readonly number[] {
+  const classes = [...from];
+  for (let changed = true; changed;) {
+    changed = false;
+    for (const [index, chosen] of classes.entries()) {
+      for (let simpler = 0; simpler < chosen; simpler += 1) {
+        if (!holds(goal, classes.with(index, simpler))) continue;
+        classes[index] = simpler;
+        changed = true;
+        break;
+      }
+    }
+  }
+  return classes;
+}

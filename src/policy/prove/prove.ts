@@ -1,0 +1,153 @@
+/**
+ * @module Decides properties of policies exactly. The compiled policy and the compiled property become one statement on
+ * classes of values (`space.ts`, `decisions.ts`). A search (`search.ts`) finds a caller and a call for which it holds,
+ * or proves that there are none. `docs/adr/` says why it is our own.
+ */
+
+import { namedBy } from '../../model/mcp-methods.ts';
+import type { EarlierCall } from '../../model/history.ts';
+import type { Attempt, Decision, Policy, PolicyDenial, PolicyReason } from '../../model/policy.ts';
+import type { Principal } from '../../model/principal.ts';
+import { compiledRules } from '../compile.ts';
+import type { HistoryRule } from '../history-rules.ts';
+import { type Property, expectedReasons, isExpected } from '../property.ts';
+import { judge } from '../verdict.ts';
+import { callsIn } from './calls.ts';
+import { appliedHistory, type PossibleDecision } from './decisions.ts';
+import { earlierCalls } from './earlier-calls.ts';
+import { type Described, type Example, examine } from './examination.ts';
+import { type Formula, and, not, or } from './formula.ts';
+import { challengeIs } from './needed-scopes.ts';
+import type { Setting } from './space.ts';
+import { Undecidable } from './undecidable.ts';
+
+/** What a property turned out to be. */
+export type Proof =
+  /** With an example of each kind of calls that the property describes; none if it describes no caller at all. */
+  | { readonly outcome: 'holds'; readonly examples: readonly Example[] }
+  | { readonly outcome: 'fails'; readonly counterexample: Example; readonly decision: Decision }
+  /** Each part that could not be decided, with the reason. */
+  | { readonly outcome: 'undecided'; readonly why: readonly string[] };
+
+/** The code that serves, as far as a proof needs it. */
+export interface Deciding extends Setting {
+  readonly attemptOf: (when: Example['when']) => Attempt;
+  /** The decision on an example, after the earlier calls that it has. */
+  readonly decide: (policy: Policy, example: Example) => Decision;
+}
+
+/** The code that serves does not decide what the proof says: one of them is wrong. */
+export class Disagreement extends Error {
+  override readonly name = 'Disagreement';
+}
+
+/** The limit on the steps of one proof: about two seconds. */
+const MAX_STEPS = 3_000_000;
+
+/**
+ * Decides whether a policy has a property. A counterexample has been decided by the code that serves.
+ *
+ * @throws {Disagreement}
+ */
+export function prove(property: Property, policy: Policy, deciding: Deciding, maxSteps = MAX_STEPS): Proof {
+  const rules = [compiledRules(policy)];
+  const budget = { steps: maxSteps };
+  const why: string[] = [];
+  const examples: Example[] = [];
+  const speaksOf = { callers: property.callers, arguments: argumentsOf(property), isAfterCalls: true } as const;
+  try {
+    for (const call of callsIn(property.calls, rules)) {
+      const { decisions, histories, find } = examine(call, rules, speaksOf, deciding, budget);
+      let goal = unexpected(property, decisions.flat());
+      let answer = find(goal);
+      for (; answer.outcome === 'found'; answer = find(goal)) {
+        const [refusing] = answer.refusing;
+        const overTime = call.kinds.flatMap(appliedHistory);
+        const example = withEarlierCalls(answer.example, overTime, refusing, policy, deciding);
+        if (example !== undefined) return confirmed(property, policy, example, deciding);
+        const wanted = refusing === undefined ? 'are all met' : `refuse first by ${refusing.rule}`;
+        why.push(`${overTime[0]?.rule}: no earlier calls are known for which the rules over time ${wanted}`);
+        goal = and([goal, ...histories.map((each) => not(each.refusedBy(refusing)))]);
+      }
+      if (answer.outcome === 'undecided') why.push(...answer.why);
+      const described = find(true);
+      if (described.outcome === 'found') examples.push(described.example);
+    }
+  } catch (error) {
+    if (!(error instanceof Undecidable)) throw error;
+    why.push(error.message);
+  }
+  return why.length === 0 ? { outcome: 'holds', examples } : { outcome: 'undecided', why: [...new Set(why)] };
+}
+
+function argumentsOf({ calls }: Property): Described['arguments'] & object {
+  return calls.kind === 'mcp' ? calls.arguments : [];
+}
+
+/** Holds where the decision is none that the property wants. */
+function unexpected({ wanted }: Property, decisions: readonly PossibleDecision[]): Formula {
+  const allowed = or(decisions.map(({ reason, when }) => (reason === undefined ? when : false)));
+  if (wanted === 'allow') return not(allowed);
+  if (wanted === 'deny') return allowed;
+  const reasons = expectedReasons(wanted);
+  const { challenge } = wanted;
+  const scopes = challenge === undefined || challenge === '' ? [] : challenge.split(' ');
+  return or(
+    decisions.map(({ reason, when, asked }) => {
+      if (reason === undefined || !reasons.includes(reason)) return when;
+      return challenge === undefined ? false : and([when, not(challengeIs(scopes, asked))]);
+    }),
+  );
+}
+
+/** An example with earlier calls after which its rules over time decide as they must; undefined if none are known. */
+function withEarlierCalls(
+  example: Example,
+  rules: readonly HistoryRule[],
+  refusing: HistoryRule | undefined,
+  policy: Policy,
+  { decide }: Deciding,
+): Example | undefined {
+  const alone = refusalIn(decide(policy, example));
+  if (rules.length === 0 || (alone !== undefined && !isOverTime(alone.reason))) return example;
+  const after = (history: readonly EarlierCall[]): Example =>
+    history.length === 0 ? example : { ...example, given: { ...example.given, history } };
+  const isWanted = (history: readonly EarlierCall[]): boolean => {
+    return refusalIn(decide(policy, after(history)))?.rule === refusing?.rule;
+  };
+  const history = earlierCalls(rules, refusing, example, isWanted);
+  return history && after(history);
+}
+
+function refusalIn(decision: Decision): PolicyDenial | undefined {
+  return decision.allow ? decision.shadow : decision.denial;
+}
+
+/** Whether earlier calls are the reason of a refusal. */
+function isOverTime(reason: PolicyReason): boolean {
+  return reason === 'history.missing' || reason === 'history.forbidden' || reason === 'quota.exceeded';
+}
+
+/** A counterexample that the code that serves has decided too. */
+function confirmed(property: Property, policy: Policy, counterexample: Example, deciding: Deciding): Proof {
+  const principal = deciding.callerOf(counterexample.given);
+  const attempt = deciding.attemptOf(counterexample.when);
+  const decision = deciding.decide(policy, counterexample);
+  if (!isDescribed(property, principal, attempt) || isExpected(decision, property.wanted)) {
+    throw new Disagreement(`${policy.name}: ${property.name}: ${JSON.stringify(counterexample)}`);
+  }
+  return { outcome: 'fails', counterexample, decision };
+}
+
+/** Whether a property speaks of a call of a caller. */
+export function isDescribed({ callers, calls }: Property, principal: Principal, attempt: Attempt): boolean {
+  if (judge(callers, principal) !== 'met') return false;
+  if (calls.kind !== 'mcp') return calls.kind === 'any' || attempt.kind === 'http';
+  if (attempt.kind !== 'mcp') return false;
+  const { target, method } = calls;
+  const [named] = attempt.targets;
+  if (named?.kind !== target?.kind || target?.name.every(({ test }) => test(named?.name)) === false) return false;
+  if (method?.every(({ test }) => test(attempt.method)) === false) return false;
+  if (method === undefined && target !== undefined && attempt.method !== namedBy[target.kind]) return false;
+  return calls.arguments.every(({ read, predicates }) => predicates.every(({ test }) => test(read(attempt.arguments))));
+}

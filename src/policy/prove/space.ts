@@ -1,0 +1,205 @@
+import { keysOf } from '../../lib/json/pointer.ts';
+import type { EarlierCall } from '../../model/history.ts';
+import type { Principal } from '../../model/principal.ts';
+import { type ClaimCondition, type Condition, type LeafCondition, leavesOf } from '../condition.ts';
+import type { ArgumentCondition } from '../entry.ts';
+import { describeValue } from '../../lib/json/describe-value.ts';
+import type { Predicate } from '../predicate.ts';
+import { judge } from '../verdict.ts';
+import { leavesOf as leavesIn } from './candidates.ts';
+import { type Formula, type Variable, and, atom, implies, not } from './formula.ts';
+import { createObject, type JsonObject, membersOf, placeAt, withoutVariants } from './json-object.ts';
+import { representativeLifetimes } from './lifetimes.ts';
+import { isUnwritten, type Place, predicateAt } from './place.ts';
+import { classSet, Variables } from './variables.ts';
+
+/** A caller as a test file describes it. */
+export interface Given {
+  readonly scope?: string;
+  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly lifetime?: string;
+  readonly history?: readonly EarlierCall[];
+}
+
+/** What the configuration says of callers. */
+export interface Setting {
+  /** Each broader scope with all that it implies. */
+  readonly hierarchy: ReadonlyMap<string, readonly string[]>;
+  /** The principal of a described caller, as `sallyport test` makes it for an example. */
+  readonly callerOf: (given: Given) => Principal;
+}
+
+/** A condition on a place. */
+interface Read {
+  readonly rule: string;
+  readonly place: Place;
+  readonly predicates: readonly Predicate[];
+}
+
+function readAt(place: Place, { rule, predicates }: Omit<Read, 'place'>): Read {
+  return { rule, place, predicates };
+}
+
+type LifetimeCondition = Extract<LeafCondition, { readonly kind: 'lifetime' }>;
+
+/** All callers and all arguments, as far as some conditions can tell them apart. */
+export class Space {
+  readonly variables = new Variables();
+  /** Holds for callers and arguments that exist. */
+  readonly constraint: Formula;
+  readonly #setting: Setting;
+  readonly #scopes: ReadonlyMap<string, Variable>;
+  readonly #claims: JsonObject;
+  readonly #arguments: JsonObject;
+  readonly #lifetimes: readonly (string | undefined)[];
+  readonly #lifetime: Variable;
+  readonly #reads: readonly {
+    readonly rule: string;
+    readonly place: Place;
+    readonly predicates: readonly Predicate[];
+  }[];
+
+  constructor(conditions: readonly Condition[], inArguments: readonly ArgumentCondition[], setting: Setting) {
+    this.#setting = setting;
+    const leaves = conditions.flatMap(leavesOf);
+    const lifetimes = leaves.filter((leaf) => leaf.kind === 'lifetime');
+    this.#lifetimes = toldApart(lifetimes, setting);
+    this.#lifetime = this.variables.add(this.#lifetimes.length);
+    const scopes = leaves.flatMap((leaf) => (leaf.kind === 'scope' ? leaf.scopes : []));
+    this.#scopes = new Map([...new Set(scopes)].map((scope) => [scope, this.variables.add(2)]));
+    const claims = leaves.filter((leaf) => leaf.kind === 'claim');
+    this.#claims = createObject(
+      claims.map((claim) => ({ path: claimPath(claim), predicates: claim.predicates })),
+      this.variables,
+      setting.callerOf({}).claims,
+    );
+    this.#arguments = createObject(
+      inArguments.map(({ pointer, predicates }) => ({ path: keysOf(pointer) ?? [], predicates })),
+      this.variables,
+    );
+    this.#reads = [
+      ...claims.map((claim) => readAt(placeAt(this.#claims.places, claimPath(claim)), claim)),
+      ...inArguments.map((each) => readAt(placeAt(this.#arguments.places, keysOf(each.pointer) ?? []), each)),
+    ];
+    const { constraint, places } = this.#arguments;
+    this.constraint = and([
+      constraint,
+      withoutVariants(places),
+      this.#claims.constraint,
+      this.#hierarchy(),
+      this.#registered(),
+    ]);
+  }
+
+  /** The statement that a condition on scopes, a claim or the lifetime is met. */
+  met(leaf: LeafCondition): Formula {
+    switch (leaf.kind) {
+      case 'scope':
+        return and(leaf.scopes.map((scope) => this.#holds(scope)));
+      case 'claim': {
+        const place = placeAt(this.#claims.places, claimPath(leaf));
+        return and(leaf.predicates.map((each) => predicateAt(place, each)));
+      }
+      case 'lifetime':
+        return atom(
+          this.#lifetime,
+          classSet(this.#lifetimes, (each) => isMet(leaf, each, this.#setting)),
+        );
+    }
+  }
+
+  /** The statement that a condition on an argument is met. */
+  metBy({ pointer, predicates }: ArgumentCondition): Formula {
+    const place = placeAt(this.#arguments.places, keysOf(pointer) ?? []);
+    return and(predicates.map((each) => predicateAt(place, each)));
+  }
+
+  /** The caller and the arguments, where each variable has one class. */
+  described(classes: readonly number[]): { readonly given: Given; readonly arguments: Record<string, unknown> } {
+    const held = [...this.#scopes].filter(([, { index }]) => classes[index] === 1).map(([scope]) => scope);
+    const granted = this.#withoutImplied(held);
+    const claims = membersOf(this.#claims.places, classes);
+    const lifetime = this.#lifetimes[classes[this.#lifetime.index] ?? 0];
+    const given = {
+      ...(granted.length > 0 && { scope: granted.join(' ') }),
+      ...(Object.keys(claims).length > 0 && { claims }),
+      ...(lifetime !== undefined && { lifetime }),
+    };
+    return { given, arguments: membersOf(this.#arguments.places, classes) };
+  }
+
+  /** What was assumed of patterns that no automaton decides, where each variable has one class: rule and reason. */
+  assumptions(classes: readonly number[]): readonly string[] {
+    return this.#reads.flatMap(({ rule, place, predicates }) => {
+      const assumed = place.classes[classes[place.variable.index] ?? 0]?.assumed;
+      const patterns = predicates
+        .flatMap(leavesIn)
+        .map(({ operand }) => (operand.kind === 'pattern' ? operand.source : ''));
+      return patterns.flatMap((source) =>
+        assumed?.has(source) === true ? [`${rule}: ${describeValue(source)}: ${place.undecided.get(source)}`] : [],
+      );
+    });
+  }
+
+  #holds(scope: string): Formula {
+    const variable = this.#scopes.get(scope);
+    if (variable === undefined) throw new TypeError(`no scope ${scope}`);
+    return atom(variable, 2n);
+  }
+
+  /** A token with a broader scope has all narrower ones. */
+  #hierarchy(): Formula {
+    return and(
+      [...this.#scopes.keys()].flatMap((broader) =>
+        (this.#setting.hierarchy.get(broader) ?? [])
+          .filter((narrower) => this.#scopes.has(narrower))
+          .map((narrower) => implies(this.#holds(broader), this.#holds(narrower))),
+      ),
+    );
+  }
+
+  /** What a token says of its scopes and dates is among its claims, unless they say something else. */
+  #registered(): Formula {
+    const { callerOf } = this.#setting;
+    const isGranted = [...this.#scopes.keys()].map((scope) => this.#holds(scope));
+    const hasLifetime = atom(this.#lifetime, this.#lifetime.all & ~1n);
+    const byScope = callerOf({ scope: 'x' }).claims;
+    const byLifetime = callerOf({ lifetime: '1s' }).claims;
+    const always = callerOf({}).claims;
+    return and(
+      this.#claims.places.map((place) => {
+        if (Object.hasOwn(always, place.key)) return true;
+        if (Object.hasOwn(byScope, place.key))
+          return and(isGranted.map((each) => implies(each, not(isUnwritten(place)))));
+        return Object.hasOwn(byLifetime, place.key) ? implies(hasLifetime, not(isUnwritten(place))) : true;
+      }),
+    );
+  }
+
+  /** The fewest scopes that a token needs in order to have all of some. */
+  #withoutImplied(held: readonly string[]): readonly string[] {
+    const { hierarchy } = this.#setting;
+    return held.reduce((granted, scope) => {
+      const others = granted.filter((each) => each !== scope);
+      return others.some((each) => hierarchy.get(each)?.includes(scope)) ? others : granted;
+    }, held);
+  }
+}
+
+function claimPath({ name }: ClaimCondition): readonly string[] {
+  return name.startsWith('/') ? (keysOf(name) ?? []) : [name];
+}
+
+/** The first of all lifetimes that conditions cannot tell apart. The first: none. */
+function toldApart(conditions: readonly LifetimeCondition[], setting: Setting): readonly (string | undefined)[] {
+  const first = new Map<string, string | undefined>();
+  for (const lifetime of representativeLifetimes(conditions.map(({ seconds }) => seconds))) {
+    const key = `${lifetime === undefined} ${conditions.map((each) => isMet(each, lifetime, setting)).join(' ')}`;
+    if (!first.has(key)) first.set(key, lifetime);
+  }
+  return [...first.values()];
+}
+
+function isMet(condition: LifetimeCondition, lifetime: string | undefined, { callerOf }: Setting): boolean {
+  return judge(condition, callerOf(lifetime === undefined ? {} : { lifetime })) === 'met';
+}

@@ -1,0 +1,90 @@
+/**
+ * The caller that an access token names, for commands: by the code that serves requests, but without a request.
+ *
+ * @module
+ */
+
+import { randomUUID } from 'node:crypto';
+import { type Authentication, createAuthenticators } from '../../pipeline/authenticate/authenticator.ts';
+import { createServerClient } from '../../authorization-server/client.ts';
+import { createCredentialSources } from '../../pipeline/exchange/credential-source.ts';
+import {
+  createIdentityHeaders,
+  createSignIdentity,
+  type SignIdentity,
+} from '../../pipeline/forward/identity-headers.ts';
+import { createRotatingKeys } from '../../lib/rotating-keys.ts';
+import { unlimitedFailures } from '../../pipeline/limit/failures.ts';
+import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
+import type { Config } from '../../model/config.ts';
+import type { AccessToken, PresentedToken } from '../../model/grant.ts';
+import type { Attempt } from '../../model/policy.ts';
+import type { Principal } from '../../model/principal.ts';
+import type { Route } from '../../model/route.ts';
+
+/**
+ * Validates a token as `route` does: fetches keys, and introspects an opaque token. Without a request there is no proof
+ * of possession, so that a token that is bound to a key is accepted without one.
+ *
+ * @throws {Denial} as the route would refuse it.
+ */
+export async function callerOf(token: string, route: Route, config: Config): Promise<Principal> {
+  return withServers(config, (clients) => authenticationOn(route, config, clients).revalidate(presented(token)));
+}
+
+/**
+ * The header fields by which `route` tells its upstream of a caller: the identity headers, and `Authorization` as
+ * `upstream.token` says.
+ *
+ * @throws {Denial} as the route would refuse the token, or the authorization server its exchange.
+ */
+export async function callerFields(token: string, route: Route, config: Config): Promise<Headers> {
+  return withServers(config, async (clients) => {
+    const authentication = authenticationOn(route, config, clients);
+    const held = presented(token);
+    const principal = await authentication.revalidate(held);
+    const source = createCredentialSources(() => {}, Date.now)(route, {
+      clients,
+      revalidate: (each) => authentication.revalidate(each),
+    });
+    const credential = await source.credential({ principal, action: { attempt: listing } }, held);
+    const fields: string[] = credential === undefined ? [] : ['authorization', credential];
+    createIdentityHeaders(route, signIdentityOf(route, config)).addTo(fields, principal, randomUUID());
+    const headers = new Headers();
+    for (let i = 0; i < fields.length; i += 2) headers.set(fields[i] as string, fields[i + 1] as string);
+    return headers;
+  });
+}
+
+function signIdentityOf({ upstream: { signedIdentity } }: Route, config: Config): SignIdentity | undefined {
+  // Without `session_key`, no upstream can verify what this process signs.
+  const keys = createRotatingKeys(config.sessionKey ?? randomUUID());
+  return signedIdentity && createSignIdentity(signedIdentity, config.publicUrl, keys, Date.now);
+}
+
+/** What commands do at an upstream: they open a session and read lists, for which the scope of the route suffices. */
+const listing: Attempt = { kind: 'mcp', method: undefined, targets: [], arguments: undefined };
+
+function presented(token: string): PresentedToken {
+  return { scheme: 'bearer', value: token as AccessToken };
+}
+
+type Clients = ReadonlyMap<string, AuthorizationServerClient>;
+
+/** Uses connections to the authorization servers of a configuration, and closes them. */
+async function withServers<Result>(config: Config, use: (clients: Clients) => Promise<Result>): Promise<Result> {
+  const clients = new Map(
+    [...config.authorizationServers].map(([name, server]) => [name, createServerClient(server, () => {}, Date.now)]),
+  );
+  try {
+    return await use(clients);
+  } finally {
+    for (const client of clients.values()) client.close();
+  }
+}
+
+function authenticationOn(route: Route, { scopeHierarchy }: Config, clients: Clients): Authentication {
+  return createAuthenticators(() => {}, Date.now)(clients, scopeHierarchy, unlimitedFailures)(route, unproved);
+}
+
+const unproved = (principal: Principal): Principal => principal;

@@ -1,0 +1,75 @@
+/**
+ * The composition root: builds the gateway of one configuration. It wires the steps before a route is known; the stages
+ * of a route are wired in `route-stages.ts`, the questions of proxies in `forward-auth.ts`.
+ *
+ * @module
+ */
+
+import { createAllowed } from '../../pipeline/listen/allow.ts';
+import { arrive, canonicalCall } from '../../pipeline/listen/call.ts';
+import { createClientBehind } from '../../pipeline/listen/trusted-proxies.ts';
+import type { Call } from '../../model/call.ts';
+import type { Config } from '../../model/config.ts';
+import { FRONT_DOOR } from '../../model/front-door.ts';
+import type { Gateway, Stages } from '../../pipeline/pipeline.ts';
+import { createCrossOrigin } from '../../pipeline/respond/cross-origin.ts';
+import { createFrontDoorMetadata } from '../../pipeline/respond/front-door-metadata.ts';
+import { createKeySet, createPublish } from '../../pipeline/respond/publish.ts';
+import { createRefuse } from '../../pipeline/respond/refuse.ts';
+import { createRouter } from '../../pipeline/route/router.ts';
+import { canonicalTarget } from '../../pipeline/route/target.ts';
+import { createForwardAuth } from './forward-auth.ts';
+import { createRouteStages } from './route-stages.ts';
+import type { ConfigScope, ConfiguredGateway, ProcessScope } from './scopes.ts';
+
+/** Builds the gateway of `config`. Sends nothing to any server yet. */
+export function createGateway(config: Config, configScope: ConfigScope, processScope: ProcessScope): ConfiguredGateway {
+  const { log, metrics, clock, certificateOf } = processScope;
+  const allowed = createAllowed(config);
+  const crossOrigin = createCrossOrigin(allowed.origin);
+  const stagesOf = createRouteStages(config, configScope, processScope, { allowed, crossOrigin });
+  const routed = createRouter(new Map(config.routes.map((route) => [route.path, stagesOf(route)])));
+  const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);
+  const refuse = createRefuse(undefined, { publicUrl: config.publicUrl, crossOrigin });
+
+  const publish = createPublish(config, createKeySet(config, configScope.identityKeys, clock));
+  const frontDoor = configScope.clients.get(FRONT_DOOR);
+  const publishMetadata = createFrontDoorMetadata(
+    config,
+    frontDoor && (async () => (await frontDoor.metadata()).document),
+  );
+
+  const gateway: Gateway = {
+    arrive: (request, response) => arrive(request, response, certificateOf),
+    canonical: (arrived) => canonicalCall(arrived, canonicalTarget, clientBehind),
+    publish: (call) => publishMetadata(call) || publish(call),
+    route: (call) => routed(call.path),
+    refuse: (call, ...refusal) => (addressed(call) ?? { refuse }).refuse(call, ...refusal),
+    record(outcome) {
+      metrics.decision(outcome);
+      log.decision(outcome);
+    },
+    answered: metrics.answered,
+    failed(call, route, { reason, detail, cause }) {
+      const stack = reason === 'gateway.error' && cause instanceof Error ? cause.stack : undefined;
+      const level = stack === undefined ? 'warn' : 'error';
+      log.event(level, 'request failed', { request_id: call.id, route: route?.name, reason, detail, stack });
+    },
+  };
+
+  return {
+    ...gateway,
+    reconsider: (stream) => routed(stream.call.path).reconsider(stream),
+    revalidate: async (token, { path, client }) => routed(path).authentication?.revalidate(token, client),
+    forwardAuth: createForwardAuth(gateway, (call) => routed(call.path).forwardAuthStages, { config, crossOrigin }),
+  };
+
+  /** The stages of the route that a refused call names, so that an MCP client gets an MCP error. Decides nothing. */
+  function addressed(call: Call): Stages | undefined {
+    try {
+      return routed(canonicalTarget(call.request.url ?? '').path);
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * The wiring of one route: every stage of {@link Stages}, built from the settings of the route and its configuration.
+ *
+ * @module
+ */
+
+import type { Authentication } from '../../pipeline/authenticate/authenticator.ts';
+import { createTokenReader } from '../../pipeline/authenticate/credentials.ts';
+import { createPossession } from '../../pipeline/authenticate/possession.ts';
+import { createProofChecks } from '../../pipeline/authenticate/proof-check.ts';
+import { createActionReader } from '../../pipeline/authorize/action.ts';
+import { type Authorize, createAuthorize } from '../../pipeline/authorize/authorize.ts';
+import { createBindEventIds, createBindHandles, createSessionId } from '../../pipeline/authorize/owner.ts';
+import { createForward } from '../../pipeline/forward/forward.ts';
+import { createSignIdentity, identityNames, type SignIdentity } from '../../pipeline/forward/identity-headers.ts';
+import type { OpenStream } from '../../pipeline/forward/open-streams.ts';
+import { createCleanAnswer } from '../../pipeline/forward/response-headers.ts';
+import { createForwardUpgrade } from '../../pipeline/forward/upgrade.ts';
+import { createUpstreamPath } from '../../pipeline/forward/upstream-request.ts';
+import { createCount } from '../../pipeline/history/count.ts';
+import { createQuota } from '../../lib/quota.ts';
+import type { Allowed } from '../../pipeline/listen/allow.ts';
+import { readBody, bodyQuotaBytes } from '../../pipeline/listen/body.ts';
+import { createFailures } from '../../pipeline/limit/failures.ts';
+import { createLimit } from '../../pipeline/limit/limit.ts';
+import type { RouteLock } from '../../mcp/lock/route-lock.ts';
+import { createHandleBinding } from '../../mcp/handles-binding.ts';
+import type { Call } from '../../model/call.ts';
+import type { Config } from '../../model/config.ts';
+import { Denial } from '../../model/denial.ts';
+import type { Route } from '../../model/route.ts';
+import type { Stages } from '../../pipeline/pipeline.ts';
+import { createCrossOrigin, type CrossOrigin } from '../../pipeline/respond/cross-origin.ts';
+import { createRefuse } from '../../pipeline/respond/refuse.ts';
+import { createAdmit, createAdmitUpgrade, methodsOf } from '../../pipeline/route/admit.ts';
+import { createForwardAuthStages } from './forward-auth.ts';
+import type { ConfigScope, ProcessScope } from './scopes.ts';
+
+/** A route of one configuration, and its stages. */
+export interface ServedRoute extends Stages {
+  /** The stages for the questions of proxies. */
+  readonly forwardAuthStages: Stages;
+  /** Undefined on a public route. */
+  readonly authentication: Authentication | undefined;
+  /** As `ConfiguredGateway.reconsider`. */
+  reconsider(stream: OpenStream): void;
+}
+
+/** The rules for browsers, which all routes of a configuration share. */
+interface BrowserRules {
+  readonly allowed: Allowed;
+  readonly crossOrigin: CrossOrigin;
+}
+
+/** CORS of the front door: a page of any origin can be a client, and cookies are never sent with its requests. */
+const anyOrigin = createCrossOrigin(() => true);
+
+/** Creates the wiring of the routes of `config`. */
+export function createRouteStages(
+  config: Config,
+  configScope: ConfigScope,
+  processScope: ProcessScope,
+  { allowed, crossOrigin: ofAllowed }: BrowserRules,
+): (route: Route) => ServedRoute {
+  const { clients, limiters, ledger, sessions, nonces, identityKeys } = configScope;
+  const { log, metrics, clock, pools, replays, streams, newest } = processScope;
+  const { publicUrl } = config;
+  const failures = createFailures(config.limits.failures, { limiters, clock, warnOfProxy });
+  const authentications = processScope.authenticators(clients, config.scopeHierarchy, failures);
+  const proofChecks = createProofChecks({ publicUrl, nonces, replays, clock });
+  const handles = createHandleBinding(sessions, clock);
+  const { requestBodyBytes } = config.limits;
+  const room = createQuota(bodyQuotaBytes(requestBodyBytes));
+  const claimed = identityNames(config.routes);
+
+  return (route) => {
+    const crossOrigin = route.isFrontDoor ? anyOrigin : ofAllowed;
+    const toolHeaders = processScope.toolHeaders(route.upstream.origin + route.upstream.path);
+    const signIdentity = signIdentityOf(route);
+    const nonce = route.dpop?.nonce === true ? nonces.current : undefined;
+    const authentication = route.public ? undefined : authentications(route, createPossession(route.dpop, proofChecks));
+    const methods = methodsOf(route);
+    const lock = processScope.locks.of(route);
+    const authorize = createLockedAuthorize(createAuthorize(route), lock);
+    const exchange = processScope.credentialSources(route, {
+      clients,
+      revalidate: async (token) => authentication?.revalidate(token),
+    });
+    const forwarding = {
+      publicUrl,
+      claimed,
+      pools,
+      streams,
+      observer: metrics,
+      clock,
+      toolHeaders,
+      lock,
+      signIdentity,
+      bindHandles: createBindHandles(route, handles),
+      bindEventIds: createBindEventIds(route, sessions),
+      onUnauthorized: exchange.onUnauthorized,
+      cleanAnswer: createCleanAnswer({
+        isPublic: route.public,
+        allowedCommands: route.upstream.allowedCommands,
+        crossOrigin: crossOrigin.headers,
+        upstreamChallenges: route.isFrontDoor || route.upstream.token.kind === 'forward',
+        nonce,
+        sessionId: createSessionId(route, sessions),
+      }),
+    };
+    const stages: Stages = {
+      route,
+      allow: route.isFrontDoor ? allowed.requireHost : allowed.require,
+      preflight: (call) => crossOrigin.preflight(call, methods),
+      admit: createAdmit(route),
+      admitUpgrade: createAdmitUpgrade(route),
+      token: route.public ? () => undefined : createTokenReader(route.dpop !== undefined),
+      authenticate: (token, call) => (token === undefined ? undefined : authentication?.authenticate(token, call)),
+      limit: createLimit(route, limiters),
+      readAction: createActionReader(route, { readBody: readWhole, sessions, handles, toolHeaders }),
+      authorize,
+      count: createCount(route, { ledger, onReturned: log.settled }),
+      exchange: exchange.credential,
+      hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
+      forward: createForward(route, forwarding),
+      forwardUpgrade: createForwardUpgrade(route, forwarding),
+      refuse: createRefuse(route, {
+        methods,
+        publicUrl,
+        crossOrigin,
+        nonce,
+        toolErrorPath: route.finalRefusals === 'tool_error' ? route.path : undefined,
+      }),
+    };
+    return {
+      ...stages,
+      authentication,
+      forwardAuthStages: createForwardAuthStages(stages, {
+        readBody: readWhole,
+        publicUrl,
+        crossOrigin,
+        claimed,
+        toolHeaders,
+        signIdentity,
+        nonce,
+      }),
+      reconsider({ route: before, call, grant: { principal, action }, held, isUpgrade, revalidateEvery }) {
+        if (before.protocol !== route.protocol || upstreamUrl(before, call) !== upstreamUrl(route, call)) {
+          throw new Denial('route.unknown', 'its path leads elsewhere now');
+        }
+        stages.allow(call);
+        stages.admit(call);
+        if (isUpgrade) stages.admitUpgrade(call);
+        authorize(
+          principal && held && authentication ? authentication.accept(principal, held.token) : principal,
+          action,
+        );
+        revalidateEvery(route.revalidateMs);
+      },
+    };
+  };
+
+  function readWhole(call: Call): Promise<Buffer> {
+    return readBody(call, requestBodyBytes, room);
+  }
+
+  function signIdentityOf({ upstream: { signedIdentity } }: Route): SignIdentity | undefined {
+    return signedIdentity && createSignIdentity(signedIdentity, publicUrl, identityKeys, clock);
+  }
+
+  function warnOfProxy(address: string): void {
+    const advice =
+      'limits.failures refuses an address that sends X-Forwarded-For; add your own proxy to trusted_proxies';
+    log.event('warn', advice, { address });
+  }
+}
+
+/** The decision of a route, and then of its lock: a caller that the policy refuses learns nothing of definitions. */
+function createLockedAuthorize(authorize: Authorize, lock: RouteLock | undefined): Authorize {
+  if (lock === undefined) return authorize;
+  return (principal, action) => {
+    const grant = authorize(principal, action);
+    lock.requireApproved(action);
+    return grant;
+  };
+}
+
+/** The URL that a call on `route` is forwarded to. */
+function upstreamUrl(route: Route, { path, query }: Call): string {
+  return route.upstream.origin + createUpstreamPath(route)(path, query);
+}

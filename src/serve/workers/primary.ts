@@ -1,0 +1,191 @@
+import cluster, { type Worker } from 'node:cluster';
+import { randomBytes } from 'node:crypto';
+import { startAdmin, type Admin } from '../../admin/admin.ts';
+import type { Loaded } from '../../config/load.ts';
+import { watchFiles } from '../../config/watch.ts';
+import type { InForce } from '../../admin/console/status.ts';
+import { createMemoryLedger } from '../../store/memory-ledger.ts';
+import { createBackOff } from '../../lib/back-off.ts';
+import { openCertificate } from '../../pipeline/listen/own-certificate.ts';
+import type { Config } from '../../model/config.ts';
+import { createJsonLines } from '../../telemetry/json-lines.ts';
+import { createLog, createRefusedRenewal } from '../../telemetry/log.ts';
+import { createWorkerMetrics } from '../../telemetry/metrics.ts';
+import { closeOrphanedConnections } from './orphaned-connections.ts';
+import { answerFrom } from './primary-ledger.ts';
+import { fixedIn } from '../reload.ts';
+import { copyLines, standardOutput } from '../standard-output.ts';
+import { adminOptions, type Running, type StartOptions, withMore, WorkerFault } from '../start.ts';
+import type { FromWorker, ToWorker } from './worker-messages.ts';
+import { createWorkersSource } from './workers-source.ts';
+
+/** The back-off before a worker that ended is replaced. It doubles each time, until a worker listens. */
+const FIRST_BACK_OFF_MS = 100;
+const LONGEST_BACK_OFF_MS = 5_000;
+
+/**
+ * Serves by several processes behind one listener and one admin listener. Connections go to the workers in turn, and a
+ * worker that ends is replaced. Only the primary process reads files: all workers have the same configuration and
+ * certificate from it.
+ *
+ * @throws {WorkerFault} if the first workers cannot listen.
+ */
+export async function startWorkers(
+  file: string,
+  loaded: Loaded,
+  count: number,
+  moreMetrics?: StartOptions['moreMetrics'],
+): Promise<Running> {
+  const output = standardOutput();
+  const lines = createJsonLines(output);
+  const log = createLog(loaded.config.log, lines);
+  const metrics = createWorkerMetrics();
+  const fixed = fixedIn(loaded.config);
+  const key = randomBytes(32).toString('hex');
+  const inForce: InForce = { config: loaded.config, since: Date.now(), problems: [] };
+  /** The problems of the newest files. */
+  let refused: readonly string[] = [];
+  /** The problems of each worker that refuses files which the primary process accepted. */
+  const refusedBy = new Map<Worker, readonly string[]>();
+  const certificate =
+    loaded.config.tls &&
+    (await openCertificate(
+      loaded.config.tls,
+      watchFiles,
+      { certificateInForce() {}, certificateRefused: createRefusedRenewal(log) },
+      Date.now,
+    ));
+  certificate?.onRenewed((certificates) => tellAll({ kind: 'renewed', certificates }));
+  let { snapshot } = loaded;
+  const backOff = createBackOff(FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
+  let stopping = false;
+  cluster.setupPrimary({ exec: process.argv[1] ?? '', args: ['serve'], silent: true });
+
+  function tell(worker: Worker, message: ToWorker): void {
+    if (worker.isConnected()) worker.send(message);
+  }
+  const source = createWorkersSource(workers, tell);
+  /** Outlives workers: what they counted stays counted. */
+  const ledger = createMemoryLedger(() => performance.now());
+  function tellAll(message: ToWorker): void {
+    for (const worker of workers()) tell(worker, message);
+  }
+
+  /** Starts a worker, and resolves with its URL when it listens. */
+  function fork(): Promise<string> {
+    const worker = cluster.fork();
+    closeOrphanedConnections(worker);
+    copyLines(worker.process.stdout, output);
+    worker.process.stderr?.pipe(process.stderr, { end: false });
+    // A message to a worker that has just ended fails (EPIPE); `exit` reports its end.
+    worker.on('error', () => {});
+    tell(worker, { kind: 'begin', file, snapshot, fixed, key, certificates: certificate?.current() });
+    if (refused.length > 0) tell(worker, { kind: 'reload-refused' });
+    for (const other of workers()) if (other !== worker) tell(other, { kind: 'tell-sightings', newcomer: worker.id });
+    source.follow(worker);
+    return new Promise((resolve, reject) => {
+      worker.on('message', (message: FromWorker) => {
+        if (message.kind === 'listening') {
+          backOff.reset();
+          resolve(message.url);
+        }
+        if (message.kind === 'failed') reject(new WorkerFault(message.why));
+        if (message.kind === 'sightings') passOn(message, worker);
+        if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
+        if (message.kind === 'ledger') tell(worker, answerFrom(ledger, message));
+      });
+      worker.once('exit', (code) => reject(new WorkerFault(`a worker ended before it listened (${code})`)));
+    });
+  }
+
+  function passOn(message: Extract<FromWorker, { kind: 'sightings' }>, from: Worker): void {
+    const { newcomer } = message;
+    for (const other of workers())
+      if (newcomer === undefined ? other !== from : other.id === newcomer) tell(other, message);
+  }
+
+  function noteProblems(): void {
+    inForce.problems = [...refused, ...[...refusedBy.values()].flat()];
+  }
+
+  function noteRefusal(worker: Worker, problems: readonly string[]): void {
+    const { pid } = worker.process;
+    refusedBy.delete(worker);
+    if (problems.length > 0) {
+      refusedBy.set(
+        worker,
+        problems.map((problem) => `worker ${pid}: ${problem}`),
+      );
+      log.event('error', 'a worker refused the configuration; the last good one goes on there', { pid, problems });
+    }
+    noteProblems();
+  }
+
+  function replaceEnded(worker: Worker, code: number | null, signal: string | null): void {
+    refusedBy.delete(worker);
+    noteProblems();
+    if (stopping) return;
+    log.event('error', 'a worker ended and is replaced', { pid: worker.process.pid, code, signal });
+    setTimeout(() => {
+      if (!stopping)
+        fork().catch(({ message }: Error) => log.event('error', 'a worker cannot serve', { why: message }));
+    }, backOff.next());
+  }
+
+  async function stop(graceMs: number): Promise<void> {
+    stopping = true;
+    certificate?.close();
+    const left = workers();
+    const ended = left.map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
+    for (const worker of left) {
+      if (worker.isConnected()) tell(worker, { kind: 'stop', graceMs });
+      else worker.process.kill('SIGKILL');
+    }
+    await Promise.all(ended);
+  }
+
+  let url: string | undefined;
+  let admin: Admin | undefined;
+  try {
+    [url] = await Promise.all(Array.from({ length: count }, fork));
+    cluster.on('exit', replaceEnded);
+    const view = { metrics: withMore(metrics.page, moreMetrics), inForce, workers: () => workers().length, source };
+    admin = loaded.config.admin && (await startAdmin(loaded.config.admin, view, adminOptions(log)));
+  } catch (error) {
+    await stop(0);
+    throw error;
+  }
+  log.event('info', 'listening', { url, admin: admin?.url, config: inForce.config.hash, workers: count });
+
+  return {
+    url: url ?? '',
+    adminUrl: admin?.url,
+    log,
+    reopenLog: () => tellAll({ kind: 'reopen-log' }),
+    endTokens: (digests) => tellAll({ kind: 'end-tokens', digests }),
+    reload(next: Config, nextSnapshot) {
+      snapshot = nextSnapshot;
+      tellAll({ kind: 'reload', file, snapshot });
+      log.configure(next.log);
+      admin?.reload(next.admin);
+      Object.assign(inForce, { config: next, since: Date.now() });
+      refused = [];
+      noteProblems();
+    },
+    reloadRefused(problems) {
+      refused = problems;
+      noteProblems();
+      tellAll({ kind: 'reload-refused' });
+      log.event('error', 'configuration refused; the last good one goes on', { problems });
+    },
+    async close(graceMs) {
+      await stop(graceMs);
+      await admin?.close();
+      await lines.close();
+    },
+  };
+}
+
+function workers(): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+}

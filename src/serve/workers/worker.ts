@@ -1,0 +1,135 @@
+import { on } from 'node:events';
+import { filesOf, type Snapshot } from '../../config/files.ts';
+import { load } from '../../config/load.ts';
+import { ConfigError, problemsOf } from '../../config/problems.ts';
+import { receivedCertificate, type ReceivedCertificate } from '../../pipeline/listen/own-certificate.ts';
+import type { Config } from '../../model/config.ts';
+import type { Ledger } from '../../model/ledger.ts';
+import { reportAsWorker } from '../../telemetry/metrics.ts';
+import { createAskingLedger } from './primary-ledger.ts';
+import { asAtStart } from '../reload.ts';
+import { listenFault, type Serving, startServing } from '../start.ts';
+import { tellPrimary, type ToWorker } from './worker-messages.ts';
+
+/** The serving process, and the certificate that the primary process renews. */
+interface Working extends Serving {
+  readonly certificate: ReceivedCertificate | undefined;
+  /** Ends the sending of new decisions; undefined while no page watches. */
+  stopWatching?: (() => void) | undefined;
+}
+
+/** Runs one of several serving processes. It obeys the primary process, and ends with it. */
+export async function work(): Promise<never> {
+  // A terminal sends signals to every process; the primary process stops its workers itself.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+  let serving: Working | undefined;
+  const ledger = createAskingLedger(tellPrimary);
+  // Calls in flight must not wait while a configuration is loaded.
+  process.on('message', (message: ToWorker) => {
+    if (message.kind === 'counted') ledger.onAnswer(message);
+  });
+  // Without the primary process, workers must not go on.
+  process.once('disconnect', () => void end(serving, 0));
+  // One message at a time: a message that comes while a configuration is loaded waits.
+  for await (const [message] of on(process, 'message') as AsyncIterable<[ToWorker]>) {
+    // prom-client uses the same channel to ask for metrics.
+    if (!('kind' in message) || message.kind === 'counted') continue;
+    if (message.kind === 'begin') serving = await begin(message, ledger);
+    else if (serving !== undefined) await obey(serving, message);
+  }
+  throw new TypeError('messages end with the process');
+}
+
+async function begin(
+  { file, snapshot, fixed, key, certificates }: Extract<ToWorker, { kind: 'begin' }>,
+  ledger: Ledger,
+): Promise<Working> {
+  let certificate: ReceivedCertificate | undefined;
+  try {
+    const serving = await startServing(asAtStart(await configOf(file, snapshot), fixed), {
+      key: Buffer.from(key, 'hex'),
+      share: (route, sightings) => tellPrimary({ kind: 'sightings', route, sightings }),
+      ledger,
+      ...(certificates !== undefined && {
+        openCertificate: ({ clientCa }, observer) =>
+          (certificate = receivedCertificate(clientCa, certificates, observer)),
+      }),
+    });
+    reportAsWorker(serving.metrics.registry);
+    tellPrimary({ kind: 'listening', url: serving.service.url });
+    return { ...serving, certificate };
+  } catch (error) {
+    tellPrimary({ kind: 'failed', why: error instanceof ConfigError ? error.message : listenFault(error) });
+    process.exit(1);
+  }
+}
+
+async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin' | 'counted' }>): Promise<void> {
+  const { metrics } = serving;
+  switch (message.kind) {
+    case 'reload':
+      tellPrimary({ kind: 'reloaded', problems: await reload(serving, message) });
+      break;
+    case 'reload-refused':
+      metrics.reloadFailed();
+      break;
+    case 'reopen-log':
+      serving.reopenLog();
+      break;
+    case 'end-tokens':
+      serving.service.endTokens(message.digests);
+      break;
+    case 'renewed':
+      serving.certificate?.renew(message.certificates);
+      break;
+    case 'ask':
+      tellPrimary({ kind: 'answer', id: message.id, answer: answerTo(serving, message) });
+      break;
+    case 'watch':
+      serving.stopWatching?.();
+      serving.stopWatching = message.isWatched
+        ? serving.console?.watch((batch) => tellPrimary({ kind: 'decisions', batch }))
+        : undefined;
+      break;
+    case 'sightings':
+      serving.service.locks.adopt(message.route, message.sightings);
+      break;
+    case 'tell-sightings':
+      for (const [route, sightings] of serving.service.locks.seen())
+        tellPrimary({ kind: 'sightings', route, sightings, newcomer: message.newcomer });
+      break;
+    case 'stop':
+      await end(serving, message.graceMs);
+      break;
+    default:
+      throw new TypeError(`${String(message satisfies never)} is not a message`);
+  }
+}
+
+function answerTo({ console }: Working, { question, argument }: Extract<ToWorker, { kind: 'ask' }>): unknown {
+  const answer = console?.answers[question] as ((argument: unknown) => unknown) | undefined;
+  return answer?.(argument);
+}
+
+/** Reloads; returns the problems if this worker refuses what the primary process accepted. */
+async function reload(
+  { service, metrics }: Working,
+  { file, snapshot }: Extract<ToWorker, { kind: 'reload' }>,
+): Promise<readonly string[]> {
+  try {
+    service.reload(await configOf(file, snapshot));
+    return [];
+  } catch (error) {
+    metrics.reloadFailed();
+    return problemsOf(error);
+  }
+}
+
+async function configOf(file: string, snapshot: Snapshot): Promise<Config> {
+  return (await load(file, process.env, filesOf(snapshot))).config;
+}
+
+async function end(serving: Serving | undefined, graceMs: number): Promise<never> {
+  await serving?.close(graceMs);
+  process.exit(0);
+}

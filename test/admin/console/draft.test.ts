@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDraftThread, type DraftThread } from '../../../src/admin/console/draft-thread.ts';
+import type { DraftTask } from '../../../src/admin/console/draft.ts';
+
+const base: DraftTask = {
+  policy: 'p',
+  text: 'scope: read\n',
+  inForce: '{}\n',
+  tests: undefined,
+  scopeHierarchy: new Map([['write', ['read']]]),
+  issuer: 'https://issuer.example',
+  route: { name: 'tools', protocol: 'mcp' },
+  question: { claims: '', scope: 'write', lifetime: '', kind: 'tool', name: 'get', arguments: '', history: '' },
+  decisions: undefined,
+};
+
+test('decides a described call with the scopes that the configuration implies', async () => {
+  const thread = createDraftThread();
+  const { answer } = await thread.run(base);
+  expect(answer).toMatchObject({ allow: true });
+  const { problems } = await thread.run({ ...base, text: 'scpe: read\n' });
+  expect(problems).toEqual([
+    { line: 1, column: 1, message: expect.stringMatching(/^scpe: unknown key \(did you mean scope\?\)/) as string },
+  ]);
+  thread.close();
+});
+
+describe('calls before', () => {
+  const text = 'scope: read\ntools: { approve: {}, pay: { after: { tool: approve, within: 1h } } }\n';
+  let thread: DraftThread;
+  beforeAll(() => {
+    thread = createDraftThread();
+  });
+  afterAll(() => thread.close());
+
+  async function answerAfter(history: string): Promise<unknown> {
+    const question = {
+      claims: '',
+      scope: 'write',
+      lifetime: '',
+      kind: 'tool',
+      name: 'pay',
+      arguments: '',
+      history,
+    } as const;
+    return (await thread.run({ ...base, text, question })).answer;
+  }
+
+  test.each([
+    ['', { allow: true, unknown: ['earlier calls'] }, { outcome: 'unknown' }],
+    ['[]', { allow: false, reason: 'history.missing', unknown: [] }, { outcome: 'fails', found: 'no call' }],
+    ['- { tool: approve, ago: 10m }', { allow: true, unknown: [] }, { outcome: 'holds', found: 'a call 600 s ago' }],
+    ['- { tool: approve, ago: 10m, subject: bob }', { allow: false }, { outcome: 'fails', found: 'no call' }],
+    ['[{"tool":"approve","ago":"2h"}]', { allow: false }, { outcome: 'fails', found: 'no call' }],
+  ])('R-278: %j are counted as in a test of the policy', async (history, decision, condition) => {
+    expect(await answerAfter(history)).toMatchObject({
+      ...decision,
+      conditions: expect.arrayContaining([
+        expect.objectContaining({ kind: 'history', rule: 'tools.pay.after', ...condition }),
+      ]) as unknown,
+    });
+  });
+
+  test.each([
+    ['- { tool: approve }', 'history:1:3: [0]: missing key: ago'],
+    ['- { tool: approve, ago: soon }', 'history:1:25: [0].ago: '],
+    ['approve', 'history:1:1: '],
+    ['- {', 'history:'],
+  ])('%j are no list of calls, with the place and the reason', async (history, fault) => {
+    expect(await answerAfter(history)).toEqual({ fault: expect.stringContaining(fault) as string });
+  });
+});
+
+test('says what the edit means beside the policy in force, for every caller', async () => {
+  const thread = createDraftThread();
+  const { meaning } = await thread.run({ ...base, inForce: 'scope: write\n', decisions: [] });
+  expect(meaning).toEqual({
+    differences: [
+      {
+        kind: 'newly allowed',
+        rule: 'policy',
+        was: 'scope.insufficient',
+        now: 'allow',
+        witness: ['given: { scope: read }', 'when: {}'],
+      },
+      expect.objectContaining({ kind: 'asked for other scopes', was: 'write', now: 'read' }),
+    ],
+    undecided: [],
+  });
+  expect((await thread.run({ ...base, inForce: base.text, decisions: [] })).meaning?.differences).toEqual([]);
+  thread.close();
+});
+
+test('gives up a draft that takes too long, and tries the next one', async () => {
+  const impatient = createDraftThread({ timeMs: 1, memoryMb: 128 });
+  await expect(impatient.run(base)).rejects.toThrow('The draft takes longer than 0.001 s.');
+  await expect(impatient.run(base)).rejects.toThrow('longer');
+  impatient.close();
+});
+
+test('gives up a draft that needs too much memory, and goes on serving', async () => {
+  const small = createDraftThread({ timeMs: 60_000, memoryMb: 24 });
+  const tests = Array.from({ length: 60_000 }, (_, at) => `- { name: t${at}, given: {}, when: {}, then: allow }\n`);
+  await expect(small.run({ ...base, tests: tests.join('') })).rejects.toThrow(/more than 24 MB/);
+  await expect(small.run(base)).resolves.toMatchObject({ problems: [] });
+  small.close();
+});
+
+test('refuses a draft when too many wait', async () => {
+  const thread = createDraftThread();
+  const runs = Array.from({ length: 9 }, () => thread.run(base).then(() => 'tried', String));
+  expect((await Promise.all(runs)).filter((each) => each !== 'tried')).toEqual([
+    'DraftRefusal: Too many drafts are being tried.\n',
+  ]);
+  thread.close();
+});

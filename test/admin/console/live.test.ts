@@ -1,0 +1,244 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Past, Status } from '../../../src/admin/console/messages.ts';
+import { hasChromium, launchChromium } from '../../clients/chromium.ts';
+import { findings } from './accessibility.ts';
+import { type ConsoleWorld, startConsoleWorld } from './world.ts';
+
+if (!hasChromium) process.stdout.write('skipped: the console in a browser; there is no /usr/bin/chromium\n');
+
+const alice = { sub: 'alice', client_id: 'claude', scope: 'read payments', role: 'trader' };
+const markup = '<img src=x onerror="document.title=1">';
+
+let world: ConsoleWorld;
+beforeAll(async () => {
+  world = await startConsoleWorld();
+});
+afterAll(() => world.close());
+
+async function read<Answer>(path: string): Promise<Answer> {
+  return (await (await fetch(world.adminUrl + path)).json()) as Answer;
+}
+
+describe('the listener', () => {
+  test('shows the configuration in force', async () => {
+    const status = await read<Status>('/console.json');
+    expect(status.routes[0]).toMatchObject({
+      name: 'demo-tools',
+      url: 'https://gateway.bank.example/mcp',
+      policy: 'demo-tools',
+      isPublic: false,
+    });
+    expect(status.servers).toMatchObject([{ name: 'main', issuer: world.issuer.url }]);
+    expect(status).toMatchObject({ workers: 1, openStreams: 0, problems: [] });
+  });
+
+  test('R-245: keeps decisions without arguments and tokens', async () => {
+    await world.call({ ...alice, sub: 'dora' }, 'transfer_funds', { amount: 4711.5 });
+    const past = await read<Past>('/console/past?subject=DOR&reason=argument');
+    expect(past).toMatchObject({
+      selected: 1,
+      rows: [{ subject: 'dora', client: 'claude', called: 'transfer_funds' }],
+    });
+    expect(JSON.stringify(past)).not.toMatch(/4711|eyJ/);
+  });
+
+  test('selects kept decisions by every member of a filter', async () => {
+    await world.calls();
+    const of = async (query: string) => (await read<Past>(`/console/past?${query}`)).rows.map(({ called }) => called);
+    expect(new Set(await of('outcome=asked&subject=bob'))).toEqual(new Set(['transfer_funds']));
+    const denied = (await read<Past>('/console/past?outcome=denied')).rows.map(({ kind }) => kind);
+    expect(new Set(denied)).toEqual(new Set(['asked', 'refused']));
+    expect(new Set(await of('reason=token'))).toEqual(new Set(['POST']));
+    expect(await of('route=demo-tools&client=vscode&tool=delete')).toContain('delete_everything');
+    expect(await of('route=elsewhere')).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasChromium)('Live in a browser', () => {
+  let browser: Browser;
+  let page: Page;
+  const complaints: string[] = [];
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+  afterAll(() => browser.close());
+  beforeEach(async () => {
+    page = await browser.newPage();
+    complaints.length = 0;
+    page.on('console', (message) => complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+  });
+  afterEach(async () => {
+    await page.close();
+    if (complaints.length > 0) throw new Error(complaints.join('\n'));
+  });
+  const rows = (text: string) => page.locator('.row', { hasText: text });
+
+  test('shows the past, and new decisions as they are made', async () => {
+    await world.call({ ...alice, sub: 'erin' }, 'get_balance');
+    await page.goto(world.adminUrl);
+    await rows('erin').first().waitFor();
+    await world.call({ ...alice, sub: 'frank' }, 'close_account');
+    await rows('frank').waitFor();
+    expect(await rows('frank').innerText()).toMatch(/claim role: wanted .*, found "trader"/);
+  });
+
+  test('shows the text of a caller, never as markup', async () => {
+    await world.call(alice, markup);
+    await page.goto(world.adminUrl);
+    await rows(markup).first().waitFor();
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.title()).toBe('Live · Sallyport');
+  });
+
+  test('keeps its filters in the address', async () => {
+    await world.calls();
+    await page.goto(`${world.adminUrl}/?outcome=asked`);
+    await rows('bob').first().waitFor();
+    expect(await page.getByLabel('outcome').inputValue()).toBe('asked');
+    await page.getByLabel('subject').fill('carol');
+    await page.getByText('No kept decision has all of this').waitFor();
+    expect(new URL(page.url()).search).toBe('?outcome=asked&subject=carol');
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await rows('alice').first().waitFor();
+    expect(new URL(page.url()).search).toBe('');
+  });
+
+  test('keeps what is typed into a filter while the address follows', async () => {
+    await page.goto(world.adminUrl);
+    const subject = page.getByLabel('subject');
+    await subject.pressSequentially('Ann ');
+    await page.waitForURL('**/?subject=Ann');
+    await page.getByText('No kept decision has all of this').waitFor();
+    await subject.pressSequentially('Lee');
+    await page.waitForURL('**/?subject=Ann+Lee');
+    expect(await subject.inputValue()).toBe('Ann Lee');
+  });
+
+  /** Answers the stream of decisions with these events, one text for each connection. */
+  async function streamOf(...texts: readonly (() => string | Promise<string>)[]): Promise<void> {
+    const left = [...texts];
+    await page.route('**/console/decisions', async (route) => {
+      const body = await left.shift()?.();
+      if (body !== undefined) await route.fulfill({ contentType: 'text/event-stream', body });
+    });
+  }
+
+  test('shows a decision once that is both in the past and in the stream', async () => {
+    await world.call({ ...alice, sub: 'olga' }, 'get_balance');
+    await streamOf(
+      () => 'retry: 10\n\n',
+      async () => {
+        await rows('olga').waitFor();
+        const [olga] = (await read<Past>('/console/past?subject=olga')).rows;
+        const batch = { rows: [{ ...olga, id: 'another', subject: 'peter' }, olga], leftOut: 0 };
+        return `event: decisions\ndata: ${JSON.stringify(batch)}\n\n`;
+      },
+    );
+    await page.goto(`${world.adminUrl}/?tool=get_balance`);
+    await rows('peter').waitFor();
+    expect(await rows('olga').count()).toBe(1);
+  });
+
+  test('loads decisions from the past that it read too slowly to get', async () => {
+    let loaded = 0;
+    page.on('request', (request) => {
+      if (request.url().includes('/console/past')) loaded += 1;
+    });
+    await streamOf(() => 'event: lost\ndata: 3\n\n');
+    await page.goto(world.adminUrl);
+    await expect.poll(() => loaded).toBe(2);
+  });
+
+  test('shows the past while the listener refuses the stream, and new decisions when it no longer does', async () => {
+    await world.call({ ...alice, sub: 'quinn' }, 'get_balance');
+    const refuse = Promise.withResolvers<void>();
+    await page.route('**/console/decisions', async (route) => {
+      await route.fulfill({ status: 503, body: 'Too many pages watch.' });
+      refuse.resolve();
+    });
+    await page.goto(world.adminUrl);
+    await refuse.promise;
+    await rows('quinn').waitFor();
+    await page.getByText('New decisions do not arrive').waitFor();
+    await page.unroute('**/console/decisions');
+    await page.getByText('New decisions do not arrive').waitFor({ state: 'detached' });
+    await world.call({ ...alice, sub: 'rupert' }, 'get_balance');
+    await rows('rupert').waitFor();
+    expect(await rows('quinn').count()).toBe(1);
+    // Chromium reports the refusals.
+    complaints.length = 0;
+  });
+
+  test('says that decisions are left out only as long as they are', async () => {
+    const row = { id: 'one', at: Date.now(), kind: 'allowed', called: 'get_balance', subject: 'sybil' };
+    await streamOf(() => `event: decisions\ndata: ${JSON.stringify({ rows: [row], leftOut: 900 })}\n\n`);
+    await page.goto(world.adminUrl);
+    // Meanwhile rows arrive without motion.
+    const still = page.locator('.busy .row', { hasText: 'sybil' });
+    await Promise.all([page.getByText('900/s left out').waitFor(), still.waitFor()]);
+    await page.getByText('900/s left out').waitFor({ state: 'detached' });
+    expect(await rows('sybil').count()).toBe(1);
+  });
+
+  test('begins with the past where a filter changes while it is paused', async () => {
+    await world.calls();
+    await page.goto(world.adminUrl);
+    await rows('alice').first().waitFor();
+    await page.keyboard.press('p');
+    await page.getByLabel('subject').fill('bob');
+    await rows('alice').first().waitFor({ state: 'detached' });
+    await rows('bob').first().waitFor();
+    expect(await page.getByRole('button', { name: 'Resume' }).count()).toBe(1);
+  });
+
+  test('pauses and resumes', async () => {
+    await world.call(alice, 'get_balance');
+    await page.goto(world.adminUrl);
+    await rows('alice').first().waitFor();
+    await page.keyboard.press('p');
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    await world.call({ ...alice, sub: 'grace' }, 'get_balance');
+    await page.getByText('1 new').waitFor();
+    expect(await rows('grace').count()).toBe(0);
+    await page.keyboard.press('p');
+    await rows('grace').waitFor();
+  });
+
+  test('explains why the last call of alice was refused, and what would have let it pass', async () => {
+    await world.call({ ...alice, scope: 'read' }, 'transfer_funds', { amount: 10 });
+    await page.goto(`${world.adminUrl}/?subject=alice`);
+    await rows('transfer_funds').first().click();
+    const panel = page.getByRole('complementary', { name: 'Decision' });
+    await panel.getByRole('heading', { name: 'Refused for now: needs scope read payments' }).waitFor();
+    expect(await panel.locator('.remedies').innerText()).toBe('scope "payments"');
+    expect(await panel.locator('.decisive').innerText()).toContain('tools.transfer_funds.scope');
+    expect(await panel.locator('.challenge').innerText()).toContain(
+      'error="insufficient_scope", scope="read payments"',
+    );
+    const shared = page.url();
+    await page.goto(shared);
+    await panel.getByRole('heading', { name: 'Refused for now' }).waitFor();
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+    expect(new URL(page.url()).search).toBe('?subject=alice');
+  });
+
+  test.each(['light', 'dark'] as const)('is accessible and fits, %s, wide and narrow', async (colorScheme) => {
+    await world.calls();
+    await page.emulateMedia({ colorScheme });
+    for (const width of [1280, 400]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.goto(world.adminUrl);
+      await rows('alice').first().click();
+      await page.getByRole('heading', { name: 'Record' }).waitFor();
+      expect(await findings(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+      await page.keyboard.press('Escape');
+      await rows('alice').first().waitFor();
+      expect(await findings(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    }
+  });
+});

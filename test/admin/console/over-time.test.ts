@@ -1,0 +1,118 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { DecisionDetail, Past } from '../../../src/admin/console/messages.ts';
+import { hasChromium } from '../../clients/chromium.ts';
+import { findings } from './accessibility.ts';
+import { browserPage } from './browser-page.ts';
+import { type ConsoleWorld, startConsoleWorld } from './world.ts';
+
+const policy = `scope: read
+tools:
+  approve: {}
+  read_secret: {}
+  pay:
+    claims: { role: trader }
+    never_after: { tool: read_secret, within: 1d }
+    after: { tool: approve, within: 1h, same: [/claim] }
+    quota: [{ sum: /amount, at_most: 5000, per: 1h }]
+`;
+
+let world: ConsoleWorld;
+beforeAll(async () => {
+  world = await startConsoleWorld();
+  await writeFile(join(world.folder, 'policies', 'demo-tools.yaml'), policy);
+  await writeFile(join(world.folder, 'policies', 'demo-tools.test.yaml'), '[]\n');
+  await world.reload();
+});
+afterAll(() => world.close());
+
+const trader = (sub: string) => ({ sub, scope: 'read', role: 'trader' });
+
+async function ask<Answer>(path: string): Promise<Answer> {
+  return (await (await fetch(world.adminUrl + path)).json()) as Answer;
+}
+
+/** The newest decision on a caller. */
+async function decisionOn(subject: string): Promise<DecisionDetail> {
+  const { rows } = await ask<Past>(`/console/past?subject=${subject}`);
+  return ask<DecisionDetail>(`/console/decision?id=${rows[0]?.id}`);
+}
+
+const outcomesOf = ({ conditions }: DecisionDetail) =>
+  conditions.filter(({ kind }) => kind === 'history').map(({ outcome, found }) => [outcome, found]);
+
+describe('R-279: a decision under rules over time says what it tells of them', () => {
+  const met = ['holds', 'not kept; this rule was met'];
+  const first = ['unknown', 'not kept; another rule over time refused the call first'];
+  const other = ['unknown', 'not kept; the call was refused for another reason'];
+
+  test('of a call that passed: it met them', async () => {
+    await world.call(trader('ann'), 'approve', { claim: 7 });
+    expect(await world.call(trader('ann'), 'pay', { claim: 7, amount: 5000 })).toBe(200);
+    const detail = await decisionOn('ann');
+    expect(outcomesOf(detail)).toEqual([met, met, met]);
+    expect(detail.test).toContain('# Earlier calls are not recorded: add those that matter to given, as history.');
+  });
+
+  test('of a call that one of them refused: which, what it found, and that the others before it were met', async () => {
+    expect(await world.call(trader('ben'), 'pay', { claim: 7, amount: 1 })).toBe(403);
+    const missing = await decisionOn('ben');
+    expect(outcomesOf(missing)).toEqual([met, ['fails', 'none'], first]);
+    expect(missing.remedies).toEqual(['an answered call of approve within 1h with the same /claim']);
+
+    await world.call(trader('ben'), 'approve', { claim: 7 });
+    await world.call(trader('ben'), 'pay', { claim: 7, amount: 5000 });
+    expect(await world.call(trader('ben'), 'pay', { claim: 7, amount: 1 })).toBe(429);
+    expect(outcomesOf(await decisionOn('ben'))).toEqual([met, met, ['fails', 'that this call would exceed it']]);
+
+    await world.call(trader('ben'), 'read_secret');
+    expect(await world.call(trader('ben'), 'pay', { claim: 7, amount: 1 })).toBe(403);
+    expect(outcomesOf(await decisionOn('ben'))).toEqual([['fails', 'one'], first, first]);
+  });
+
+  test('of a call that was refused for something else: nothing', async () => {
+    expect(await world.call({ sub: 'cid', scope: 'read' }, 'pay', { claim: 7, amount: 1 })).toBe(403);
+    expect(outcomesOf(await decisionOn('cid'))).toEqual([other, other, other]);
+  });
+});
+
+describe.skipIf(!hasChromium)('rules over time in a browser', () => {
+  let page: Page;
+  browserPage((opened) => (page = opened));
+
+  test('R-278: the playground decides a call after the calls that the reader describes', async () => {
+    await page.goto(`${world.adminUrl}/policies?policy=demo-tools`);
+    await page.getByLabel('scope').fill('read');
+    await page.getByLabel('claims').fill('{"role":"trader"}');
+    await page.getByLabel('name', { exact: true }).fill('pay');
+    await page.getByLabel('arguments').fill('{"claim":7,"amount":3000}');
+    const answer = page.locator('.answer');
+    await answer.getByText('allowed, if the policy accepts the earlier calls').waitFor();
+    const before = page.getByLabel('calls before');
+    await before.fill('[]');
+    await answer.getByText('→ an answered call of approve within 1h with the same /claim').waitFor();
+    await before.fill('- { tool: approve, arguments: { claim: 7 }, ago: 10m }');
+    await answer.getByText('a call 600 s ago').waitFor();
+    await answer.getByText('0 used by 0 calls, 5000 left').waitFor();
+    expect(await findings(page)).toEqual([]);
+    await before.fill(
+      '- { tool: approve, arguments: { claim: 7 }, ago: 30m }\n- { tool: pay, arguments: { claim: 7, amount: 2500 }, ago: 20m }',
+    );
+    await answer.getByText('2500 used by 1 call, 2500 left; room for this call in 2400 s').waitFor();
+    await before.fill('- { tool: approve, ago: soon }');
+    await page.getByText('history:1:25: [0].ago:').waitFor();
+  });
+
+  test('R-279: the page of a decision shows which rule over time refused it', async () => {
+    expect(await world.call(trader('dan'), 'pay', { claim: 7, amount: 1 })).toBe(403);
+    const { id } = await decisionOn('dan');
+    await page.goto(`${world.adminUrl}/?decision=${id}`);
+    const decisive = page.locator('.condition.decisive');
+    await decisive.getByText('tools.pay.after').waitFor();
+    await decisive.getByText('none', { exact: true }).waitFor();
+    await page.getByText('not kept; another rule over time refused the call first').waitFor();
+    expect(await findings(page)).toEqual([]);
+  });
+});

@@ -1,0 +1,148 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasChromium } from '../../clients/chromium.ts';
+import { findings } from './accessibility.ts';
+import { browserPage } from './browser-page.ts';
+import { type ConsoleWorld, startConsoleWorld } from './world.ts';
+
+let world: ConsoleWorld;
+beforeAll(async () => {
+  world = await startConsoleWorld();
+  await world.calls();
+});
+afterAll(() => world.close());
+
+function post(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  const own = { origin: world.adminUrl, 'x-sallyport-console': '1', ...headers };
+  return fetch(`${world.adminUrl}/console/draft`, { method: 'POST', headers: own, body: JSON.stringify(body) });
+}
+
+describe('a draft', () => {
+  test.each([
+    ['of another origin', { origin: 'http://evil.example' }],
+    ['without the header of the page', { 'x-sallyport-console': undefined }],
+    ['of another site', { 'sec-fetch-site': 'cross-site' }],
+  ])('%s is refused', async (_which, headers) => {
+    const own: Record<string, string | undefined> = { origin: world.adminUrl, 'x-sallyport-console': '1', ...headers };
+    const sent = Object.entries(own).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const answer = await fetch(`${world.adminUrl}/console/draft`, { method: 'POST', headers: sent, body: '{}' });
+    expect(answer.status).toBe(403);
+  });
+
+  test.each([
+    [400, 'text'],
+    [400, { policy: 'demo-tools' }],
+    [404, { policy: 'elsewhere', text: '{}' }],
+    [413, { policy: 'demo-tools', text: '#'.repeat(600_000) }],
+  ])('gets %i for a body that is none', async (status, body) => {
+    expect((await post(body)).status).toBe(status);
+  });
+
+  test('R-247: changes nothing', async () => {
+    const draft = { policy: 'demo-tools', text: 'scope: other\n', isThorough: true };
+    expect(await (await post(draft)).json()).toMatchObject({
+      problems: [],
+      replay: { decided: expect.any(Number) as number },
+    });
+    expect(await world.call({ sub: 'alice', scope: 'read' }, 'get_balance')).toBe(200);
+    expect(await readFile(join(world.folder, 'policies', 'demo-tools.yaml'), 'utf8')).toContain('scope: read');
+  });
+});
+
+describe.skipIf(!hasChromium)('Policies in a browser', () => {
+  let page: Page;
+  browserPage((opened) => (page = opened));
+  const editor = () => page.getByLabel('Policy draft');
+  const draft = async () => (await editor().locator('.cm-line').allTextContents()).join('\n');
+  /**
+   * Replaces the draft as a person does, by the editor's own selection. `fill` selects in the document, and the editor
+   * forgets that if it renders an answer before the text is there.
+   */
+  async function write(text: string): Promise<void> {
+    await editor().focus();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText(text);
+    await expect.poll(draft).toBe(text);
+  }
+  const counter = (name: string) => page.locator('summary', { hasText: name });
+
+  test('shows each policy with its routes and tests, and opens the playground', async () => {
+    await page.goto(`${world.adminUrl}/policies`);
+    const row = page.locator('.row', { hasText: 'demo-tools' });
+    await row.getByText('5 ✓').waitFor();
+    expect(await findings(page)).toEqual([]);
+    await row.getByRole('link').click();
+    await editor().waitFor();
+    expect(page.url()).toBe(`${world.adminUrl}/policies?policy=demo-tools`);
+  });
+
+  test('says that a policy is not in force, and asks again for policies that it did not get', async () => {
+    let refused = 0;
+    await page.route('**/console/policies', async (route) => {
+      await route.fulfill({ status: 503, body: 'Too many drafts.' });
+      refused += 1;
+    });
+    await page.goto(`${world.adminUrl}/policies?policy=elsewhere`);
+    await page.getByText('Too many drafts.').waitFor();
+    // The page asks once more when it is connected.
+    await expect.poll(() => refused).toBe(2);
+    await page.unroute('**/console/policies');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('alert').getByText('There is no policy elsewhere in force.').waitFor();
+    expect(await page.locator('.row', { hasText: 'demo-tools' }).count()).toBe(1);
+  });
+
+  test('shows what an edit would change: decision, tests, kept decisions, and the diff', async () => {
+    await page.goto(`${world.adminUrl}/policies?policy=demo-tools`);
+    await page.getByLabel('scope').fill('read payments');
+    await page.getByLabel('claims').fill('{"role":"analyst"}');
+    await page.getByLabel('name', { exact: true }).fill('transfer_funds');
+    await page.locator('.answer', { hasText: 'claim role: wanted "trader", found "analyst"' }).waitFor();
+    const text = await readFile(join(world.folder, 'policies', 'demo-tools.yaml'), 'utf8');
+    await write(text.replace('role: trader', 'role: analyst'));
+    await page.locator('.answer', { hasText: 'allowed, if the policy accepts the arguments' }).waitFor();
+    await counter('Tests').getByText('2 ✕').waitFor();
+    await counter('Properties').getByText('1 ✕').waitFor();
+    await counter('Kept decisions')
+      .getByText(/[1-9]\d* of \d+ would differ/)
+      .waitFor();
+    await counter('Kept decisions').click();
+    await page.getByRole('row', { name: /would be denied transfer_funds alice/ }).waitFor();
+    expect(await findings(page)).toEqual([]);
+    const href = await page.getByRole('link', { name: 'Download' }).getAttribute('href');
+    expect(decodeURIComponent(href ?? '')).toContain('role: analyst');
+  });
+
+  test('shows a problem of the draft at its line, as check says it', async () => {
+    await page.goto(`${world.adminUrl}/policies?policy=risk`);
+    await write('scope: read\nscpe: read\n');
+    await page.locator('.cm-lint-marker-error').waitFor();
+    // An image would not pass the content security policy.
+    const marker = "document.querySelector('.editor').shadowRoot.querySelector('.cm-lint-marker-error')";
+    expect(await page.evaluate(`getComputedStyle(${marker}).content`)).toBe('normal');
+    expect(await page.evaluate(`getComputedStyle(${marker}, '::before').content`)).toBe('"✕"');
+    await expect
+      .poll(() => page.getByRole('alert').innerText())
+      .toMatch(/^2:1 scpe: unknown key \(did you mean scope\?\)/);
+  });
+
+  test('completes the keys of a policy', async () => {
+    await page.goto(`${world.adminUrl}/policies?policy=risk`);
+    await write('scope: read\n');
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('max');
+    await page.getByRole('option', { name: 'max_lifetime' }).click();
+    await expect.poll(draft).toBe('scope: read\nmax_lifetime: ');
+  });
+
+  test('takes the question of a kept decision', async () => {
+    await world.call({ sub: 'heidi', scope: 'read', role: 'trader' }, 'close_account');
+    await page.goto(`${world.adminUrl}/?subject=heidi`);
+    await page.locator('.row', { hasText: 'close_account' }).click();
+    await page.getByRole('link', { name: 'Open in playground' }).click();
+    await page.locator('.answer', { hasText: /claim role: wanted .* found "trader"/ }).waitFor();
+    await expect.poll(() => page.getByLabel('claims').inputValue()).toBe('{"role":"trader"}');
+  });
+});

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import type { Batch } from '../../../src/admin/console/messages.ts';
+import { createProcessConsole } from '../../../src/admin/console/process-source.ts';
+import type { Outcome } from '../../../src/model/outcome.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { recordBeside } from '../../../src/telemetry/recorder.ts';
+
+function outcome(id: number, allow: boolean): Outcome {
+  const call = { id: '', decision: String(id), method: 'GET', startedAt: 0, trace: undefined };
+  const denial = allow ? undefined : { reason: 'claim.denied', detail: '', scope: [] };
+  return { call, allow, denial, decidedAt: 1 } as unknown as Outcome;
+}
+
+test('sends refusals first, and evenly spread allowed calls, when there are too many', async () => {
+  const { metrics, recorder } = recordBeside(createMetrics(), Date.now);
+  const { watch, answers } = createProcessConsole(recorder, () => ({ servers: [], store: undefined, locks: [] }));
+  const { promise, resolve } = Promise.withResolvers<Batch>();
+  const stop = watch(resolve);
+  for (let id = 0; id < 1000; id += 1) metrics.decision(outcome(id, id % 25 !== 0));
+  const { rows, leftOut } = await promise;
+  stop();
+  expect([rows.length, leftOut]).toEqual([100, 900]);
+  expect(rows.filter(({ kind }) => kind === 'refused')).toHaveLength(40);
+  const allowed = rows.filter(({ kind }) => kind === 'allowed').map(({ id }) => Number(id));
+  expect(Math.max(...allowed) - Math.min(...allowed)).toBeGreaterThan(900);
+  expect(answers.past({ outcome: 'refused' })).toMatchObject({ selected: 40, kept: 1000 });
+});

@@ -1,0 +1,230 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { listen } from '../../../demo/listen.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { examineServer } from '../../../src/cli/doctor/authorization-server.ts';
+import { examine } from '../../../src/cli/doctor/examine.ts';
+import type { Finding } from '../../../src/cli/doctor/finding.ts';
+import { examineFrontDoor } from '../../../src/cli/doctor/front-door.ts';
+import type { AuthorizationServer } from '../../../src/model/authorization-server.ts';
+import type { Config } from '../../../src/model/config.ts';
+import type { FrontDoor, IdentityProvider } from '../../../src/model/front-door.ts';
+import { type EmulatedProvider, entra, startEmulatedProvider } from '../../support/emulated-provider.ts';
+import { type FrontDoorWorld, startFrontDoorWorld, writeFrontDoorFiles } from '../../worlds/front-door.ts';
+import { linesOf } from './found.ts';
+
+const key = 'k3y-of-at-least-thirty-two-characters';
+let world: FrontDoorWorld;
+beforeAll(async () => {
+  world = await startFrontDoorWorld({ top: `session_key: ${key}` });
+});
+afterAll(() => world.close());
+
+/** Examines the front door of the world with other settings. The lines name its issuer ISSUER, and its provider IDP. */
+async function examined(changes: Partial<FrontDoor> = {}, more: Partial<Config> = {}): Promise<readonly string[]> {
+  const { frontDoor } = world.config;
+  if (frontDoor === undefined) throw new TypeError('no front door');
+  const lines = await linesOf(examineFrontDoor({ ...world.config, ...more, frontDoor: { ...frontDoor, ...changes } }));
+  return lines.map((line) => line.replaceAll(world.issuer, 'ISSUER').replaceAll(world.provider.issuer, 'IDP'));
+}
+
+function providersWith(changes: object): FrontDoor['providers'] {
+  const [[name, provider]] = [...(world.config.frontDoor?.providers ?? [])] as [[string, object]];
+  return new Map([[name, { ...provider, ...changes }]]) as unknown as FrontDoor['providers'];
+}
+
+const good = [
+  'ok front_door.issuer: ISSUER/.well-known/oauth-authorization-server has the metadata',
+  'ok front_door.issuer: ISSUER/.well-known/openid-configuration has the metadata',
+  'ok front_door.keys: its keys derive from session_key',
+  'ok front_door.identity_providers.corporate: it is discovered, and accepts the credentials of front-door',
+  'ok front_door.identity_providers.corporate: the redirect URI ISSUER/callback/corporate is registered there',
+];
+
+test('finds that all is well, and doctor includes it', async () => {
+  expect(await examined()).toEqual(good);
+  const all: string[] = [];
+  for await (const { subject } of examine(world.config, undefined)) all.push(subject);
+  expect(all).toContain('front_door.identity_providers.corporate');
+  expect(all).toContain('authorization_servers.front_door');
+});
+
+test('finds an issuer that leads elsewhere, or nowhere', async () => {
+  const [first] = await examined({ issuer: `${world.provider.issuer}/nowhere` });
+  expect(first).toBe(
+    'fail front_door.issuer: IDP/.well-known/oauth-authorization-server/nowhere answered 404, not the metadata',
+  );
+  const [, second] = await examined({ issuer: world.provider.issuer.replace('127.0.0.1', 'localhost') });
+  expect(second).toContain('openid-configuration names the issuer "IDP"');
+  const [third] = await examined({ issuer: 'http://127.0.0.1:1024' });
+  expect(third).toMatch(/^warn front_door\.issuer: .* cannot be reached \(ECONNREFUSED\)$/);
+});
+
+test.each([undefined, '/signin'])('has one warning before serve starts it, at the path %s', async (below) => {
+  const files = await writeFrontDoorFiles({ top: `session_key: ${key}`, ...(below && { below }) });
+  onTestFinished(() => files.close());
+  const config = await loadConfig(join(files.folder, 'gateway.yaml'));
+  const findings: Finding[] = [];
+  for await (const finding of examine(config, undefined)) findings.push(finding);
+  expect(findings.filter(({ status }) => status !== 'ok')).toEqual([
+    expect.objectContaining({ status: 'warn', subject: 'public_url' }),
+    {
+      status: 'warn',
+      subject: 'front_door',
+      text: `nothing listens at ${config.frontDoor?.server.backchannel} (ECONNREFUSED)`,
+      remedy: 'start the gateway (`sallyport serve` starts the front door too), then run doctor again',
+    },
+  ]);
+});
+
+test.each([
+  [key, 'fail', /answered 401/],
+  [
+    undefined,
+    'ok',
+    /^introspection is not examined: without session_key, only the processes of serve know its secret$/,
+  ],
+])('with the session key %s, finds a secret of another process to be %s', async (sessionKey, status, text) => {
+  const { frontDoor } = world.config;
+  const introspection = frontDoor?.server.introspection;
+  if (frontDoor === undefined || introspection === undefined) throw new TypeError('no front door');
+  const credentials = { ...introspection.credentials, clientSecret: 'of another process' };
+  const server = { ...frontDoor.server, introspection: { ...introspection, credentials } } as AuthorizationServer;
+  const findings = await examineServer(server, { ...world.config, sessionKey, frontDoor: { ...frontDoor, server } });
+  expect(findings.at(-1)).toMatchObject({ status, text: expect.stringMatching(text) as string });
+});
+
+test('fails where a front door elsewhere does not answer', async () => {
+  const { frontDoor } = world.config;
+  if (frontDoor === undefined) throw new TypeError('no front door');
+  const server = { ...frontDoor.server, backchannel: 'http://127.0.0.1:1024' };
+  const authorizationServers = new Map([[server.name, server]]);
+  const lines: string[] = [];
+  for await (const { status, subject } of examine(
+    { ...world.config, frontDoor: { ...frontDoor, server }, authorizationServers },
+    undefined,
+  )) {
+    lines.push(`${status} ${subject}`);
+  }
+  expect(lines).toContain('fail authorization_servers.front_door');
+});
+
+test.each([
+  [
+    'a wrong secret',
+    { credentials: { clientId: 'front-door', clientAuth: 'client_secret_basic', clientSecret: 'wrong' } },
+    'it answered invalid_client to a made-up code for front-door',
+  ],
+  ['a provider that is away', { backchannel: 'http://127.0.0.1:1024' }, 'IDP cannot be discovered (ECONNREFUSED)'],
+  [
+    'another issuer',
+    { issuer: 'http://127.0.0.1:1024' },
+    expect.stringMatching(/^http:\/\/127\.0\.0\.1:1024 cannot be discovered \(/),
+  ],
+])('finds %s', async (_title, changes, text) => {
+  const lines = await examined({ providers: providersWith(changes) });
+  const line = lines.find((each) => each.startsWith('fail'));
+  expect(line?.replace('fail front_door.identity_providers.corporate: ', '')).toEqual(text);
+  expect(lines.at(-1)).toContain('ISSUER/callback/corporate');
+});
+
+test('finds a redirect URI that the provider does not know', async () => {
+  const [[, provider]] = [...providersWith({ name: 'other' })] as [[string, IdentityProvider]];
+  const lines = await examined({ providers: new Map([['other', provider]]) });
+  expect(lines.at(-1)).toBe(
+    'fail front_door.identity_providers.other: it refuses the redirect URI ISSUER/callback/other (400)',
+  );
+});
+
+describe('another provider', () => {
+  let entraLike: EmulatedProvider;
+  beforeAll(async () => {
+    entraLike = await startEmulatedProvider(entra, `${world.issuer}/callback/corporate`);
+  });
+  afterAll(() => entraLike.close());
+
+  const last = async (scopes: readonly string[]): Promise<string | undefined> => {
+    const { issuer, clientId, clientSecret } = entraLike;
+    const credentials = { clientId, clientAuth: 'client_secret_post', clientSecret };
+    return (await examined({ providers: providersWith({ issuer, backchannel: issuer, credentials, scopes }) })).at(-1);
+  };
+
+  test('knows the redirect URI if it sends people there', async () => {
+    expect(await last(['openid'])).toBe(good.at(-1));
+  });
+
+  test('may refuse the scopes of a sign-in', async () => {
+    expect(await last(['openid', 'Files.Read'])).toBe(
+      'fail front_door.identity_providers.corporate: it answers a sign-in with the error "invalid_scope"',
+    );
+  });
+});
+
+test('says that it cannot see the registration where the provider shows a page', async () => {
+  const server = createServer((request, response) => {
+    const answers: Record<string, object> = {
+      '/.well-known/openid-configuration': {
+        issuer: url,
+        authorization_endpoint: `${url}/auth`,
+        token_endpoint: `${url}/token`,
+      },
+      '/token': { error: 'invalid_grant' },
+    };
+    const answer = answers[request.url ?? ''];
+    response.writeHead(request.url === '/token' ? 400 : 200, { 'content-type': 'application/json' });
+    response.end(answer === undefined ? '<h1>Sign in</h1>' : JSON.stringify(answer));
+  });
+  const page = await listen(server, 0);
+  onTestFinished(() => page.close());
+  const { url } = page;
+  const lines = await examined({ providers: providersWith({ issuer: url, backchannel: url }) });
+  expect(lines.at(-1)).toBe(
+    'ok front_door.identity_providers.corporate: register the redirect URI ISSUER/callback/corporate there ' +
+      '(whether it is cannot be seen without a sign-in)',
+  );
+});
+
+test('examines the file of its keys, and creates none', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-doctor-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const [keys, open] = [join(folder, 'keys.json'), join(folder, 'open.json')];
+  const keyLine = async (file: string | undefined, more: Partial<Config> = {}): Promise<string | undefined> =>
+    (await examined({ keys: file }, more)).find((line) => line.includes('front_door.keys'))?.replaceAll(folder, 'DIR');
+  const missing = 'ok front_door.keys: DIR/keys.json does not exist yet: the front door creates it';
+  expect([await keyLine(keys), await keyLine(keys)]).toEqual([missing, missing]);
+  expect(await keyLine(join(folder, 'none/keys.json'))).toBe(
+    'fail front_door.keys: DIR/none/keys.json does not exist, and cannot be created (ENOENT)',
+  );
+  const secret = JSON.stringify({ secret: 'a'.repeat(64) });
+  await writeFile(keys, secret, { mode: 0o600 });
+  await writeFile(open, secret, { mode: 0o644 });
+  expect(await keyLine(keys)).toBe('ok front_door.keys: DIR/keys.json has its secret, and is closed to other users');
+  expect(await keyLine(open)).toMatch(/^fail .*DIR\/open\.json is open to others: chmod 600$/);
+  expect(await keyLine(undefined, { sessionKey: undefined })).toMatch(/^warn .*as long as its process/);
+});
+
+test('examines issuers of assertions, and the way to documents', async () => {
+  const issuer = { name: 'acme', provider: undefined, clients: [], scopes: [], claims: new Map() };
+  const lines = await examined({
+    assertions: new Map([
+      ['acme', { ...issuer, issuer: world.provider.issuer, backchannel: world.provider.issuer }],
+      ['gone', { ...issuer, name: 'gone', issuer: 'http://127.0.0.1:1024', backchannel: 'http://127.0.0.1:1024' }],
+    ]),
+    clients: {
+      ...(world.config.frontDoor as FrontDoor).clients,
+      metadataDocuments: ['https://localhost:1024/**', 'https://localhost:1024/a/**', 'https://127.0.0.1:1024/**'],
+      documentAddresses: ['127.0.0.1/32'],
+    },
+  });
+  expect(lines.filter((line) => /assertions|documents/.test(line))).toEqual([
+    'ok front_door.assertions.acme: the metadata of IDP name its keys',
+    'fail front_door.assertions.gone: http://127.0.0.1:1024 cannot be discovered (ECONNREFUSED)',
+    expect.stringMatching(
+      /^fail .*documents of https:\/\/localhost:1024 cannot be fetched \(.*(?:not public|refused|ECONNREFUSED)/i,
+    ),
+    expect.stringMatching(/^fail .*documents of https:\/\/127\.0\.0\.1:1024 cannot be fetched \(.*ECONNREFUSED/),
+  ]);
+});

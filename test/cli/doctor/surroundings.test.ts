@@ -1,0 +1,202 @@
+import { createServer as createSecureServer } from 'node:https';
+import { createServer, type RequestListener } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { listen } from '../../../demo/listen.ts';
+import { startMcpServer } from '../../../demo/mcp-server.ts';
+import { examineCertificates } from '../../../src/cli/doctor/certificates.ts';
+import { examinePublicUrl } from '../../../src/cli/doctor/public-url.ts';
+import { examineStore } from '../../../src/cli/doctor/shared-store.ts';
+import { examineUpstreams } from '../../../src/cli/doctor/upstreams.ts';
+import { metadataDocuments } from '../../../src/pipeline/respond/resource-metadata.ts';
+import { loaded } from '../../config/folder.ts';
+import { pem, tlsLine, x509 } from '../../support/certificates.ts';
+import { hasRedis, startRedis } from '../../support/redis.ts';
+import { linesOf } from './found.ts';
+
+async function serving(answers: RequestListener): Promise<string> {
+  const running = await listen(createServer(answers), 0);
+  onTestFinished(() => running.close());
+  return running.url;
+}
+
+interface Settings {
+  readonly publicUrl?: string;
+  readonly more?: string;
+  readonly upstream?: string;
+  readonly protocol?: string;
+  readonly token?: string;
+}
+
+function configured({ publicUrl, more = '', upstream = 'http://127.0.0.1:9/mcp', protocol = 'mcp', token }: Settings) {
+  const resource = protocol === 'mcp' ? 'resource: { name: Tools }, policy: tools' : 'audience: a';
+  return loaded({
+    yaml: `public_url: ${publicUrl ?? 'http://127.0.0.1:9'}
+${more}authorization_servers: { main: { issuer: "http://127.0.0.1:9", jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: tools, path: /mcp, protocol: ${protocol}, ${resource}, upstream: { url: "${upstream}"${token ?? ''} } }
+`,
+    files: { 'policies/tools.yaml': 'tools: { "get_*": {} }\n' },
+  });
+}
+
+describe('the public URL', () => {
+  const metadata = '/.well-known/oauth-protected-resource/mcp';
+
+  async function examined(answer: (url: string, document: string) => RequestListener): Promise<readonly string[]> {
+    let answers: RequestListener = () => {};
+    const publicUrl = await serving((request, response) => answers(request, response));
+    const config = await configured({ publicUrl });
+    answers = answer(publicUrl, metadataDocuments(config).get(metadata)?.toString() ?? '');
+    const lines = await linesOf(examinePublicUrl(config));
+    return lines.map((line) => line.replaceAll(publicUrl, 'URL'));
+  }
+
+  test('is a warning while no gateway runs there', async () => {
+    expect(await linesOf(examinePublicUrl(await configured({ publicUrl: 'http://127.0.0.1:1024' })))).toEqual([
+      `warn public_url: http://127.0.0.1:1024${metadata} cannot be reached (ECONNREFUSED)`,
+    ]);
+  });
+
+  test('is a failure if its name does not resolve', async () => {
+    const [line] = await linesOf(examinePublicUrl(await configured({ publicUrl: 'http://gateway.invalid' })));
+    expect(line).toMatch(/^fail public_url: .*cannot be reached \((?:ENOTFOUND|EAI_AGAIN)\)$/);
+  });
+
+  test('has the metadata and the challenge of this configuration', async () => {
+    const lines = await examined((url, document) => (request, response) => {
+      if (request.url === metadata) return void response.end(document);
+      const challenge = `Bearer error="invalid_token", resource_metadata="${url}${metadata}"`;
+      return void response.writeHead(401, { 'www-authenticate': challenge }).end();
+    });
+    expect(lines).toEqual([
+      `ok routes.tools: URL${metadata} has the metadata of this configuration`,
+      'ok routes.tools: a request without a token gets 401, which names the metadata',
+    ]);
+  });
+
+  test.for<[what: string, answers: (document: string) => RequestListener, line: string]>([
+    [
+      'a proxy that does not pass the metadata on',
+      () => (_, response) => void response.writeHead(404).end(),
+      `fail routes.tools: URL${metadata} answered 404, not the metadata`,
+    ],
+    [
+      'metadata of another resource',
+      (document) => (_, response) => void response.end(document.replace('/mcp"', '/other"')),
+      `fail routes.tools: URL${metadata} names the resource "URL/other", not "URL/mcp"`,
+    ],
+    [
+      'metadata of an older configuration',
+      (document) => (_, response) => void response.end(document.replace('Tools', 'Old')),
+      `warn routes.tools: URL${metadata} has other metadata than this configuration`,
+    ],
+  ])('%s is found', async ([, answers, line]) => {
+    expect((await examined((_, document) => answers(document)))[0]).toBe(line);
+  });
+
+  test('a proxy that removes the challenge is found', async () => {
+    const lines = await examined((_, document) => (request, response) => {
+      response.writeHead(request.url === metadata ? 200 : 401).end(document);
+    });
+    expect(lines[1]).toBe(
+      `fail routes.tools: a request without a token gets 401 without resource_metadata="URL${metadata}"`,
+    );
+  });
+});
+
+describe('upstreams', () => {
+  async function examined(settings: Settings): Promise<string | undefined> {
+    return (await linesOf(examineUpstreams(await configured(settings))))[0];
+  }
+
+  test('an MCP server is asked for its tools, and the policy counts those that it lists', async () => {
+    const server = await startMcpServer({ port: 0, apiUrl: 'http://127.0.0.1:9' });
+    onTestFinished(() => server.close());
+    expect(await examined({ upstream: `${server.url}/mcp` })).toBe(
+      `ok routes.tools.upstream: ${server.url}/mcp speaks MCP 2026-07-28 and has 7 tools, of which the policy lists 4`,
+    );
+  });
+
+  test('an MCP server that demands a token fails, unless the gateway sends it one', async () => {
+    const upstream = await serving((_, response) => void response.writeHead(401).end());
+    const token = ', token: exchange, exchange: { server: main, client_id: a, client_secret: b, audience: c }';
+    expect(await examined({ upstream })).toMatch(/^fail .* answered 401/);
+    expect(await examined({ upstream, token })).toMatch(/^ok .* sends it a token \(exchange\)$/);
+  });
+
+  test('an HTTP server is asked with HEAD', async () => {
+    const methods: (string | undefined)[] = [];
+    const upstream = await serving(({ method }, response) => {
+      methods.push(method);
+      response.writeHead(404).end();
+    });
+    expect(await examined({ protocol: 'http', upstream })).toBe(
+      `ok routes.tools.upstream: ${upstream}/ answers (404 to HEAD)`,
+    );
+    expect(methods).toEqual(['HEAD']);
+  });
+
+  test('an HTTP server with an error is a warning', async () => {
+    const upstream = await serving((_, response) => void response.writeHead(503).end());
+    expect(await examined({ protocol: 'http', upstream })).toMatch(/^warn .* answered 503 to HEAD$/);
+  });
+
+  test.for(['mcp', 'http'])('one of %s that is down fails', async (protocol) => {
+    expect(await examined({ protocol, upstream: 'http://127.0.0.1:1024' })).toBe(
+      'fail routes.tools.upstream: http://127.0.0.1:1024/ cannot be reached (ECONNREFUSED)',
+    );
+  });
+});
+
+describe('certificates', () => {
+  const dayMs = 24 * 3_600_000;
+  const end = x509('server').validToDate.getTime();
+
+  test.for([
+    [15, 'ok tls: the certificate is valid until'],
+    [13, 'warn tls: the certificate is valid until'],
+    [-1, 'fail tls: the file of cert expired at'],
+  ] as const)('%i days before its end', async ([days, beginning]) => {
+    const config = await configured({ publicUrl: 'https://127.0.0.1:9', more: tlsLine() });
+    const [line] = await linesOf(examineCertificates(config, end - days * dayMs));
+    expect(line?.slice(0, beginning.length)).toBe(beginning);
+  });
+
+  test('of a server that no authority of this machine signed fails', async () => {
+    const secure = createSecureServer({ cert: pem('server'), key: pem('server-key') });
+    const running = await listen(secure, 0);
+    onTestFinished(() => running.close());
+    const upstream = running.url.replace('http:', 'https:');
+    expect(await linesOf(examineCertificates(await configured({ upstream }), Date.now()))).toEqual([
+      expect.stringMatching(
+        new RegExp(`^fail routes\\.tools\\.upstream: the certificate of ${upstream} is not trusted: [A-Z_]+$`),
+      ),
+    ]);
+  });
+
+  test('of a server that is down are no finding', async () => {
+    const config = await configured({ upstream: 'https://127.0.0.1:9' });
+    expect(await linesOf(examineCertificates(config, Date.now()))).toEqual([]);
+  });
+});
+
+describe('the shared store', () => {
+  const sessionKey = 'mD0uyd6KWfZ3xr1Q9vJb4TgHnPsL8cAe';
+  const more = (port: number) => `shared: redis://:Xk4vT9qPz2@127.0.0.1:${port}\nsession_key: ${sessionKey}\n`;
+
+  test('that is down fails, and its password stays secret', async () => {
+    const [line] = await linesOf(examineStore(await configured({ more: more(9) })));
+    expect(line).toMatch(/^fail shared: the store is unavailable: .*ECONNREFUSED/);
+    expect(line).not.toContain('Xk4');
+  });
+
+  test.skipIf(!hasRedis)('that takes a write is ok', async () => {
+    const redis = await startRedis();
+    const config = await configured({ more: `shared: ${redis.url}\nsession_key: ${sessionKey}\n` });
+    expect(await linesOf(examineStore(config))).toEqual(['ok shared: the store takes writes']);
+  });
+
+  test('that is not configured is no finding', async () => {
+    expect(await linesOf(examineStore(await configured({})))).toEqual([]);
+  });
+});

@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseToRewrite } from '../../../src/lib/json/lossless.ts';
+
+describe('a text that is parsed and serialized again', () => {
+  test.each([
+    '9007199254740993',
+    '1e400',
+    '-0',
+    '1.0',
+    '0.10',
+    '1E5',
+    '-12345678901234567890',
+    ' 1e400',
+    '[1e400]',
+    '[0,\n9007199254740993]',
+    '{"a":{"id": 9007199254740993}}',
+    '{"a":"looks like: 1e400, or [1.0","b":1.50}',
+  ])('%s keeps its digits', (text) => {
+    expect(JSON.stringify(parseToRewrite(text)).replaceAll(/\s/g, '')).toBe(text.replaceAll(/\s/g, ''));
+  });
+
+  test('every number keeps its digits', () => {
+    const digits = fc.stringMatching(/^-?(?:0|[1-9][0-9]{0,20})(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,4})?$/);
+    const space = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
+    const around = fc.constantFrom(
+      (number: string) => number,
+      (number: string) => `[${number}]`,
+      (number: string) => `[true,${number},"x"]`,
+      (number: string) => `{"a":{"b":${number}},"c":"d: 1"}`,
+    );
+    fc.assert(
+      fc.property(digits, space, space, around, (number, before, after, within) => {
+        const written = JSON.stringify(parseToRewrite(within(before + number + after)));
+        expect(written).toBe(within(number));
+      }),
+    );
+  });
+});

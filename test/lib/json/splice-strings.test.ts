@@ -1,0 +1,56 @@
+import { assert, constantFrom, jsonValue, property, string } from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { spliceStrings } from '../../../src/lib/json/splice-strings.ts';
+import type { JsonScanError } from '../../../src/lib/json/tokens.ts';
+
+const json = jsonValue({ maxDepth: 2 });
+const space = constantFrom('', ' ', '\t');
+const lineEnd = constantFrom('\n', '\r\n');
+
+describe('spliceStrings', () => {
+  test('agrees with JSON.parse, in any JSON', () => {
+    assert(
+      property(json, json, string(), space, lineEnd, (before, after, to, space, lineEnd) => {
+        const text = (deep: string): string =>
+          JSON.stringify({ before, '': [before, { deep }, after], after }, null, space).replaceAll('\n', lineEnd);
+        expect(spliceStrings(text('from'), [{ path: ['', '1', 'deep'], from: 'from', to }])).toBe(text(to));
+      }),
+    );
+  });
+
+  test.each([
+    ['is not there', '{"a":1}'],
+    ['is another', '{"a":{"b":"y"}}'],
+    ['is no string', '{"a":{"b":["x"]}}'],
+    ['stands twice', '{"a":{"b":"x","b":"x"}}'],
+    ['is below a string', '{"a":"x"}'],
+  ])('throws for a string that %s', (_, text) => {
+    expect(() => spliceStrings(text, [{ path: ['a', 'b'], from: 'x', to: 'z' }])).toThrow(SyntaxError);
+  });
+
+  test.each(['{"a":{"b":"x', '{"a":{"c":[1', '{"a":{"b', '{"a":{"c":[tru'])(
+    'throws for text that is not JSON: %s',
+    (text) => {
+      expect(() => spliceStrings(text, [{ path: ['a', 'b'], from: 'x', to: 'z' }])).toThrow(
+        expect.objectContaining({ name: 'JsonScanError', kind: 'malformed' }) as JsonScanError,
+      );
+    },
+  );
+
+  test('keeps an escaped lone surrogate elsewhere', () => {
+    const text = String.raw`{"c":["\\ud800","\ud800"],"a":{"\udc00":1,"b":"x"}}`;
+    const changes = [{ path: ['a', 'b'], from: 'x', to: 'z' }];
+    expect(spliceStrings(text, changes)).toBe(text.replace('"x"', '"z"'));
+  });
+
+  test('throws for one string within another', () => {
+    const paths = [['a'], ['a', 'b']];
+    const changes = paths.map((path) => ({ path, from: 'x', to: 'z' }));
+    expect(() => spliceStrings('{"a":"x"}', changes)).toThrow(SyntaxError);
+  });
+
+  test('skips a duplicate key whose value is no container', () => {
+    const changes = [{ path: ['a', 'b'], from: 'x', to: 'z' }];
+    expect(spliceStrings('{"a":"","a":{"b":"x"}}', changes)).toBe('{"a":"","a":{"b":"z"}}');
+  });
+});

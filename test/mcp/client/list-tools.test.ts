@@ -1,0 +1,83 @@
+import { createServer, type RequestListener } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { listen } from '../../../demo/listen.ts';
+import { startMcpServer } from '../../../demo/mcp-server.ts';
+import { listTools } from '../../../src/mcp/client/list-tools.ts';
+import { startStatefulServer } from '../../clients/stateful-server.ts';
+
+/** The URL of a server that answers as the test says. */
+async function serverThat(answers: RequestListener): Promise<string> {
+  const running = await listen(createServer(answers), 0);
+  onTestFinished(() => running.close());
+  return running.url;
+}
+
+test('lists the tools of a server of the stateless revision, with their hints', async () => {
+  const server = await startMcpServer({ port: 0, apiUrl: 'http://127.0.0.1:9' });
+  onTestFinished(() => server.close());
+  const { revision, tools } = await listTools(`${server.url}/mcp`);
+  expect(revision).toBe('2026-07-28');
+  expect(tools).toContainEqual({ name: 'get_balance', readOnly: true });
+  expect(tools).toContainEqual({ name: 'transfer_funds', readOnly: false });
+});
+
+test('lists the tools of a server with sessions, and ends its session', async () => {
+  const server = await startStatefulServer();
+  onTestFinished(() => server.close());
+  const { revision, tools } = await listTools(`${server.url}/mcp`);
+  expect(revision).toBe('2025-11-25');
+  expect(tools.map(({ name }) => name)).toEqual(['list_accounts', 'close_account', 'transfer_funds']);
+  expect(server.sessions.size).toBe(0);
+});
+
+const html: RequestListener = (_request, response) => void response.setHeader('content-type', 'text/html').end('<p>');
+test.for<[what: string, answers: RequestListener, kind: string, message: RegExp]>([
+  ['demands a token', (_, response) => void response.writeHead(401).end(), 'unauthorized', /^answered 401/],
+  ['refuses', (_, response) => void response.writeHead(403).end(), 'unauthorized', /^answered 403/],
+  ['has another path', (_, response) => void response.writeHead(404).end(), 'other', /^answered 404; .*\/mcp$/],
+  ['sends a page', html, 'other', /^answered 200, but not as MCP over Streamable HTTP$/],
+  ['hangs up', (request) => void request.socket.destroy(), 'unreachable', /^UND_ERR_SOCKET$/],
+])('a server that %s is a fault in one line', async ([, answers, kind, message]) => {
+  const url = await serverThat(answers);
+  await expect(listTools(url)).rejects.toMatchObject({ kind, message: expect.stringMatching(message) });
+});
+
+test('an address without a server is a fault', async () => {
+  const url = await serverThat(() => {});
+  await expect(listTools(url.replace(/\d+$/, '1024'))).rejects.toMatchObject({ kind: 'unreachable' });
+});
+
+test('a redirect is not followed, and its target is escaped', async () => {
+  let requests = 0;
+  const url = await serverThat((_, response) => {
+    requests += 1;
+    response.writeHead(307, { location: '/elsewhere\u{9b}2J' }).end();
+  });
+  await expect(listTools(url)).rejects.toMatchObject({
+    message: String.raw`answered 307 with a redirect to "/elsewhere\u{9b}2J"`,
+  });
+  expect(requests).toBe(1);
+});
+
+test('an answer without end stops at the limit', async () => {
+  const url = await serverThat((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const more = (): void => {
+      while (response.write('x'.repeat(65_536)));
+    };
+    response.on('drain', more);
+    more();
+  });
+  await expect(listTools(url, { timeoutMs: 60_000, maxBytes: 200_000 })).rejects.toMatchObject({
+    kind: 'other',
+    message: 'answered 200, but not as MCP over Streamable HTTP: answered with more than 200000 bytes',
+  });
+});
+
+test('a server that never answers is a fault after the timeout', async () => {
+  const url = await serverThat(() => {});
+  await expect(listTools(url, { timeoutMs: 50, maxBytes: 1000 })).rejects.toMatchObject({
+    kind: 'unreachable',
+    message: 'no answer within 0.05 s',
+  });
+});

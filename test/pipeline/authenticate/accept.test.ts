@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import { createAuthenticators } from '../../../src/pipeline/authenticate/authenticator.ts';
+import { unlimitedFailures } from '../../../src/pipeline/limit/failures.ts';
+import type { AuthorizationServer, AuthorizationServerClient } from '../../../src/model/authorization-server.ts';
+import { refusals, type Reason } from '../../../src/model/denial.ts';
+import type { Confirmation, Principal } from '../../../src/model/principal.ts';
+import type { Route } from '../../../src/model/route.ts';
+import { bearer } from '../../support/bearer.ts';
+
+const jwt = { algorithms: ['ES256'], types: ['at+jwt'], jwksUri: undefined };
+const explains = { cacheMs: 0, audience: 'required', response: { kind: 'json' }, credentials: { clientId: 'gateway' } };
+const opaqueOnly = { name: 'opaque', issuer: 'https://opaque.example', introspection: explains };
+const jwtOnly = { name: 'jwt', issuer: 'https://jwt.example', jwt };
+const lenient = {
+  name: 'lenient',
+  issuer: 'https://lenient.example',
+  introspection: { ...explains, audience: 'optional' },
+};
+const prefixed = {
+  name: 'prefixed',
+  issuer: 'https://prefixed.example',
+  introspection: { ...explains, prefix: 'bank_' },
+};
+const servers = [opaqueOnly, jwtOnly, lenient, prefixed] as unknown as readonly AuthorizationServer[];
+
+const dpop = { required: false, nonce: false, algorithms: ['ES256'], lifetimeMs: 60_000 };
+const byKey: Confirmation = { jwkThumbprint: 'k', certificateThumbprint: undefined };
+const byCertificate: Confirmation = { jwkThumbprint: undefined, certificateThumbprint: 'c' };
+
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const jwtText = `${part({ alg: 'ES256' })}.${part({})}.AA`;
+
+/** What a route makes of a caller whose token was validated under another configuration. */
+function accept(
+  otherwise: Partial<Principal>,
+  route: Partial<Route> = {},
+  token = otherwise.form === 'jwt' ? jwtText : 't',
+): Principal {
+  const clients = new Map(servers.map((server) => [server.name, { server } as AuthorizationServerClient]));
+  const authenticators = createAuthenticators(() => {}, Date.now);
+  const whole = { authorizationServers: servers, audiences: ['r', 's'], tokens: new Set(['jwt', 'opaque']), ...route };
+  return authenticators(
+    clients,
+    new Map([['write', ['read']]]),
+    unlimitedFailures,
+  )(whole as Route, (principal) => principal).accept(
+    {
+      issuer: opaqueOnly.issuer,
+      form: 'opaque',
+      audience: ['x', 's'],
+      claims: { aud: ['x', 's'] },
+      grantedScopes: ['write'],
+      scopes: new Set(),
+      ...otherwise,
+    } as Principal,
+    bearer(token),
+  );
+}
+
+const ofJwt = (algorithm: string, type: string): Partial<Principal> => ({
+  issuer: jwtOnly.issuer,
+  form: 'jwt',
+  signature: { algorithm, type },
+});
+const without = { audience: [], claims: {} };
+
+const refusedOnReload: readonly (readonly [Reason, string, Partial<Principal>, Partial<Route>, token?: string])[] = [
+  ['token.issuer', 'an unknown server', { issuer: 'https://other.example' }, {}],
+  ['token.issuer', 'a server that the route no longer trusts', {}, { authorizationServers: servers.slice(1) }],
+  ['token.issuer', 'a token without the prefix that its server has now', { issuer: prefixed.issuer }, {}, 't'],
+  ['token.issuer', 'a token with the prefix that another server has now', {}, {}, 'bank_t'],
+  ['token.form', 'opaque where only JWTs are accepted', {}, { tokens: new Set(['jwt'] as const) }],
+  ['token.form', 'a JWT where none is accepted', ofJwt('ES256', 'at+jwt'), { tokens: new Set(['opaque'] as const) }],
+  ['token.form', 'a JWT of a server without jwt', { ...ofJwt('ES256', 'at+jwt'), issuer: opaqueOnly.issuer }, {}],
+  ['token.algorithm', 'an algorithm that is no longer accepted', ofJwt('RS256', 'at+jwt'), {}],
+  ['token.type', 'a type that is no longer accepted', ofJwt('ES256', 'jwt'), {}],
+  ['token.audience', 'no aud where it is required', without, {}],
+  ['token.audience', 'no aud in a JWT', { ...ofJwt('ES256', 'at+jwt'), ...without }, {}],
+  ['token.audience', 'the aud of another route', {}, { audiences: ['other'] }],
+  ['token.unbound', 'bound to nothing where it must be', {}, { dpop: { ...dpop, required: true } }],
+  ['token.sender_constrained', 'bound to a key where DPoP is not served', { confirmation: byKey }, {}],
+];
+
+describe('a token that was validated before a reload', () => {
+  test('gets the scopes of the newest hierarchy', () => {
+    expect(accept({}).scopes).toEqual(new Set(['write', 'read']));
+  });
+
+  test.for<[string, Partial<Principal>, Partial<Route>, token?: string]>([
+    ['with a JWT of a server that signs so', ofJwt('ES256', 'at+jwt'), {}],
+    ['bound to nothing where DPoP is served', {}, { dpop }],
+    ['bound to a key where DPoP is served', { confirmation: byKey }, { dpop }],
+    ['bound to a key where it must be', { confirmation: byKey }, { dpop: { ...dpop, required: true } }],
+    [
+      'bound to a certificate where it must be bound',
+      { confirmation: byCertificate },
+      { dpop: { ...dpop, required: true } },
+    ],
+    ['bound to a certificate without DPoP', { confirmation: byCertificate }, {}],
+    ['with a JWT that its server was asked about', {}, { tokens: new Set(['jwt'] as const) }, jwtText],
+    ['without aud, of a server that may leave it out', { ...without, issuer: lenient.issuer }, {}],
+    ['with the prefix of its server', { issuer: prefixed.issuer }, {}, 'bank_t'],
+    ['with a JWT that a server with a prefix was asked about', { issuer: prefixed.issuer }, {}, jwtText],
+  ])('is accepted %s', ([, principal, route, token]) => {
+    expect(() => accept(principal, route, token)).not.toThrow();
+  });
+
+  test.for(refusedOnReload)('is refused: %s, %s', ([reason, , principal, route, token]) => {
+    expect(() => accept(principal, route, token)).toThrow(expect.objectContaining({ reason }) as Error);
+  });
+
+  test('is refused with what it says, and what the route accepts now', () => {
+    const detailOf = (detail: string): Error => expect.objectContaining({ detail }) as Error;
+    const route = { authorizationServers: servers.slice(0, 1), audiences: ['other'] };
+    const issuer = JSON.stringify(servers[0]?.issuer);
+    const unknown = `iss is "https://other.example"; accepted: ${issuer}`;
+    expect(() => accept({ issuer: 'https://other.example' }, route)).toThrow(detailOf(unknown));
+    expect(() => accept({ audience: ['r', 's'] }, route)).toThrow(detailOf('aud is "r", "s"; accepted: "other"'));
+  });
+
+  test('is refused for exactly the reasons that `refusals` checks on reload', () => {
+    const checked = Object.entries(refusals).filter(([, row]) => 'onReload' in row && row.onReload === 'checked');
+    expect(new Set(refusedOnReload.map(([reason]) => reason))).toEqual(new Set(checked.map(([reason]) => reason)));
+  });
+});

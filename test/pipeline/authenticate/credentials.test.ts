@@ -1,0 +1,125 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createTokenReader } from '../../../src/pipeline/authenticate/credentials.ts';
+import { tokenKey } from '../../../src/pipeline/authenticate/known-tokens.ts';
+import type { Call } from '../../../src/model/call.ts';
+import { Denial } from '../../../src/model/denial.ts';
+import { runs } from '../../support/runs.ts';
+
+/** A request with this header on a connection. */
+function call(authorization: string | undefined, socket: object, query = ''): Call {
+  return { fields: { authorization }, query, request: { socket } } as unknown as Call;
+}
+
+describe('a reused connection', () => {
+  test('gets the same object for the same header; another connection does not', () => {
+    const read = createTokenReader(false);
+    const socket = {};
+    const first = read(call('Bearer one', socket));
+    expect(read(call('Bearer one', socket))).toBe(first);
+    const elsewhere = read(call('Bearer one', {}));
+    expect(elsewhere).not.toBe(first);
+    expect(tokenKey(elsewhere)).toBe(tokenKey(first));
+  });
+
+  test('gets another token for another header, and the first one again afterwards', () => {
+    const read = createTokenReader(false);
+    const socket = {};
+    const keys = ['one', 'two', 'one'].map((token) => tokenKey(read(call(`Bearer ${token}`, socket))));
+    expect(keys[0]).not.toBe(keys[1]);
+    expect(keys[2]).toBe(keys[0]);
+  });
+
+  test.for<[reason: string, authorization: string | undefined, query: string]>([
+    ['credentials.missing', undefined, ''],
+    // Never looked at there: as no token.
+    ['credentials.missing', undefined, '?access_token=one'],
+    ['credentials.missing', 'Basic one', ''],
+    ['credentials.missing', 'DPoP one', ''],
+    ['token.malformed', 'Bearer one two', ''],
+    ['request.credentials', 'Bearer one', '?access_token=two'],
+    ['request.credentials', 'Bearer one', '?access%5ftoken=two'],
+  ])('changes no refusal: %s of %s %s', ([reason, authorization, query]) => {
+    const read = createTokenReader(false);
+    const socket = {};
+    read(call('Bearer one', socket));
+    expect(() => read(call(authorization, socket, query))).toThrow(expect.objectContaining({ reason }));
+  });
+
+  test('does not cache a long header', () => {
+    const read = createTokenReader(false);
+    const socket = {};
+    const longest = `Bearer ${'x'.repeat(4096 - 'Bearer '.length)}`;
+    expect(read(call(longest, socket))).toBe(read(call(longest, socket)));
+    const long = `${longest}x`;
+    expect(read(call(long, socket))).not.toBe(read(call(long, socket)));
+    expect(read(call(long, socket))).toEqual(read(call(long, socket)));
+  });
+});
+
+describe('RFC 6750 §2.1, RFC 9449 §7.1 — the scheme and the token', () => {
+  test.for<[header: string, servesDpop: boolean, found: string]>([
+    ['Bearer a.b-c_d~e+f/g==', false, 'bearer a.b-c_d~e+f/g=='],
+    ['bEARER   one', true, 'bearer one'],
+    ['DPoP one', true, 'dpop one'],
+    ['dpop one', true, 'dpop one'],
+    ['DPoP one', false, 'credentials.missing'],
+    ['Basic one', true, 'credentials.missing'],
+    ['Bearerone', true, 'credentials.missing'],
+    ['x Bearer one', true, 'credentials.missing'],
+    ['', true, 'credentials.missing'],
+    ['Bearer', true, 'token.malformed'],
+    ['Bearer ', true, 'token.malformed'],
+    ['Bearer one two', true, 'token.malformed'],
+    ['Bearer one=two', true, 'token.malformed'],
+    ['Bearer "one"', true, 'token.malformed'],
+    ['DPoP one, DPoP two', true, 'token.malformed'],
+  ])('%s, with DPoP served %s: %s', ([header, servesDpop, found]) => {
+    expect(readOnce(header, '', servesDpop)).toBe(found);
+  });
+});
+
+test.each([
+  ['Bearer one two', 'Bearer b64token'],
+  ['dpop one two', 'DPoP b64token'],
+])('%s: the detail says that it is not of the form %s', (header, form) => {
+  expect(() => createTokenReader(true)(call(header, {}))).toThrow(
+    `the Authorization header is not of the form ${form}`,
+  );
+});
+
+test('the cache key of a token is its SHA-256', () => {
+  const token = createTokenReader(false)(call('Bearer abc', {}));
+  expect(tokenKey(token)).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0');
+});
+
+/** Scheme and token, or the reason of the Denial. */
+function readOnce(authorization: string, query: string, servesDpop: boolean): string {
+  try {
+    const { scheme, value } = createTokenReader(servesDpop)(call(authorization, {}, query));
+    return `${scheme} ${value}`;
+  } catch (error) {
+    if (error instanceof Denial) return error.reason;
+    throw error;
+  }
+}
+
+test('RFC 6750 §2.1 — for any header and query: the one b64token behind the scheme, or a Denial', () => {
+  const word = fc.oneof(
+    fc.constantFrom('Bearer', 'bearer', 'DPoP', 'Basic', ' ', '  ', '=', 'a.b.c', '\t', ','),
+    fc.string(),
+  );
+  const header = fc.array(word, { maxLength: 5 }).map((words) => words.join(''));
+  const query = fc.constantFrom('', '?x', '?access_token=y', '?%61ccess_token=y', '?a=%zz');
+  fc.assert(
+    fc.property(header, query, fc.boolean(), (authorization, asked, servesDpop) => {
+      const found = readOnce(authorization, asked, servesDpop);
+      const isTwice = new URLSearchParams(asked).has('access_token');
+      const [, scheme = '', token = ''] = /^(bearer|dpop) +([\w\-.~+/]+=*)$/i.exec(authorization) ?? [];
+      const isOurs = token !== '' && !isTwice && (servesDpop || scheme.toLowerCase() === 'bearer');
+      const refusals = ['credentials.missing', 'token.malformed', 'request.credentials'];
+      expect(isOurs ? [`${scheme.toLowerCase()} ${token}`] : refusals).toContain(found);
+    }),
+    { numRuns: runs },
+  );
+});

@@ -1,0 +1,149 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { principalOfAnswer } from '../../../src/pipeline/authenticate/introspection-answer.ts';
+import type { AuthorizationServer } from '../../../src/model/authorization-server.ts';
+import { Denial } from '../../../src/model/denial.ts';
+import type { Principal } from '../../../src/model/principal.ts';
+import { runs } from '../../support/runs.ts';
+
+const now = 1_800_000_000;
+const server = {
+  name: 'main',
+  issuer: 'https://as.example',
+  clockToleranceMs: 5_000,
+  introspection: { audience: 'required' },
+} as unknown as AuthorizationServer;
+
+const refused = (reason: string): Error => expect.objectContaining({ reason }) as Error;
+const jkt = '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I';
+
+/** As {@link principalOfAnswer}, of an answer with `aud`, as of `now` and `ms` later. */
+function principal(claims: Record<string, unknown>, ms = 0, of = server): Principal {
+  return principalOfAnswer({ claims: { aud: 'r', ...claims } }, of, new Map(), () => now * 1000 + ms);
+}
+
+test.each<[claims: Record<string, unknown>, detail: string]>([
+  [{ iss: 'https://x' }, 'iss of the introspection answer is "https://x"; accepted: "https://as.example"'],
+  [{ exp: now - 65 }, 'exp is 65 s ago; clock_tolerance is 5 s'],
+  [{ nbf: now + 65 }, 'nbf is 65 s ahead; clock_tolerance is 5 s'],
+  [{ nbf: 'now' }, 'nbf is "now"; it must be a number'],
+  [{ token_type: 'N_A' }, 'token_type is "N_A"; accepted: "bearer", "access_token", "dpop"'],
+  [{ aud: { r: 1 } }, 'aud is an object of 1; it must be a string or a list of strings'],
+])('a refused answer says what it has and what is accepted: %j', (claims, detail) => {
+  expect(() => principal(claims)).toThrow(expect.objectContaining({ detail }) as Error);
+});
+
+describe('RFC 7662 §2.2 — the answer about an active token', () => {
+  test.each<[string, Record<string, unknown>]>([
+    ['no more than for whom it is', {}],
+    ['the issuer that was asked', { iss: 'https://as.example' }],
+    ['that it is of type Bearer', { token_type: 'Bearer' }],
+    ['in small letters', { token_type: 'bearer' }],
+    ['its kind', { token_type: 'access_token', token_use: 'access_token' }],
+    ['its kind, as other servers call it', { token_use: 'access' }],
+    ['RFC 9449 §6.2: that it is of type DPoP, and by which key', { token_type: 'DPoP', cnf: { jkt } }],
+    ['a bearer token bound to a key', { token_type: 'Bearer', cnf: { jkt } }],
+    // Only the header of a JWT may leave open what it is; an answer is about what was asked for.
+    ['what ID tokens have too', { nonce: 'n', at_hash: 'h' }],
+  ])('is accepted: %s', (_title, claims) => {
+    expect(principal(claims)).toMatchObject({ issuer: 'https://as.example', audience: ['r'], form: 'opaque' });
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ['token.issuer', { iss: 'https://other.example' }],
+    ['token.issuer', { iss: 'https://as.example/' }],
+    ['token.issuer', { iss: null }],
+    ['token.issuer', { iss: ['https://as.example'] }],
+    ['token.type', { token_type: 'refresh_token' }],
+    ['token.type', { token_type: 'N_A' }],
+    ['token.type', { token_type: '' }],
+    ['token.type', { token_type: null }],
+    ['token.type', { token_type: 5 }],
+    ['token.type', { token_type: ['Bearer'] }],
+    ['token.type', { token_use: 'refresh_token' }],
+    ['token.type', { token_use: 'id' }],
+    ['token.type', { token_use: null }],
+    ['token.sender_constrained', { token_type: 'DPoP' }],
+    ['token.sender_constrained', { token_type: 'dpop', cnf: { 'x5t#S256': jkt } }],
+    ['token.claims', { exp: '1800000060' }],
+    ['token.claims', { exp: null }],
+    ['token.claims', { nbf: '1799999999' }],
+    ['token.claims', { nbf: null }],
+    ['token.audience', { aud: undefined }],
+    ['token.audience', { aud: null }],
+  ])('is refused: %s, %j', (reason, claims) => {
+    expect(() => principal(claims)).toThrow(refused(reason));
+  });
+
+  test('is accepted up to exp plus the tolerance', () => {
+    expect(principal({ exp: now }, 4_999).expiresAt).toBe(now);
+    expect(() => principal({ exp: now }, 5_000)).toThrow(refused('token.expired'));
+    expect(principal({ exp: now + 0.5 }, 5_499).expiresAt).toBe(now + 0.5);
+  });
+
+  test('is accepted from nbf minus the tolerance', () => {
+    expect(principal({ nbf: now }, -5_000)).toBeDefined();
+    expect(() => principal({ nbf: now }, -5_001)).toThrow(refused('token.not_yet_valid'));
+    expect(principal({ nbf: now - 60 })).toBeDefined();
+  });
+
+  test('is accepted without aud only if the configuration allows it', () => {
+    const optional = { ...server, introspection: { audience: 'optional' } } as AuthorizationServer;
+    expect(principal({ aud: undefined }, 0, optional).audience).toEqual([]);
+    const unconfigured = { ...server, introspection: undefined };
+    expect(() => principal({ aud: undefined }, 0, unconfigured)).toThrow(refused('token.audience'));
+  });
+
+  test('keeps its JWT for the upstream', () => {
+    const read = principalOfAnswer({ claims: { aud: 'r' }, jwt: 'a.b.c' }, server, new Map(), () => 0);
+    expect(read.introspectionJwt).toBe('a.b.c');
+    expect(principal({}).introspectionJwt).toBeUndefined();
+  });
+});
+
+const anything = fc.jsonValue({ maxDepth: 2 });
+const text = fc.oneof(fc.constantFrom('alice', 'Bearer', 'DPoP', 'https://as.example'), anything);
+const time = fc.oneof(fc.integer({ min: now - 60, max: now + 60 }), anything);
+const claims = fc.record(
+  {
+    iss: text,
+    sub: text,
+    client_id: text,
+    aud: fc.oneof(fc.array(fc.string()), fc.string(), anything),
+    scope: fc.oneof(fc.constant('read pay'), anything),
+    exp: time,
+    nbf: time,
+    iat: time,
+    token_type: text,
+    token_use: text,
+    cnf: fc.oneof(fc.record({ jkt: fc.stringMatching(/^[\w-]{43}$/) }), anything),
+  },
+  { requiredKeys: [] },
+);
+
+/** The principal, or the reason of the Denial. */
+function read(answer: Record<string, unknown>): Principal | string {
+  try {
+    return principalOfAnswer({ claims: answer }, server, new Map(), () => now * 1000);
+  } catch (error) {
+    if (error instanceof Denial) return error.reason;
+    throw error;
+  }
+}
+
+test('RFC 7662 §2.2 — any answer gives a principal whose token is valid now, or a Denial', () => {
+  fc.assert(
+    fc.property(claims, (answer) => {
+      const found = read(answer);
+      const isSound =
+        typeof found === 'string'
+          ? found.startsWith('token.')
+          : found.issuer === server.issuer &&
+            ['string', 'undefined'].includes(typeof found.subject) &&
+            found.audience.every((each) => typeof each === 'string') &&
+            (found.expiresAt ?? Infinity) + 5 > now;
+      expect(isSound).toBe(true);
+    }),
+    { numRuns: runs },
+  );
+});

@@ -1,0 +1,238 @@
+import * as fc from 'fast-check';
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, SignJWT, type JWTVerifyGetKey } from 'jose';
+import { describe, expect, test } from 'vitest';
+import {
+  claimedIssuer,
+  createJwtVerifier,
+  requireAlgorithm,
+  requireType,
+} from '../../../src/pipeline/authenticate/jwt.ts';
+import type { AuthorizationServer, JwtValidation } from '../../../src/model/authorization-server.ts';
+import type { Principal } from '../../../src/model/principal.ts';
+import { createKey } from '../../support/issuer.ts';
+import { runs } from '../../support/runs.ts';
+
+const issuer = 'https://as.example';
+const now = 1_800_000_000;
+const one = await createKey('k1', 'ES256');
+const two = await createKey('k2', 'ES256');
+const stranger = await createKey('k3', 'ES256');
+const published = createLocalJWKSet({ keys: [one.publicJwk, two.publicJwk] }) as JWTVerifyGetKey;
+const accepted: JwtValidation = { algorithms: ['ES256'], types: undefined, jwksUri: undefined };
+
+function serverWith(jwt: JwtValidation | undefined): AuthorizationServer {
+  return { name: 'main', issuer, jwt, clockToleranceMs: 5_000 } as AuthorizationServer;
+}
+
+function verify(token: string, types?: readonly string[], keys = published): Promise<Principal> {
+  return createJwtVerifier(serverWith({ ...accepted, types }), keys, new Map(), () => now * 1000)(token);
+}
+
+function sign(claims: object = {}, header: object = {}, by = one): Promise<string> {
+  return new SignJWT({ iss: issuer, exp: now + 60, ...claims })
+    .setProtectedHeader({ alg: 'ES256', kid: by.kid, ...header })
+    .sign(by.privateKey);
+}
+
+const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const refused = (reason: string): Error => expect.objectContaining({ reason }) as Error;
+
+describe('RFC 7515 §4.1.9 — typ', () => {
+  test.each([
+    [undefined, ''],
+    ['JWT', 'jwt'],
+    ['at+jwt', 'at+jwt'],
+    ['AT+JWT', 'at+jwt'],
+    ['application/at+jwt', 'at+jwt'],
+    ['Application/AT+JWT', 'at+jwt'],
+  ])('%j is %j', async (typ, type) => {
+    expect((await verify(await sign({}, { typ }))).signature).toEqual({ algorithm: 'ES256', type });
+  });
+
+  test.each(['aapplication/t+jwt', 'application/application/at+jwt', 'text/at+jwt', 'at+jwt;x', ' at+jwt'])(
+    '%j is another type',
+    async (typ) => {
+      await expect(verify(await sign({}, { typ }))).rejects.toThrow(refused('token.type'));
+    },
+  );
+
+  test.for([5, null, {}, [], ['at+jwt'], true])('%j is no typ', async (typ) => {
+    await expect(verify(await sign({}, { typ }))).rejects.toThrow(refused('token.malformed'));
+  });
+
+  test('at+jwt declares an access token', async () => {
+    await expect(verify(await sign({ nonce: 'n' }, { typ: 'at+jwt' }))).resolves.toMatchObject({ form: 'jwt' });
+    await expect(verify(await sign({ nonce: 'n' }, { typ: 'JWT' }))).rejects.toThrow(refused('token.type'));
+    await expect(verify(await sign({}, { typ: 'JWT' }), ['at+jwt'])).rejects.toThrow(refused('token.type'));
+  });
+});
+
+describe('RFC 7515 §2 — a signature has one spelling', () => {
+  test('refuses other spellings, which would fill the cache', async () => {
+    const token = await sign();
+    const [head, signature] = [token.slice(0, -86), token.slice(-86)];
+    await expect(verify(head + signature)).resolves.toBeDefined();
+    const last = signature.at(-1) ?? '';
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    // 64 octets: four bits of the last letter mean nothing.
+    const spare = alphabet.charAt(alphabet.indexOf(last) + 1);
+    for (const other of [`${signature}=`, `${signature}==`, ` ${signature}`, signature.slice(0, -1) + spare]) {
+      await expect(verify(head + other)).rejects.toThrow(refused('token.malformed'));
+    }
+  });
+});
+
+describe('RFC 9068 §4 — each invalid token has its own reason', () => {
+  test.for<[reason: string, claims: object, header: object]>([
+    ['token.claims', { exp: undefined }, {}],
+    ['token.claims', { exp: String(now + 60) }, {}],
+    ['token.claims', { iat: 'now' }, {}],
+    ['token.expired', { exp: now - 5 }, {}],
+    ['token.not_yet_valid', { nbf: now + 6 }, {}],
+    ['token.issuer', { iss: undefined }, {}],
+    ['token.issuer', { iss: `${issuer}/` }, {}],
+    ['token.malformed', {}, { b64: false, crit: ['b64'] }],
+    ['token.algorithm', {}, { alg: 'ES384' }],
+    ['token.signature', {}, { kid: 'k2' }],
+  ])('%s: %j %j', async ([reason, claims, header]) => {
+    const parts = [
+      { alg: 'ES256', kid: 'k1', ...header },
+      { iss: issuer, exp: now + 60, ...claims },
+    ].map(part);
+    const input = parts.join('.');
+    const signature = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, one.privateKey, Buffer.from(input));
+    await expect(verify(`${input}.${Buffer.from(signature).toString('base64url')}`)).rejects.toThrow(refused(reason));
+  });
+});
+
+describe('RFC 7515 §4.1.4 — without kid', () => {
+  test('any published key may verify it, and no other', async () => {
+    for (const key of [one, two]) await expect(verify(await sign({}, { kid: undefined }, key))).resolves.toBeDefined();
+    await expect(verify(await sign({}, { kid: undefined }, stranger))).rejects.toThrow(refused('token.signature'));
+  });
+
+  test('an invalid token by the right key keeps its own reason', async () => {
+    for (const key of [one, two]) {
+      const token = await sign({ exp: now - 6 }, { kid: undefined }, key);
+      await expect(verify(token)).rejects.toThrow(refused('token.expired'));
+    }
+  });
+});
+
+describe('a refusal', () => {
+  test.for<[claims: object, header: object, detail: string]>([
+    [{ iss: 'https://x.example' }, {}, 'iss is "https://x.example"; accepted: "https://as.example"'],
+    [{ iss: undefined }, {}, 'iss is nothing; accepted: "https://as.example"'],
+    [{ iss: [issuer] }, {}, 'iss is an array of 1; accepted: "https://as.example"'],
+    [{ exp: now - 65 }, {}, 'exp is 65 s ago; clock_tolerance is 5 s'],
+    [{ exp: undefined }, {}, 'missing required "exp" claim, found nothing'],
+    [{ exp: 'soon' }, {}, '"exp" claim must be a number, found "soon"'],
+    [{ nbf: now + 6 }, {}, 'nbf is 6 s ahead; clock_tolerance is 5 s'],
+    [{ iat: [now] }, {}, '"iat" claim must be a number, found an array of 1'],
+    [{ sub: ['alice'] }, {}, 'sub is an array of 1; it must be a string that is not empty'],
+    [{}, { typ: 'x+jwt' }, 'typ is "x+jwt"; accepted: "at+jwt", "jwt", nothing'],
+    [{}, { kid: 'k9' }, 'no applicable key found in the JSON Web Key Set'],
+  ])('says what it found and what is accepted: %j %j', async ([claims, header, detail]) => {
+    const token = [
+      { alg: 'ES256', kid: 'k1', ...header },
+      { iss: issuer, exp: now + 60, ...claims },
+    ].map(part);
+    const input = token.join('.');
+    const signature = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, one.privateKey, Buffer.from(input));
+    const jwt = `${input}.${Buffer.from(signature).toString('base64url')}`;
+    await expect(verify(jwt)).rejects.toMatchObject({ detail });
+  });
+
+  test('says the algorithm that a JWT declares, also for one without signature', async () => {
+    const jwtBy = (alg: string): string => `${part({ alg })}.${part({ iss: issuer, exp: now + 60 })}.`;
+    for (const alg of ['none', 'HS256', 'ES384']) {
+      const detail = `alg is "${alg}"; accepted: "ES256"`;
+      await expect(verify(jwtBy(alg))).rejects.toMatchObject({ reason: 'token.algorithm', detail });
+    }
+  });
+
+  test('has the error of jose as cause', async () => {
+    await expect(verify(await sign({ iss: 'https://x.example' }))).rejects.toMatchObject({
+      reason: 'token.issuer',
+      cause: expect.objectContaining({ code: 'ERR_JWT_CLAIM_VALIDATION_FAILED' }) as unknown,
+    });
+  });
+
+  test('does not hide a bug', async () => {
+    const bug = new TypeError('ours');
+    const broken: JWTVerifyGetKey = () => Promise.reject(bug);
+    await expect(verify(await sign(), undefined, broken)).rejects.toBe(bug);
+  });
+
+  test('a server without jwt has no verifier', () => {
+    expect(() => createJwtVerifier(serverWith(undefined), published, new Map(), () => 0)).toThrow('main has no jwt');
+  });
+});
+
+describe('the header under the current settings of the issuer', () => {
+  test.each<[string, JwtValidation | undefined, detail: string]>([
+    ['RS256', accepted, 'alg is "RS256"; accepted: "ES256"'],
+    ['none', accepted, 'alg is "none"; accepted: "ES256"'],
+    ['ES256', undefined, 'alg is "ES256"; accepted: '],
+  ])('token.algorithm: %s', (algorithm, validation, detail) => {
+    const signature = { algorithm, type: 'at+jwt' };
+    const denial = expect.objectContaining({ reason: 'token.algorithm', detail }) as Error;
+    expect(() => requireAlgorithm(signature, validation)).toThrow(denial);
+  });
+
+  test.each<[string, JwtValidation]>([
+    ['id+jwt', accepted],
+    ['', { ...accepted, types: ['at+jwt'] }],
+  ])('token.type: "%s"', (type, validation) => {
+    expect(() => requireType({ algorithm: 'ES256', type }, validation)).toThrow(refused('token.type'));
+  });
+
+  test.each(['at+jwt', 'jwt', ''])('accepted: %j', (type) => {
+    const signature = { algorithm: 'ES256', type };
+    expect(() => requireAlgorithm(signature, accepted)).not.toThrow();
+    for (const each of [accepted, undefined]) expect(() => requireType(signature, each)).not.toThrow();
+  });
+});
+
+describe('the claimed issuer', () => {
+  const header = part({ alg: 'RS256' });
+  const claims = part({ iss: 'http://a' });
+
+  test.each([
+    ['a JWT', `${header}.${claims}.x`, 'http://a'],
+    ['a JWT without issuer', `${header}.${part({})}.x`, ''],
+    ['a JWT without signature', `${part({ alg: 'none' })}.${claims}.`, 'http://a'],
+    ['an opaque token', 'abc', undefined],
+    ['an opaque token with two dots', 'a.b.c', undefined],
+    ['one whose parts are JSON without alg', `${part({ a: 1 })}.${claims}.x`, undefined],
+    ['one whose alg is no name', `${part({ alg: 1 })}.${claims}.x`, undefined],
+    ['one without header', `.${claims}.x`, undefined],
+    ['one without claims', `${header}..x`, undefined],
+    ['one whose claims are a list', `${header}.${part(['http://a'])}.x`, undefined],
+    ['one whose claims are not JSON', `${header}.${claims.slice(0, -3)}.x`, undefined],
+    ['two parts of a JWT', `${header}.${claims}`, undefined],
+    ['four', `${header}.${claims}.x.x`, undefined],
+    ['a JWE', `${part({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`, undefined],
+  ])('%s', (_, token, expected) => {
+    expect(claimedIssuer(token)).toBe(expected);
+  });
+
+  test('is the one that jose reads', () => {
+    const alg = fc.record({ alg: fc.oneof(fc.string(), fc.jsonValue()) });
+    const iss = fc.record({ iss: fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }), fc.jsonValue()) });
+    const ofJose = (token: string): string | undefined => {
+      try {
+        return typeof decodeProtectedHeader(token).alg === 'string' ? (decodeJwt(token).iss ?? '') : undefined;
+      } catch {
+        return undefined;
+      }
+    };
+    fc.assert(
+      fc.property(fc.oneof(alg, fc.jsonValue()), fc.oneof(iss, fc.jsonValue()), (protectedHeader, payload) => {
+        const token = `${part(protectedHeader)}.${part(payload)}.x`;
+        expect(claimedIssuer(token)).toEqual(ofJose(token));
+      }),
+      { numRuns: runs },
+    );
+  });
+});

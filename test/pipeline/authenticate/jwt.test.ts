@@ -1,0 +1,190 @@
+import { createHmac, KeyObject } from 'node:crypto';
+import { exportSPKI, FlattenedSign, importJWK } from 'jose';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createJwtVerifier } from '../../../src/pipeline/authenticate/jwt.ts';
+import { createKeySource } from '../../../src/pipeline/authenticate/keys.ts';
+import { createServerClient } from '../../../src/authorization-server/client.ts';
+import type { AuthorizationServerClient, JwtValidation } from '../../../src/model/authorization-server.ts';
+import { createKey, startIssuer, type Issuer, type IssuerKey } from '../../support/issuer.ts';
+import { serverOf } from '../../support/server.ts';
+
+// Made once, however often the tests are run: RSA keys take long.
+const [k1, k2, k3] = await Promise.all([createKey('k1'), createKey('k2'), createKey('k3')]);
+let issuer: Issuer;
+let client: AuthorizationServerClient;
+
+beforeAll(async () => {
+  issuer = await startIssuer(0, k1);
+  client = createServerClient(serverOf(issuer), () => {}, Date.now);
+});
+afterAll(async () => {
+  client.close();
+  await issuer.close();
+});
+
+const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const now = (): number => Math.floor(Date.now() / 1000);
+
+function verify(token: string, jwt: Partial<JwtValidation> = {}): Promise<unknown> {
+  const server = serverOf(issuer, { jwt: { algorithms: ['RS256'], types: undefined, jwksUri: undefined, ...jwt } });
+  return createJwtVerifier(server, createKeySource(client, Date.now), new Map(), Date.now)(token);
+}
+
+describe('RFC 9068 §4 — what a valid token becomes', () => {
+  test('its claims as a principal', async () => {
+    const token = await issuer.sign({ aud: ['a', 'b'], scope: 'read  write', client_id: 'app', risk: 7 });
+    await expect(verify(token)).resolves.toMatchObject({
+      issuer: issuer.url,
+      subject: 'alice',
+      clientId: 'app',
+      scopes: new Set(['read', 'write']),
+      audience: ['a', 'b'],
+      form: 'jwt',
+      claims: { risk: 7 },
+    });
+  });
+
+  test.each([
+    ['scp as a list, as Okta', { scp: ['read'] }, ['read']],
+    ['scp as a string, as Entra', { scp: 'read write' }, ['read', 'write']],
+    ['scope beside scp', { scope: 'read', scp: 'write' }, ['read']],
+    ['none', {}, []],
+  ])('scopes: %s', async (_, claims, scopes) => {
+    await expect(verify(await issuer.sign(claims))).resolves.toMatchObject({ scopes: new Set(scopes) });
+  });
+
+  test.each(['at+jwt', 'AT+JWT', 'application/at+jwt', 'JWT', undefined])('typ %s', async (typ) => {
+    await expect(verify(await issuer.sign({}, { header: { typ } }))).resolves.toBeDefined();
+  });
+});
+
+describe('claims that do not hold', () => {
+  test.each([
+    ['token.expired', 'exp before the tolerance', { exp: now() - 6 }],
+    ['token.claims', 'no exp', { exp: undefined }],
+    ['token.claims', 'exp as a string', { exp: String(now() + 300) }],
+    ['token.not_yet_valid', 'nbf after the tolerance', { nbf: now() + 3600 }],
+    ['token.issuer', 'another issuer', { iss: 'http://other' }],
+    ['token.issuer', 'the issuer with a slash more', { iss: 'SLASH' }],
+    ['token.issuer', 'no issuer', { iss: undefined }],
+    ['token.audience', 'aud as an object', { aud: { a: 1 } }],
+    ['token.audience', 'aud with a number in it', { aud: ['a', 1] }],
+    ['token.claims', 'sub as a number', { sub: 1 }],
+    ['token.claims', 'scope as a number', { scope: 1 }],
+    ['token.claims', 'scope with a number in it', { scope: ['read', 1] }],
+    ['token.sender_constrained', 'cnf', { cnf: { jkt: 'x' } }],
+    ['token.type', 'the kind of a Keycloak refresh token', { typ: 'Refresh' }],
+  ])('%s: %s', async (reason, _, claims: Record<string, unknown>) => {
+    const token = await issuer.sign(claims.iss === 'SLASH' ? { iss: `${issuer.url}/` } : claims);
+    await expect(verify(token)).rejects.toMatchObject({ reason });
+  });
+
+  // Measured when it runs: a slow machine must not use the tolerance up.
+  test.each([
+    ['exp', -2],
+    ['nbf', 4],
+  ])('within the tolerance: %s %d s from now', async (claim, seconds) => {
+    const claims = { [claim]: now() + seconds };
+    await expect(verify(await issuer.sign(claims))).resolves.toBeDefined();
+  });
+
+  test.each(['nonce', 'at_hash', 'c_hash', 's_hash', 'events'])('an ID or logout token, told by %s', async (name) => {
+    const claims = { [name]: 'x' };
+    await expect(verify(await issuer.sign(claims, { header: { typ: 'JWT' } }))).rejects.toMatchObject({
+      reason: 'token.type',
+    });
+    await expect(verify(await issuer.sign(claims))).resolves.toBeDefined();
+  });
+
+  test.each(['id+jwt', 'logout+jwt', 'token-introspection+jwt', 'dpop+jwt', 'x'])('typ %s', async (typ) => {
+    await expect(verify(await issuer.sign({}, { header: { typ } }))).rejects.toMatchObject({ reason: 'token.type' });
+  });
+
+  test('only the configured types, where some are', async () => {
+    const plain = await issuer.sign({}, { header: { typ: 'JWT' } });
+    await expect(verify(plain, { types: ['at+jwt'] })).rejects.toMatchObject({ reason: 'token.type' });
+    await expect(verify(await issuer.sign({}), { types: ['at+jwt'] })).resolves.toBeDefined();
+  });
+});
+
+describe('RFC 8725 §3 — algorithms and keys', () => {
+  test('none', async () => {
+    const token = `${base64url({ alg: 'none', typ: 'at+jwt' })}.${base64url({ iss: issuer.url, exp: now() + 60 })}.`;
+    await expect(verify(token)).rejects.toMatchObject({ reason: 'token.algorithm' });
+  });
+
+  test('HS256 with the public key as its secret', async () => {
+    const spki = await exportSPKI((await importJWK(issuer.key.publicJwk, 'RS256')) as CryptoKeyLike);
+    const signed = `${base64url({ alg: 'HS256', typ: 'at+jwt', kid: 'k1' })}.${base64url({ iss: issuer.url, exp: now() + 60 })}`;
+    const token = `${signed}.${createHmac('sha256', spki).update(signed).digest('base64url')}`;
+    await expect(verify(token)).rejects.toMatchObject({ reason: 'token.algorithm' });
+  });
+
+  test('another algorithm than the configured one, by the same key', async () => {
+    const privateKey = KeyObject.from(k1.privateKey).toCryptoKey({ name: 'RSA-PSS', hash: 'SHA-256' }, true, ['sign']);
+    const other: IssuerKey = { ...k1, alg: 'PS256', privateKey };
+    await expect(verify(await issuer.sign({}, { key: other }))).rejects.toMatchObject({ reason: 'token.algorithm' });
+  });
+
+  test('a key in the header is not looked at', async () => {
+    const header = { jwk: k2.publicJwk, jku: `${issuer.url}/mine`, x5u: `${issuer.url}/mine` };
+    await expect(verify(await issuer.sign({}, { key: { ...k2, kid: 'k1' }, header }))).rejects.toMatchObject({
+      reason: 'token.signature',
+    });
+    expect(issuer.requests.map(({ path }) => path)).not.toContain('/mine');
+  });
+
+  test.each([
+    ['an unknown crit', (token: string) => token, { crit: ['x'], x: 1 }, 'token.malformed'],
+    [
+      'a payload exchanged',
+      (token: string) => token.replace(/\.[^.]+\./, `.${base64url({ iss: 'x', exp: 9e9 })}.`),
+      {},
+      'token.signature',
+    ],
+    ['a signature of whole bytes, too few', (token: string) => token.slice(0, -2), {}, 'token.signature'],
+    ['a signature cut within a byte', (token: string) => token.slice(0, -1), {}, 'token.malformed'],
+  ])('%s', async (_, change, header, reason) => {
+    const token = 'crit' in header ? await signWithCrit(header) : await issuer.sign({}, { header });
+    await expect(verify(change(token))).rejects.toMatchObject({ reason });
+  });
+
+  test.each([
+    ['for encryption', { use: 'enc' }],
+    ['for another algorithm', { alg: 'RS512' }],
+    ['for other operations', { key_ops: ['encrypt'] }],
+  ])('a key published %s never verifies', async (_, change) => {
+    const lone = await startIssuer(0, k1);
+    lone.keys = [{ ...k1.publicJwk, ...change }];
+    const other = createServerClient(serverOf(lone), () => {}, Date.now);
+    const verifier = createJwtVerifier(serverOf(lone), createKeySource(other, Date.now), new Map(), Date.now);
+    await expect(verifier(await lone.sign({}))).rejects.toMatchObject({ reason: 'token.key' });
+    other.close();
+    await lone.close();
+  });
+
+  test('a token without kid while two keys are published: whichever verifies', async () => {
+    const lone = await startIssuer(0, k1);
+    lone.keys = [k1.publicJwk, k2.publicJwk];
+    const other = createServerClient(serverOf(lone), () => {}, Date.now);
+    const verifier = createJwtVerifier(serverOf(lone), createKeySource(other, Date.now), new Map(), Date.now);
+    const header = { kid: undefined };
+    await expect(verifier(await lone.sign({}, { header }))).resolves.toBeDefined();
+    await expect(verifier(await lone.sign({}, { key: k2, header }))).resolves.toBeDefined();
+    await expect(verifier(await lone.sign({}, { key: k3, header }))).rejects.toMatchObject({
+      reason: 'token.signature',
+    });
+    other.close();
+    await lone.close();
+  });
+});
+
+type CryptoKeyLike = Parameters<typeof exportSPKI>[0];
+
+async function signWithCrit(header: Record<string, unknown>): Promise<string> {
+  const payload = new TextEncoder().encode(JSON.stringify({ iss: issuer.url, exp: now() + 60 }));
+  const jws = await new FlattenedSign(payload)
+    .setProtectedHeader({ alg: 'RS256', kid: 'k1', typ: 'at+jwt', ...header })
+    .sign(issuer.key.privateKey, { crit: { x: true } });
+  return `${jws.protected}.${jws.payload}.${jws.signature}`;
+}

@@ -1,0 +1,191 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { confirmationOf, principalOf, withHierarchy } from '../../../src/pipeline/authenticate/principal.ts';
+import type { AuthorizationServer } from '../../../src/model/authorization-server.ts';
+import { Denial } from '../../../src/model/denial.ts';
+import type { Claims, Principal } from '../../../src/model/principal.ts';
+
+const server = { name: 'main', issuer: 'https://as.example' } as AuthorizationServer;
+const hierarchy = new Map([['write', ['read']]]);
+const of = (claims: Claims): Principal => principalOf(claims, 'jwt', true, server, hierarchy);
+const refused = (reason: string): Error => expect.objectContaining({ reason }) as Error;
+
+describe('RFC 9068 §2.2 — the principal of claims', () => {
+  test('has the values of the claims', () => {
+    const claims = { iss: 'x', sub: 'alice', client_id: 'app', aud: 'r', exp: 9, iat: 8.5, scope: 'read', risk: 7 };
+    expect(of(claims)).toEqual({
+      issuer: 'https://as.example',
+      subject: 'alice',
+      clientId: 'app',
+      callerKey: '18:https://as.example7:subject5:alice',
+      grantedScopes: ['read'],
+      scopes: new Set(['read']),
+      audience: ['r'],
+      expiresAt: 9,
+      issuedAt: 8.5,
+      form: 'jwt',
+      confirmation: undefined,
+      introspectionJwt: undefined,
+      claims,
+    });
+  });
+
+  test('has no subject, client or scopes without claims', () => {
+    expect(of({})).toEqual({
+      issuer: 'https://as.example',
+      subject: undefined,
+      clientId: undefined,
+      callerKey: undefined,
+      grantedScopes: [],
+      scopes: new Set(),
+      audience: [],
+      expiresAt: undefined,
+      issuedAt: undefined,
+      form: 'jwt',
+      confirmation: undefined,
+      introspectionJwt: undefined,
+      claims: { iss: 'https://as.example' },
+    });
+  });
+
+  test('has the issuer of its server among its claims if the answer omits iss', () => {
+    expect(of({ sub: 'alice', ['__proto__']: 'x' }).claims).toEqual({
+      sub: 'alice',
+      ['__proto__']: 'x',
+      iss: 'https://as.example',
+    });
+  });
+
+  test('is bound to the keys in cnf', () => {
+    const jkt = '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I';
+    expect(of({ cnf: { jkt } }).confirmation).toEqual({ jwkThumbprint: jkt, certificateThumbprint: undefined });
+  });
+});
+
+describe('which client', () => {
+  test.each<[string, Claims, string | undefined]>([
+    ['as the standard has it', { client_id: 'a', azp: 'b', appid: 'c', cid: 'd' }, 'a'],
+    ['azp', { azp: 'b', appid: 'c', cid: 'd' }, 'b'],
+    ['appid, as Entra ID 1.0', { appid: 'c', cid: 'd' }, 'c'],
+    ['cid, as Okta', { cid: 'd' }, 'd'],
+    ['cid where appid means something else', { appid: 5, cid: 'd' }, 'd'],
+    ['none where both do', { appid: 5, cid: ['d'] }, undefined],
+    ['cid where appid is empty', { appid: '', cid: 'd' }, 'd'],
+  ])('%s', (_title, claims, expected) => {
+    expect(of(claims).clientId).toBe(expected);
+  });
+});
+
+describe('which scopes', () => {
+  test.each<[string, Claims, string[]]>([
+    ['RFC 9068 §2.2.3: scope, by spaces', { scope: 'read pay' }, ['read', 'pay']],
+    ['however many spaces', { scope: '  read   pay ' }, ['read', 'pay']],
+    ['none of no characters', { scope: '' }, []],
+    ['a list', { scope: ['read', 'pay'] }, ['read', 'pay']],
+    ['scp, by spaces', { scp: 'read pay' }, ['read', 'pay']],
+    ['scp, a list', { scp: ['read', 'pay'] }, ['read', 'pay']],
+    ['scope, and not scp beside it', { scope: '', scp: ['admin'] }, []],
+    ['with what they imply', { scope: 'write' }, ['write', 'read']],
+  ])('%s', (_title, claims, expected) => {
+    expect(of(claims).scopes).toEqual(new Set(expected));
+  });
+
+  test('of the newest hierarchy, and not of the one before', () => {
+    const principal = of({ scope: 'write' });
+    const later = withHierarchy(principal, new Map([['write', ['delete']]]));
+    expect(later).toEqual({ ...principal, scopes: new Set(['write', 'delete']) });
+  });
+});
+
+test.each<[Claims, readonly string[]]>([
+  [{ aud: 'r' }, ['r']],
+  [{ aud: ['r', 's'] }, ['r', 's']],
+  [{ aud: [] }, []],
+])('RFC 7519 §4.1.3 — %j', (claims, expected) => {
+  expect(of(claims).audience).toEqual(expected);
+});
+
+describe('refuses a member of the wrong type', () => {
+  const values = [null, 5, true, {}, ['x', 1], [['x']]];
+  test.for(values)('aud: %j', (aud) => {
+    expect(() => of({ aud })).toThrow(refused('token.audience'));
+  });
+  test.for(values)('scope and scp: %j', (value) => {
+    expect(() => of({ scope: value })).toThrow(refused('token.claims'));
+    expect(() => of({ scope: value, scp: 'read' })).toThrow(refused('token.claims'));
+    expect(() => of({ scp: value })).toThrow(refused('token.claims'));
+  });
+  test.for([...values, ['x'], ''])('sub, client_id and azp: %j', (value) => {
+    for (const name of ['sub', 'client_id', 'azp'])
+      expect(() => of({ [name]: value })).toThrow(refused('token.claims'));
+  });
+  test.for([null, '5', true, {}, [5], Infinity, -Infinity, Number.NaN])('exp and iat: %j', (value) => {
+    for (const name of ['exp', 'iat']) expect(() => of({ [name]: value })).toThrow(refused('token.claims'));
+  });
+  test.for([null, 'x', {}])('cnf: %j', (cnf) => {
+    expect(() => of({ cnf })).toThrow(refused('token.sender_constrained'));
+  });
+});
+
+test('refuses a token with claims of another kind, unless its typ is at+jwt', () => {
+  expect(() => principalOf({ nonce: 'n' }, 'jwt', false, server, hierarchy)).toThrow(refused('token.type'));
+  expect(() => principalOf({ typ: 'ID' }, 'jwt', true, server, hierarchy)).toThrow(refused('token.type'));
+  expect(principalOf({ nonce: 'n' }, 'opaque', true, server, hierarchy).form).toBe('opaque');
+});
+
+const one = '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I';
+const other = 'bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2';
+
+test.each([
+  [undefined, undefined],
+  [{ jkt: one }, { jwkThumbprint: one, certificateThumbprint: undefined }],
+  [{ 'x5t#S256': other }, { jwkThumbprint: undefined, certificateThumbprint: other }],
+  [
+    { jkt: one, 'x5t#S256': other },
+    { jwkThumbprint: one, certificateThumbprint: other },
+  ],
+])('%j', (cnf, expected) => {
+  expect(confirmationOf(cnf)).toEqual(expected);
+});
+
+test.each([[null], ['x'], [''], [5], [true], [[]], [[{ jkt: one }]]])(
+  'refuses a cnf that is not an object: %j',
+  (cnf) => {
+    expect(() => confirmationOf(cnf)).toThrow('cnf is not an object');
+  },
+);
+
+test.each([
+  ['cnf is empty', {}],
+  ['cnf has a member besides jkt and x5t#S256', { jkt: one, kid: 'k' }],
+  ['jkt of cnf is not a SHA-256', { jkt: 'x', 'x5t#S256': other }],
+  ['x5t#S256 of cnf is not a SHA-256', { jkt: one, 'x5t#S256': 'x' }],
+])('the operator learns which: %s', (why, cnf) => {
+  expect(() => confirmationOf(cnf)).toThrow(why);
+});
+
+test.each([
+  [{}],
+  [{ jkt: '' }],
+  [{ jkt: null, 'x5t#S256': one }],
+  [{ jkt: one, 'x5t#S256': 5 }],
+  [{ jkt: `${one}=` }],
+  [{ jkt: `x${one}` }],
+  [{ jkt: `${one} ` }],
+  [{ jkt: [one] }],
+  [{ kid: 'k' }],
+  [{ jwk: {} }],
+  [{ jkt: one, kid: 'k' }],
+  [{ 'x5t#s256': one }],
+])('bound in a way that cannot be checked: %j', (cnf) => {
+  expect(() => confirmationOf(cnf)).toThrow(expect.objectContaining({ reason: 'token.sender_constrained' }) as Error);
+});
+
+test('refuses any other cnf with a Denial', () => {
+  const anything = fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom('jkt', 'x5t#S256', 'kid'), fc.jsonValue()));
+  fc.assert(
+    fc.property(anything, (cnf) => {
+      expect(() => confirmationOf(cnf)).toThrow(Denial);
+    }),
+  );
+});

@@ -1,0 +1,220 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startDocumentedServer, type DocumentedServer, type Fixture } from '../../support/documented-server.ts';
+import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { startUpstream, type Upstream } from '../../support/upstream.ts';
+
+const folder = new URL('../../fixtures/authorization-servers/', import.meta.url);
+
+async function fixtureOf(name: string): Promise<Fixture> {
+  return JSON.parse(await readFile(new URL(name, folder), 'utf8')) as Fixture;
+}
+
+const fixtures = await Promise.all((await readdir(folder)).map(fixtureOf));
+const named = (section: string): Fixture => fixtures.find((fixture) => fixture.section === section) ?? fixtures[0]!;
+
+/** Heading → the blocks of YAML below it, those of a policy by its name. */
+const page = await readFile(new URL('../../../docs/authorization-servers.md', import.meta.url), 'utf8');
+const sections = new Map(
+  page
+    .split(/^## /m)
+    .slice(1)
+    .map((text) => [text.slice(0, text.indexOf('\n')), blocksOf(text)] as const),
+);
+
+function blocksOf(text: string): { readonly gateway: string; readonly policies: Record<string, string> } {
+  const blocks = [...text.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, block]) => block ?? '');
+  const policies = blocks.flatMap((block) => {
+    const name = /^# policies\/([\w-]+)\.yaml\n/.exec(block)?.[1];
+    return name === undefined ? [] : [[name, block] as const];
+  });
+  const others = blocks.filter((block) => !block.startsWith('# policies/'));
+  if (others.length !== 1) throw new Error(`not exactly one block for gateway.yaml in: ${text.slice(0, 40)}`);
+  return { gateway: others[0] ?? '', policies: Object.fromEntries(policies) };
+}
+
+test('docs/authorization-servers.md and the fixtures are about the same servers', () => {
+  expect([...sections.keys()].toSorted()).toEqual(fixtures.map(({ section }) => section).toSorted());
+});
+
+/** A gateway as the documentation says, before a server as its vendor documents it. */
+interface World {
+  readonly server: DocumentedServer;
+  readonly upstream: Upstream;
+  readonly gateway: TestGateway;
+  /** The status of a call, and what the log says of it. */
+  call(token: string): Promise<{ status: number } & Record<string, unknown>>;
+  close(): Promise<void>;
+}
+
+async function start(fixture: Fixture, edit: (yaml: string) => string = (yaml) => yaml): Promise<World> {
+  const blocks = sections.get(fixture.section);
+  if (blocks === undefined) throw new Error(`${fixture.section} is not documented`);
+  const [server, upstream, secrets] = await Promise.all([
+    startDocumentedServer(fixture),
+    startUpstream(),
+    mkdtemp(join(tmpdir(), 'sallyport-secrets-')),
+  ]);
+  let yaml = server.local(edit(blocks.gateway)).replace('http://orders:3000', upstream.url);
+  for (const [i, file] of (fixture.files ?? []).entries()) {
+    const here = join(secrets, String(i));
+    await writeFile(here, server.clientKey.export({ type: 'pkcs1', format: 'pem' }));
+    yaml = yaml.replace(file, here);
+  }
+  const { environment: env = {} } = fixture;
+  const gateway = await startTestGateway({ yaml, policies: blocks.policies, env });
+  await rm(secrets, { recursive: true });
+  return {
+    server,
+    upstream,
+    gateway,
+    async call(token) {
+      const headers = { authorization: `Bearer ${token}` };
+      const { status } = await fetch(`${gateway.url}/orders`, { headers });
+      return { status, ...(await gateway.decision()) };
+    },
+    async close() {
+      await gateway.close();
+      await Promise.all([server.close(), upstream.close()]);
+    },
+  };
+}
+
+describe.each(fixtures)('$section', (fixture) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await start(fixture);
+  });
+  afterAll(() => world.close());
+
+  test('its access token is accepted, and the log names its subject', async () => {
+    const { status, ...said } = await world.call(await world.server.token());
+    expect({ status, reason: said['reason'], detail: said['detail'] }).toMatchObject({ status: 200 });
+    expect(said).toMatchObject(fixture.expected);
+    const phantom = world.server.phantom();
+    const sent = world.upstream.seen.at(-1)?.headers.authorization;
+    expect(sent).toBe(phantom === undefined ? undefined : `Bearer ${phantom}`);
+  });
+
+  test('a token for another audience is refused', async () => {
+    expect(await world.call(await world.server.token(fixture.elsewhere))).toMatchObject({
+      status: 401,
+      reason: 'token.audience',
+    });
+  });
+
+  test('a token without the claims of the policy is refused', async () => {
+    expect(await world.call(await world.server.token(fixture.missing))).toMatchObject({
+      status: 403,
+      reason: 'claim.denied',
+    });
+  });
+
+  test('an expired token is refused', async () => {
+    expect(await world.call(await world.server.token({ exp: 1_700_000_300 }))).toMatchObject({
+      status: 401,
+      reason: 'token.expired',
+    });
+  });
+
+  test('an ID token is refused with any audience', async () => {
+    const { aud } = (fixture.accessToken ?? { claims: fixture.introspection?.answer as Record<string, unknown> })
+      .claims;
+    for (const otherwise of [{}, { aud }]) {
+      const said = await world.call(await world.server.sign(fixture.idToken, otherwise));
+      expect(said['status']).toBe(401);
+      expect(fixture.introspection === undefined ? ['token.type'] : ['token.form', 'token.inactive']).toContain(
+        said['reason'],
+      );
+    }
+  });
+});
+
+describe.each(fixtures.filter(({ introspection }) => introspection === undefined))('$section', (fixture) => {
+  test('a token with the signature of another key is refused', async () => {
+    const [world, other] = [await start(fixture), await startDocumentedServer(fixture)];
+    const forged = await other.token({ iss: world.server.local(String(fixture.accessToken?.claims['iss'])) });
+    const said = await world.call(forged);
+    await Promise.all([world.close(), other.close()]);
+    expect(said).toMatchObject({ status: 401, reason: 'token.signature' });
+  });
+});
+
+describe.each(fixtures.filter(({ opaqueToken }) => opaqueToken !== undefined))('$section', (fixture) => {
+  test('an unknown token is refused', async () => {
+    const world = await start(fixture);
+    const said = await world.call('unknown');
+    await world.close();
+    expect(said).toMatchObject({ status: 401, reason: 'token.inactive' });
+  });
+});
+
+describe('Microsoft Entra ID', () => {
+  const tenant = '11111111-2222-3333-4444-555555555555';
+  const fixture = named('Microsoft Entra ID, v2.0 tokens');
+
+  test('a token of another tenant is refused, although all tenants share their keys', async () => {
+    const world = await start(fixture);
+    const iss = String(fixture.accessToken?.claims['iss']).replace(tenant, '99999999-2222-3333-4444-555555555555');
+    const said = await world.call(await world.server.token({ iss }));
+    await world.close();
+    expect(said).toMatchObject({ status: 401, reason: 'token.issuer' });
+  });
+
+  test('a key that is published for another issuer signs for that one only', async () => {
+    const issuer = 'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0';
+    const world = await start({ ...fixture, keySet: { ...fixture.keySet, members: { issuer } } });
+    const said = await world.call(await world.server.token());
+    await world.close();
+    expect(said).toMatchObject({ status: 401, reason: 'token.key' });
+  });
+
+  test('the metadata of common has an issuer template, which no token matches', async () => {
+    const location = Object.keys(fixture.documents)[0] ?? '';
+    const issuer = 'https://login.microsoftonline.com/{tenantid}/v2.0';
+    const documents = {
+      [location.replace(tenant, 'common')]: { ...(fixture.documents[location] as object), issuer },
+    };
+    const world = await start({ ...fixture, documents }, (yaml) => yaml.replace(tenant, 'common'));
+    const said = await world.call(await world.server.token());
+    const readiness = await (await fetch(`${world.gateway.adminUrl}/readyz`)).text();
+    await world.close();
+    expect(said).toMatchObject({ status: 401, reason: 'token.issuer' });
+    expect(readiness).toContain('{tenantid}');
+  });
+
+  test('the template itself is refused at start', async () => {
+    const filledIn = start(fixture, (yaml) => yaml.replace(tenant, '{tenantid}'));
+    await expect(filledIn).rejects.toThrow(/issuer: ".*" is not an http\(s\) URL/);
+  });
+});
+
+test('Okta: refuses a token of the org authorization server, whose audience is Okta', async () => {
+  const fixture = named('Okta');
+  const world = await start(fixture);
+  const header = { typ: 'application/okta-internal-at+jwt' };
+  const said = await world.call(await world.server.sign({ ...fixture.accessToken!, header }));
+  await world.close();
+  expect(said).toMatchObject({ status: 401, reason: 'token.type' });
+});
+
+test('Auth0: the RFC 9068 profile', async () => {
+  const fixture = named('Auth0');
+  const world = await start(fixture);
+  const claims = { ...fixture.accessToken?.claims, azp: null, client_id: 'K1', jti: 'j' };
+  const said = await world.call(await world.server.sign({ header: { typ: 'at+jwt' }, claims }));
+  await world.close();
+  expect(said).toMatchObject({ status: 200, client_id: 'K1' });
+});
+
+test('Entra ID: an application without a user has roles instead of scopes', async () => {
+  const fixture = named('Microsoft Entra ID, v2.0 tokens');
+  const world = await start(fixture);
+  const application = { scp: null, azpacr: '1', preferred_username: null, name: null };
+  const all = await world.call(await world.server.token({ ...application, roles: ['Orders.Read.All', 'Trader'] }));
+  const none = await world.call(await world.server.token({ ...application, roles: ['Trader'] }));
+  await world.close();
+  expect([all.status, none.status]).toEqual([200, 403]);
+});

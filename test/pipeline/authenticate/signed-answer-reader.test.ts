@@ -1,0 +1,194 @@
+import { createLocalJWKSet, SignJWT } from 'jose';
+import { describe, expect, test } from 'vitest';
+import { createKey } from '../../support/issuer.ts';
+import {
+  createSignedAnswerReader,
+  type IntrospectionAnswer,
+} from '../../../src/pipeline/authenticate/introspection-answer.ts';
+import type { KeySource } from '../../../src/pipeline/authenticate/keys.ts';
+import type { AuthorizationServer, JwtValidation } from '../../../src/model/authorization-server.ts';
+import { Denial } from '../../../src/model/denial.ts';
+
+const issuer = 'https://as.example';
+const now = 1_800_000_000;
+const key = await createKey('k1', 'ES256');
+const published = createLocalJWKSet({ keys: [key.publicJwk] }) as unknown as KeySource;
+
+const statementType = 'application/token-introspection+jwt';
+const phantomType = 'application/jwt';
+const [statementTyp, phantomTyp] = ['token-introspection+jwt', 'at+jwt'];
+
+async function read(
+  mediaType: string,
+  text: string,
+  { jwt, keys = published }: { readonly jwt?: JwtValidation; readonly keys?: KeySource } = {},
+): Promise<IntrospectionAnswer | undefined> {
+  const server = { name: 'main', issuer, jwt, clockToleranceMs: 5_000 } as AuthorizationServer;
+  return createSignedAnswerReader(
+    server,
+    'gateway',
+    ['ES256'],
+    keys,
+    () => now * 1000,
+  )({
+    status: 200,
+    mediaType,
+    text,
+    body: mediaType === 'application/json' ? (JSON.parse(text) as unknown) : undefined,
+  });
+}
+
+function sign(typ: string | undefined, claims: object): Promise<string> {
+  return new SignJWT({ iss: issuer, ...claims })
+    .setProtectedHeader({ alg: 'ES256', kid: 'k1', ...(typ !== undefined && { typ }) })
+    .sign(key.privateKey);
+}
+
+const statement = (about: unknown, outer: object = {}): Promise<string> =>
+  sign(statementTyp, { aud: 'gateway', iat: now, token_introspection: about, ...outer });
+const phantom = (claims: object = {}, typ: string | undefined = phantomTyp): Promise<string> =>
+  sign(typ, { exp: now + 60, ...claims });
+
+const unavailable = 'authorization_server.unavailable';
+
+describe('RFC 9701 §5 — a signed answer', () => {
+  test('is read from a server without jwt', async () => {
+    const jwt = await statement({ active: true, sub: 'bob' });
+    await expect(read(statementType, jwt)).resolves.toEqual({ claims: { active: true, sub: 'bob' }, jwt });
+    await expect(read(statementType, await statement({ active: false }))).resolves.toBeUndefined();
+  });
+
+  test.for([null, [], [{ active: true }], 'active', true, undefined])(
+    'is refused with token_introspection: %j',
+    async (about) => {
+      await expect(read(statementType, await statement(about))).rejects.toMatchObject({
+        reason: unavailable,
+        detail: 'main: the signed answer has no token_introspection',
+      });
+    },
+  );
+
+  test.for<[string, object]>([
+    ['with the audience of another resource server', { aud: 'other' }],
+    ['without an audience', { aud: undefined }],
+    ['with an empty audience', { aud: '' }],
+    ['of another issuer', { iss: 'https://x.example' }],
+    ['issued more than a minute and the tolerance ago', { iat: now - 66 }],
+    ['issued in the future', { iat: now + 6 }],
+    ['that has expired', { exp: now - 5 }],
+  ])('is refused %s', async ([, outer]) => {
+    await expect(read(statementType, await statement({ active: true }, outer))).rejects.toMatchObject({
+      reason: unavailable,
+      detail: expect.stringMatching(/^main: the signed answer is not valid: /) as string,
+      cause: expect.any(Error) as unknown,
+    });
+  });
+
+  test.for([{ iat: now - 65 }, { iat: now + 5 }, { exp: now - 4 }])(
+    'is accepted at the limit of the tolerance: %j',
+    async (outer) => {
+      await expect(read(statementType, await statement({ active: true }, outer))).resolves.toBeDefined();
+    },
+  );
+});
+
+describe('a phantom token', () => {
+  test('is read from a server without jwt', async () => {
+    const jwt = await phantom({ sub: 'bob' });
+    await expect(read(phantomType, jwt)).resolves.toMatchObject({ claims: { sub: 'bob' }, jwt });
+  });
+
+  test('has a typ that is configured for the JWTs of its server', async () => {
+    const plain = await phantom({}, 'JWT');
+    await expect(read(phantomType, plain)).resolves.toBeDefined();
+    const jwt = { algorithms: ['RS256'], types: ['at+jwt'], jwksUri: undefined };
+    await expect(read(phantomType, await phantom(), { jwt }), 'by its own algorithms').resolves.toBeDefined();
+    await expect(read(phantomType, plain, { jwt })).rejects.toMatchObject({ reason: unavailable });
+  });
+
+  test('refuses the token if it has expired, is not yet valid or is bound; any other fault is an outage', async () => {
+    await expect(read(phantomType, await phantom({ exp: now - 5 }))).rejects.toMatchObject({ reason: 'token.expired' });
+    await expect(read(phantomType, await phantom({ nbf: now + 6 }))).rejects.toMatchObject({
+      reason: 'token.not_yet_valid',
+    });
+    await expect(read(phantomType, await phantom({ cnf: {} }))).rejects.toMatchObject({
+      reason: 'token.sender_constrained',
+    });
+    const keys = createLocalJWKSet({ keys: [{ ...key.publicJwk, kid: 'k2' }] }) as unknown as KeySource;
+    await expect(read(phantomType, await phantom(), { keys })).rejects.toMatchObject({
+      reason: unavailable,
+      cause: expect.objectContaining({ reason: 'token.key' }) as unknown,
+    });
+    await expect(read(phantomType, await phantom({ iss: 'x' }))).rejects.toMatchObject({
+      reason: unavailable,
+      detail: expect.stringMatching(
+        /^main: the phantom token is not valid: iss is "[^"]+"; accepted: "[^"]+"$/,
+      ) as string,
+      cause: expect.objectContaining({ reason: 'token.issuer' }) as unknown,
+    });
+  });
+});
+
+describe('the JWT, which goes into a header of the upstream', () => {
+  test.for([statementType, phantomType])('has at most 32 KiB: %s', async (mediaType) => {
+    const detail = 'main: the signed answer has more than 32768 characters';
+    await expect(read(mediaType, `a.b.${'c'.repeat(32_765)}`)).rejects.toMatchObject({ reason: unavailable, detail });
+    await expect(read(mediaType, `a.b.${'c'.repeat(32_764)}\r\n`)).rejects.not.toMatchObject({ detail });
+  });
+
+  test('RFC 7515 §7.1 — must be in compact form, without characters that lenient decoders skip', async () => {
+    const good = await statement({ active: true });
+    const [head, signature] = [good.slice(0, -86), good.slice(-86)];
+    await expect(read(statementType, ` ${good}\r\n`)).resolves.toMatchObject({ jwt: good });
+    for (const other of [
+      `${good}=`,
+      `${head}${signature.slice(0, 40)}\r\n${signature.slice(40)}`,
+      `${head} ${signature}`,
+      `${head}${signature.replaceAll('-', '+').replaceAll('_', '/')}=`,
+      `${good}.${signature}`,
+      '<html>',
+      '',
+    ]) {
+      await expect(read(statementType, other)).rejects.toMatchObject({
+        reason: unavailable,
+        detail: 'main: the signed answer is not a JWS in compact form',
+      });
+    }
+  });
+});
+
+describe('an answer without a signature', () => {
+  test('may say that the token is not active', async () => {
+    await expect(read('application/json', '{"active":false}')).resolves.toBeUndefined();
+  });
+
+  test.for(['{"active":true}', '{"active":"false"}', '{"active":0}', '{}', 'null', '[]', '"x"', '5'])(
+    'is refused if it says anything else: %s',
+    async (text) => {
+      await expect(read('application/json', text)).rejects.toMatchObject({
+        reason: unavailable,
+        detail: 'main: the answer is not signed, although introspection.response is jwt',
+      });
+    },
+  );
+});
+
+test('an answer that is neither signed nor JSON is refused', async () => {
+  await expect(read('text/html', '<html>')).rejects.toMatchObject({ reason: unavailable });
+});
+
+test('the error of unavailable keys is passed on', async () => {
+  const away = new Denial('authorization_server.unavailable', 'main: its keys are away');
+  const keys = (() => Promise.reject(away)) as unknown as KeySource;
+  await expect(read(statementType, await statement({ active: true }), { keys })).rejects.toBe(away);
+  await expect(read(phantomType, await phantom(), { keys })).rejects.toBe(away);
+});
+
+test('a signature by an unpublished key is an outage', async () => {
+  const unknown = new Denial('token.key', 'no published key for its kid and alg');
+  const keys = (() => Promise.reject(unknown)) as unknown as KeySource;
+  await expect(read(statementType, await statement({ active: true }), { keys })).rejects.toMatchObject({
+    reason: unavailable,
+    detail: 'main: the signed answer is not valid: no published key for its kid and alg',
+  });
+});

@@ -1,0 +1,208 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { bearer } from '../../support/bearer.ts';
+import { cacheKey, purposeOf } from '../../../src/pipeline/exchange/credential-source.ts';
+import type { Grant } from '../../../src/model/grant.ts';
+import type { TokenExchange } from '../../../src/model/route.ts';
+import {
+  credentialOf,
+  exchangeWith,
+  grantFor,
+  issued,
+  startTokenEndpointWorld,
+  type TokenEndpointWorld,
+} from '../../worlds/token-endpoint.ts';
+
+let world: TokenEndpointWorld;
+beforeEach(async () => {
+  world = await startTokenEndpointWorld();
+});
+afterEach(() => world.close());
+
+describe('RFC 8693 §2.1 — the request', () => {
+  test('has these parameters', async () => {
+    const exchange = world.route({ resource: ['https://api.example/r'], requestedTokenType: 'jwt' });
+    world.answer = () => issued('new', { issued_token_type: 'urn:ietf:params:oauth:token-type:jwt' });
+    await expect(credentialOf(exchange, 't')).resolves.toBe('Bearer new');
+    expect(Object.fromEntries(world.calls()[0] ?? [])).toEqual({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: 't',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      requested_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+      audience: 'https://api.example',
+      resource: 'https://api.example/r',
+      scope: 'read list',
+    });
+  });
+
+  test('repeats the parameter for each audience and resource', async () => {
+    await credentialOf(world.route({ audience: ['a', 'b'], resource: ['https://x/', 'https://y/'] }), 't');
+    expect(world.calls()[0]?.getAll('audience')).toEqual(['a', 'b']);
+    expect(world.calls()[0]?.getAll('resource')).toEqual(['https://x/', 'https://y/']);
+  });
+
+  test('leaves out parameters that are not configured', async () => {
+    await credentialOf(world.route({ audience: [], scope: [] }), 't');
+    expect([...(world.calls()[0]?.keys() ?? [])].toSorted()).toEqual([
+      'grant_type',
+      'requested_token_type',
+      'subject_token',
+      'subject_token_type',
+    ]);
+  });
+});
+
+describe('the cache', () => {
+  test('a hundred simultaneous callers get one call and one token each', async () => {
+    const exchange = world.route();
+    const tokens = Array.from({ length: 300 }, (_, i) => `t${i % 100}`);
+    const got = await Promise.all(tokens.map((token) => credentialOf(exchange, token)));
+    expect(got).toEqual(tokens.map((token) => `Bearer for-${token}`));
+    expect(world.calls().length).toBe(100);
+  });
+
+  test('returns a cached credential synchronously', async () => {
+    const exchange = world.route();
+    await credentialOf(exchange, 't');
+    expect(exchange.credential(grantFor({ issuer: 'https://as.example' }), bearer('t'))).toBe('Bearer for-t');
+    expect(world.lookups).toEqual(['exchange miss', 'exchange hit']);
+  });
+
+  test('keeps a credential until shortly before it expires', async () => {
+    const exchange = world.route();
+    await credentialOf(exchange, 't');
+    world.now += 53_999;
+    await credentialOf(exchange, 't');
+    expect(world.calls().length).toBe(1);
+    world.now += 1;
+    await credentialOf(exchange, 't');
+    expect(world.calls().length).toBe(2);
+  });
+
+  test('keeps no credential longer than its subject token', async () => {
+    const exchange = world.route();
+    const principal = { issuer: 'i', expiresAt: world.now / 1000 + 5 };
+    await credentialOf(exchange, 't', principal);
+    world.now += 4_999;
+    await credentialOf(exchange, 't', principal);
+    expect(world.calls().length).toBe(1);
+    world.now += 1;
+    await credentialOf(exchange, 't', principal);
+    expect(world.calls().length).toBe(2);
+  });
+
+  test('gives a token without an expiry to the waiting callers only', async () => {
+    world.answer = (form) => issued(`for-${form.get('subject_token')}`, { expires_in: undefined });
+    const exchange = world.route();
+    await Promise.all([1, 2, 3].map(() => credentialOf(exchange, 't')));
+    expect(world.calls().length).toBe(1);
+    await credentialOf(exchange, 't');
+    expect(world.calls().length).toBe(2);
+  });
+
+  test('is shared by routes with equal settings, and by no others', async () => {
+    for (const otherwise of [
+      {},
+      {},
+      { scope: ['read'] },
+      { audience: ['b'] },
+      { endpoint: `${world.issuer.url}/token` },
+    ]) {
+      await credentialOf(world.route(otherwise), 't');
+    }
+    expect(world.calls().length).toBe(4);
+  });
+
+  test('tells equal tokens of two issuers apart', async () => {
+    const exchange = world.route();
+    for (const issuer of ['https://a.example', 'https://b.example']) await credentialOf(exchange, 't', { issuer });
+    expect(world.calls().length).toBe(2);
+  });
+
+  test('does not keep an outage', async () => {
+    const { answer } = world;
+    world.answer = () => ({ status: 500, body: {} });
+    const exchange = world.route();
+    await expect(credentialOf(exchange, 't')).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
+    world.answer = answer;
+    await expect(credentialOf(exchange, 't')).resolves.toBe('Bearer for-t');
+  });
+});
+
+describe('a credential that the upstream answers with 401', () => {
+  test('is replaced for the next call, after a cool-down', async () => {
+    const exchange = world.route();
+    const grant = grantFor({ issuer: 'https://as.example' });
+    const call = async (): Promise<unknown> => exchange.credential(grant, bearer('t'));
+    await call();
+    exchange.onUnauthorized?.(grant);
+    await call();
+    expect(world.calls().length).toBe(1);
+    world.now += 5_000;
+    exchange.onUnauthorized?.(grant);
+    await call();
+    exchange.onUnauthorized?.(grant);
+    await call();
+    expect(world.calls().length).toBe(2);
+  });
+
+  test('of one caller does not affect the credential of another', async () => {
+    const exchange = world.route();
+    const grant = grantFor({ issuer: 'https://as.example' });
+    await exchange.credential(grant, bearer('t'));
+    await credentialOf(exchange, 'u');
+    world.now += 5_000;
+    exchange.onUnauthorized?.(grant);
+    exchange.onUnauthorized?.(grantFor({}));
+    await credentialOf(exchange, 'u');
+    expect(world.calls().length).toBe(2);
+  });
+});
+
+test('token: none sends no credential', async () => {
+  await expect(credentialOf(world.create({ kind: 'none' }), 't')).resolves.toBeUndefined();
+});
+
+test('token: forward sends the token of the client', async () => {
+  await expect(credentialOf(world.create({ kind: 'forward' }), 't')).resolves.toBe('Bearer t');
+});
+
+test('a credential without a token or a caller is a bug', () => {
+  expect(() => world.create({ kind: 'forward' }).credential({} as Grant, undefined)).toThrow(TypeError);
+  expect(() => world.route().credential({} as Grant, bearer('t'))).toThrow(TypeError);
+  expect(() => world.route().credential(grantFor({}), undefined)).toThrow(TypeError);
+});
+
+test.each<[string, Partial<TokenExchange>]>([
+  ['the endpoint', { endpoint: 'https://as.example/other' }],
+  ['our client', { credentials: { clientId: 'other', clientSecret: 's', clientAuth: 'client_secret_post' } }],
+  ['audience', { audience: ['b'] }],
+  ['an audience more', { audience: ['a', 'b'] }],
+  ['the same as resource', { audience: [], resource: ['a'] }],
+  ['scope', { scope: ['write'] }],
+  ['two scopes that look like one', { scope: ['read4:', 'read'] }],
+  ['the type of the subject token', { subjectTokenType: 'jwt' }],
+  ['the type asked for', { requestedTokenType: 'jwt' }],
+  ['the actor', { actor: 'client_credentials' }],
+])('%s makes another purpose', (_, otherwise) => {
+  const plain = exchangeWith({ audience: ['a'] });
+  expect(purposeOf({ ...plain, ...otherwise })).not.toBe(purposeOf(plain));
+});
+
+test('another server gives another purpose', () => {
+  const plain = exchangeWith();
+  const server = { ...plain.server, issuer: 'https://other.example' };
+  expect(purposeOf({ ...plain, server })).not.toBe(purposeOf(plain));
+});
+
+test('another token, issuer or purpose gives another key, which reveals none of them', () => {
+  const keys = [
+    cacheKey('p', 't', 'i'),
+    cacheKey('p', 'u', 'i'),
+    cacheKey('p', 't', 'j'),
+    cacheKey('q', 't', 'i'),
+    cacheKey('p', '', 'it'),
+    cacheKey('p', '1:t', 'i'),
+  ];
+  expect(new Set(keys).size).toBe(keys.length);
+  for (const key of keys) expect(key).toMatch(/^[\w-]{43}$/);
+});

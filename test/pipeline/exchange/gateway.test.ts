@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { decodeJwt } from 'jose';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AuthorizationServer } from '../../../demo/authorization-server.ts';
+import { obtainToken, registerClient, type OAuthClient } from '../../../demo/obtain-token.ts';
+import { apiAudience, mcpResource, post, start } from '../../demo/authorization-server-requests.ts';
+import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { startIssuer, type Issuer } from '../../support/issuer.ts';
+import { startUpstream, type Upstream } from '../../support/upstream.ts';
+
+/** How many people call at once. */
+const PEOPLE = 100;
+const names = Array.from({ length: PEOPLE }, (_, i) => `person-${i}`);
+
+let server: AuthorizationServer;
+let upstream: Upstream;
+let agent: OAuthClient;
+beforeAll(async () => {
+  server = await start({ extraAccounts: names.map((name) => ({ name, password: 'x', claims: { risk: 1 } })) });
+  agent = await registerClient(server.issuer);
+  upstream = await startUpstream((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  });
+});
+afterAll(async () => {
+  await Promise.all([server.close(), upstream.close()]);
+});
+
+function gatewayWith(exchange: string, more = ''): Promise<TestGateway> {
+  return startTestGateway({
+    yaml: `
+authorization_servers:
+  main: { issuer: "${server.issuer}", introspection: { client_id: gateway, client_secret: gateway-secret, cache: 60s } }
+routes:
+  - name: api
+    path: /
+    audience: ${mcpResource}
+    upstream: { url: ${upstream.url}, token: exchange, exchange: { ${exchange} } }
+${more}`,
+  });
+}
+
+async function tokenOf(user: string, scope = 'read'): Promise<string> {
+  return (await obtainToken({ issuer: server.issuer, client: agent, user, scope })).accessToken;
+}
+
+function send(gateway: TestGateway, token: string, path = '/'): Promise<Response> {
+  return fetch(gateway.url + path, { headers: { authorization: `Bearer ${token}` } });
+}
+
+/** How often the authorization server was asked, by operation. */
+async function asked(gateway: TestGateway, operation: string): Promise<number> {
+  const pattern = new RegExp(`requests_total\\{server="main",operation="${operation}",result="ok"\\} (\\d+)`);
+  return Number(pattern.exec(await gateway.metrics())?.[1] ?? 0);
+}
+
+describe('with a real authorization server', () => {
+  test('the upstream sees the user as the subject, the gateway as the actor and the API as the audience', async () => {
+    const gateway = await gatewayWith(`audience: "${apiAudience}", scope: [read], actor: client_credentials`);
+    expect((await send(gateway, await tokenOf('alice'))).status).toBe(200);
+    const jwt = upstream.seen.at(-1)?.headers.authorization?.replace(/^Bearer /, '') ?? '';
+    expect(decodeJwt(jwt)).toMatchObject({ sub: 'alice', act: { sub: 'gateway' }, aud: apiAudience, scope: 'read' });
+    expect([await asked(gateway, 'client_credentials'), await asked(gateway, 'exchange')]).toEqual([1, 1]);
+    await gateway.close();
+  });
+
+  test('a token that was revoked while it was cached gets 401, and leaves the cache', async () => {
+    const plain = `  - { name: plain, path: /plain, audience: "${mcpResource}", upstream: { url: "${upstream.url}" } }\n`;
+    const gateway = await gatewayWith(`audience: "${apiAudience}"`, plain);
+    const token = await tokenOf('alice');
+    expect((await send(gateway, token, '/plain')).status).toBe(200);
+    await post(server.issuer, 'oauth-revoke', {
+      token,
+      client_id: agent.clientId,
+      client_secret: agent.clientSecret ?? '',
+    });
+    expect((await send(gateway, token, '/plain')).status).toBe(200);
+    // It answers `invalid_request`, as RFC 8693 §2.2.2 wants.
+    expect((await send(gateway, token)).status).toBe(401);
+    expect(await gateway.decision()).toMatchObject({
+      reason: 'token.inactive',
+      detail: expect.stringContaining('400 invalid_request'),
+    });
+    expect((await send(gateway, token, '/plain')).status).toBe(401);
+    await gateway.close();
+  });
+
+  test('a scope that the user did not grant gets a challenge that names it', async () => {
+    const gateway = await gatewayWith(`audience: "${apiAudience}", scope: [read, write]`);
+    const refused = await send(gateway, await tokenOf('alice', 'read'));
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      403,
+      'Bearer error="insufficient_scope", scope="read write"',
+    ]);
+    expect((await send(gateway, await tokenOf('alice', 'read write'))).status).toBe(200);
+    await gateway.close();
+  });
+
+  test.each([
+    ['an unknown target', 'audience: "https://unknown.example"', 'invalid_target'],
+    ['a wrong client secret', `audience: "${apiAudience}", client_id: gateway, client_secret: guess`, 'invalid_client'],
+  ])('%s: 502', async (_, exchange, error) => {
+    const gateway = await gatewayWith(exchange);
+    expect((await send(gateway, await tokenOf('alice'))).status).toBe(502);
+    expect(await gateway.decision()).toMatchObject({ allow: false, detail: expect.stringContaining(error) });
+    await gateway.close();
+  });
+
+  test('a hundred users with three calls each get one token each', async () => {
+    const gateway = await gatewayWith(`audience: "${apiAudience}"`);
+    const tokens = new Map(await Promise.all(names.map(async (name) => [name, await tokenOf(name)] as const)));
+    const before = upstream.seen.length;
+    const calls = names.flatMap((name) => [1, 2, 3].map((i) => send(gateway, tokens.get(name) ?? '', `/${name}/${i}`)));
+    expect((await Promise.all(calls)).every(({ status }) => status === 200)).toBe(true);
+    const subjects = upstream.seen.slice(before).map(({ url, headers }) => {
+      const { sub } = decodeJwt(headers.authorization?.replace(/^Bearer /, '') ?? '');
+      return [url.split('/')[1], sub];
+    });
+    expect(subjects).toHaveLength(3 * PEOPLE);
+    expect(subjects.filter(([caller, subject]) => caller !== subject)).toEqual([]);
+    expect([await asked(gateway, 'introspection'), await asked(gateway, 'exchange')]).toEqual([PEOPLE, PEOPLE]);
+    await gateway.close();
+  });
+
+  test('a thousand first requests with one token cause one introspection and one exchange', async () => {
+    const gateway = await gatewayWith(`audience: "${apiAudience}", actor: client_credentials`);
+    const token = await tokenOf('alice');
+    const answers = await Promise.all(Array.from({ length: 1000 }, () => send(gateway, token)));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    const operations = ['introspection', 'exchange', 'client_credentials'];
+    expect(await Promise.all(operations.map((operation) => asked(gateway, operation)))).toEqual([1, 1, 1]);
+    await gateway.close();
+  });
+});
+
+describe('with a scripted authorization server', () => {
+  let issuer: Issuer;
+  let gateway: TestGateway;
+  let passedMs = 0;
+  beforeAll(async () => {
+    issuer = await startIssuer();
+    let made = 0;
+    issuer.intercept = (request, response) => {
+      if (request.url !== '/token') return false;
+      const type = 'urn:ietf:params:oauth:token-type:access_token';
+      const token = {
+        access_token: `made-${(made += 1)}`,
+        issued_token_type: type,
+        token_type: 'Bearer',
+        expires_in: 600,
+      };
+      response.end(JSON.stringify(token));
+      return true;
+    };
+    const exchange = `token: exchange, exchange: { client_id: g, client_secret: s }`;
+    gateway = await startTestGateway({
+      yaml: `
+authorization_servers: { main: { issuer: "${issuer.url}", jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: api, path: /, audience: a, upstream: { url: ${upstream.url}, ${exchange} } }
+  - { name: mcp, path: /mcp, protocol: mcp, audience: a, upstream: { url: ${upstream.url}, ${exchange} } }
+`,
+      clock: () => Date.now() + passedMs,
+    });
+  });
+  afterAll(async () => {
+    await gateway.close();
+    await issuer.close();
+  });
+
+  test.each([
+    ['http', '/', 401],
+    ['mcp', '/mcp', 502],
+  ])(
+    'an %s upstream that answers 401: the next call gets a new credential, at a limited rate',
+    async (_, path, status) => {
+      const handlers = upstream.server.listeners('request');
+      const token = await issuer.sign({ aud: 'a', sub: randomUUID() });
+      const call = async (): Promise<string | undefined> => {
+        const response = await fetch(gateway.url + path, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${token}`,
+            'content-type': 'application/json',
+            accept: 'application/json, text/event-stream',
+          },
+          body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+        });
+        expect(response.status).toBe(status);
+        await response.text();
+        return upstream.seen.at(-1)?.headers.authorization;
+      };
+      upstream.server.removeAllListeners('request');
+      upstream.server.on('request', (request, response) => {
+        const { method = '', url = '', headers, rawHeaders } = request;
+        upstream.seen.push({ method, url, headers, rawHeaders, body: '' });
+        request.resume();
+        response.writeHead(401).end();
+      });
+      const first = await call();
+      expect(await call()).toBe(first);
+      passedMs += 5_000;
+      // This one's refusal is old enough to count.
+      expect(await call()).toBe(first);
+      const renewed = await call();
+      expect(renewed).not.toBe(first);
+      expect(await call()).toBe(renewed);
+      upstream.server.removeAllListeners('request');
+      for (const handler of handlers) upstream.server.on('request', handler as () => void);
+    },
+  );
+});

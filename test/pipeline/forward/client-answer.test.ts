@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { Duplex } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { ClientAnswer } from '../../../src/pipeline/forward/client-answer.ts';
+import type { ResponseHeaders } from '../../../src/pipeline/forward/response-headers.ts';
+
+const json: ResponseHeaders = {
+  fields: ['Content-Type', 'application/json'],
+  hasDate: false,
+  hasLength: false,
+  isEventStream: false,
+  isJson: true,
+  isEncoded: false,
+  sessionId: undefined,
+};
+const events: ResponseHeaders = {
+  ...json,
+  fields: ['Content-Type', 'text/event-stream'],
+  isEventStream: true,
+  isJson: false,
+};
+
+/** The pieces that Node hands to the connection of an answer, each list with one system call. */
+async function writes(
+  headers: ResponseHeaders,
+  give: (answer: ClientAnswer, response: ServerResponse) => void,
+  request = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+): Promise<string[][]> {
+  const written: string[][] = [];
+  const keep = (chunks: readonly Buffer[]): void => {
+    const pieces = chunks.map((chunk) => chunk.toString('latin1')).filter((piece) => piece !== '');
+    if (pieces.length > 0) written.push(pieces);
+  };
+  const connection = new Duplex({
+    read() {},
+    write(chunk: Buffer, _encoding, done) {
+      keep([chunk]);
+      done();
+    },
+    writev(chunks, done) {
+      keep(chunks.map(({ chunk }) => chunk as Buffer));
+      done();
+    },
+  });
+  const server = createServer((_, response) => {
+    response.sendDate = false;
+    const answer = new ClientAnswer(response);
+    answer.begin(200, 'OK', { ...headers, fields: [...headers.fields] });
+    give(answer, response);
+  });
+  server.emit('connection', connection);
+  connection.push(request);
+  await once(connection, 'finish');
+  return written;
+}
+
+const event = 'data: \u00e5\n\n';
+const chunk = Buffer.from(event, 'latin1');
+const head = (type: string, framing: string): string =>
+  `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\n${framing}Connection: close\r\n`;
+
+describe('an answer that ends before it is shown leaves in one piece', () => {
+  test('R-134: an event stream, as one chunk and the last chunk', async () => {
+    const written = await writes(events, (answer) => {
+      answer.write(chunk);
+      answer.end();
+    });
+    const chunked = `Transfer-Encoding: chunked\r\n\r\n9\r\n${event}\r\n0\r\n\r\n`;
+    expect(written).toEqual([[head('text/event-stream', '') + chunked]]);
+  });
+
+  test('an event stream for HTTP/1.0, which has no chunks', async () => {
+    const written = await writes(
+      events,
+      (answer) => {
+        answer.write(chunk);
+        answer.end();
+      },
+      'GET / HTTP/1.0\r\n\r\n',
+    );
+    expect(written).toEqual([[`${head('text/event-stream', '')}\r\n${event}`]]);
+  });
+
+  test('several chunks, with a length', async () => {
+    const written = await writes(json, (answer) => {
+      for (const part of ['[', '1', ']']) expect(answer.write(Buffer.from(part))).toBe(true);
+      answer.end();
+    });
+    expect(written).toEqual([[`${head('application/json', 'Content-Length: 3\r\n')}\r\n[1]`]]);
+  });
+
+  test('without a body', async () => {
+    const written = await writes(events, (answer) => answer.end());
+    const chunked = 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
+    expect(written).toEqual([[head('text/event-stream', '') + chunked]]);
+  });
+});
+
+test('bytes beyond 16 KiB in several chunks are shown at once, since more may follow', async () => {
+  const half = Buffer.alloc(8 * 1024, 'x');
+  await writes(events, (answer, response) => {
+    answer.write(half);
+    answer.write(half);
+    expect(response.headersSent).toBe(false);
+    answer.write(Buffer.from('y'));
+    expect(response.headersSent).toBe(true);
+    answer.end();
+  });
+});
+
+test('what is shown leaves in one system call, and each later event in another', async () => {
+  const written = await writes(events, (answer) => {
+    answer.write(chunk);
+    answer.show();
+    setImmediate(() => {
+      answer.write(chunk);
+      setImmediate(() => answer.end());
+    });
+  });
+  const chunked = 'Transfer-Encoding: chunked\r\n\r\n';
+  const framed = `9\r\n${event}\r\n`;
+  expect(written.map((pieces) => pieces.join(''))).toEqual([
+    head('text/event-stream', '') + chunked + framed,
+    framed,
+    '0\r\n\r\n',
+  ]);
+});

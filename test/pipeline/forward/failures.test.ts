@@ -1,0 +1,277 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import { head, open, type RawConnection, type RawUpstream, startRawUpstream } from '../../support/raw.ts';
+import { sample } from '../../support/gateway.ts';
+import { until } from '../../support/until.ts';
+import { type RoutesWorld, startRoutesWorld } from '../../worlds/routes.ts';
+
+let world: RoutesWorld;
+let raw: RawUpstream;
+let living: Upstream;
+let onHead: (connection: RawConnection) => void = () => {};
+let authorization = '';
+beforeAll(async () => {
+  raw = await startRawUpstream((connection) => onHead(connection));
+  living = await startUpstream();
+  // A free one may be somebody's by the time that it is asked; this one needs a privilege, and has no service any more.
+  const nobody = 1;
+  world = await startRoutesWorld([
+    `name: nobody, path: /nobody, upstream: { url: http://127.0.0.1:${nobody} }`,
+    `name: unknown, path: /unknown, upstream: { url: http://nowhere.invalid }`,
+    `name: raw, path: /raw, upstream: { url: ${raw.url}, timeouts: { connect: 5s, response: 1s } }`,
+    `name: living, path: /living, upstream: { url: ${living.url} }`,
+    // TEST-NET-1, RFC 5737: nobody answers there.
+    `name: far, path: /far, upstream: { url: http://192.0.2.1, timeouts: { connect: 200ms } }`,
+  ]);
+  authorization = `Authorization: Bearer ${await world.token()}`;
+});
+afterAll(async () => {
+  await world.close();
+  await Promise.all([raw.close(), living.close()]);
+});
+beforeEach(async () => {
+  await world.clearLog();
+});
+// A connection that the gateway keeps would carry the next request, past `onHead`.
+afterEach(async () => {
+  for (const { socket } of raw.connections) socket.destroy();
+  await until(() => raw.connections.every(({ ended }) => ended() !== undefined));
+});
+
+const failures = async (): Promise<unknown[]> =>
+  (await world.lines()).filter(({ msg }) => msg === 'request failed').map(({ reason }) => reason);
+
+const closing = 'HTTP/1.1 200 OK\r\nConnection: close\r\n';
+
+/** Whether a connection still serves. */
+async function serves(client: RawConnection): Promise<void> {
+  const before = client.received().length;
+  client.socket.write(head('GET /living/next', authorization));
+  await until(() => client.received().slice(before).includes('{"ok":true}'), 'the next request to be served');
+}
+
+describe('before an answer', () => {
+  test.each([
+    ['nobody listens', '/nobody', 502, 'upstream.unreachable'],
+    ['nobody has that name', '/unknown', 502, 'upstream.unreachable'],
+  ])('%s → %s', async (_what, path, status, reason) => {
+    const client = await open(world.url, head(`GET ${path}`, authorization));
+    await client.has(`HTTP/1.1 ${status} `);
+    expect(await failures()).toEqual([reason]);
+    await serves(client);
+    client.socket.destroy();
+  });
+
+  test('answers 504 if the upstream is silent, and 502 if the network reports it unreachable', async () => {
+    const client = await open(world.url, head('GET /far', authorization));
+    expect(await client.has(/HTTP\/1\.1 50[24] /)).toBe(true);
+    client.socket.destroy();
+  });
+
+  test.each([
+    ['hangs up', (connection: RawConnection) => connection.socket.end(), 502, 'upstream.unreachable'],
+    ['resets', (connection: RawConnection) => connection.socket.resetAndDestroy(), 502, 'upstream.unreachable'],
+    ['says nothing', () => {}, 504, 'upstream.timeout'],
+    [
+      'says only that it works on it',
+      (connection: RawConnection) => connection.socket.write('HTTP/1.1 102 P\r\n\r\n'),
+      504,
+      'upstream.timeout',
+    ],
+  ])('the upstream %s', async (_what, act, status, reason) => {
+    onHead = act;
+    const client = await open(world.url, head('POST /raw', authorization, 'Content-Length: 4') + 'body');
+    await client.has(`HTTP/1.1 ${status} `);
+    expect(await failures()).toEqual([reason]);
+    expect((await world.decisions(1)).map(({ allow }) => allow)).toEqual([true]);
+    await serves(client);
+    client.socket.destroy();
+  });
+});
+
+describe('an upload', () => {
+  test.each([
+    ['of unknown length', 'Transfer-Encoding: chunked'],
+    ['of a known length', 'Content-Length: 100000000'],
+    ['of a small one', 'Content-Length: 60000'],
+  ])('%s, nobody there: 502, and the process lives', async (_what, length) => {
+    const client = await open(world.url, head('POST /nobody', authorization, length));
+    client.socket.write(length.startsWith('T') ? '4\r\nbody\r\n' : 'body');
+    await client.has('HTTP/1.1 502 ');
+    expect(await client.has('"upstream.unreachable"')).toBe(true);
+    client.socket.destroy();
+  });
+
+  test.each([
+    ['chunked', 'Transfer-Encoding: chunked', '4\r\nbody\r\n'],
+    ['counted', 'Content-Length: 100000000', 'body'],
+  ])('%s, the upstream dies in the middle: 502', async (_what, length, part) => {
+    onHead = ({ socket }) => setTimeout(() => socket.resetAndDestroy(), 20);
+    const client = await open(world.url, head('POST /raw', authorization, length));
+    client.socket.write(part);
+    expect(await client.has('HTTP/1.1 502 ')).toBe(true);
+    client.socket.write(part);
+    client.socket.destroy();
+  });
+
+  test('a client that writes on before it reads gets the answer all the same', async () => {
+    const client = await open(world.url, head('POST /nobody', authorization, 'Content-Length: 3000000'));
+    client.socket.write(Buffer.alloc(3_000_000));
+    await until(() => client.socket.writableLength === 0, 'all to be taken');
+    await client.has('HTTP/1.1 502 ');
+    expect(client.ended()).not.toBe('reset');
+    client.socket.destroy();
+  });
+
+  test('a small one is read over, and the connection serves on', async () => {
+    const client = await open(world.url, head('POST /nobody', authorization, 'Content-Length: 60000'));
+    expect(await client.has('HTTP/1.1 502 ')).toBe(true);
+    client.socket.write(Buffer.alloc(60_000));
+    await serves(client);
+    client.socket.destroy();
+  });
+
+  test('a client that leaves in the middle is no end of the body', async () => {
+    onHead = () => {};
+    const before = raw.connections.length;
+    const client = await open(world.url, head('POST /raw', authorization, 'Transfer-Encoding: chunked'));
+    client.socket.write('4\r\nbody\r\n');
+    await until(() => raw.connections.length > before);
+    const connection = raw.connections.at(-1) as RawConnection;
+    await connection.has('body');
+    client.socket.destroy();
+    await until(() => connection.ended() !== undefined);
+    expect(connection.received()).not.toContain('\r\n0\r\n\r\n');
+    const next = await open(world.url, '');
+    await serves(next);
+    next.socket.destroy();
+    // The refusal of a test before may be logged late.
+    const allowed = async (): Promise<unknown[]> =>
+      (await world.decisions(1)).filter(({ allow }) => allow).map(({ route }) => route);
+    await expect.poll(allowed).toEqual(['raw', 'living']);
+  });
+
+  test('an early answer goes out while the client still sends, and the connection serves on', async () => {
+    onHead = ({ socket }) => socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 5\r\n\r\nlarge');
+    const client = await open(world.url, head('POST /raw', authorization, 'Content-Length: 2000000') + 'x');
+    expect(await client.has('\r\n\r\nlarge')).toBe(true);
+    client.socket.write(Buffer.alloc(1_999_999));
+    await serves(client);
+    client.socket.destroy();
+  });
+
+  test('but one that never ends is cut off', async () => {
+    onHead = ({ socket }) => socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 5\r\n\r\nlarge');
+    const client = await open(world.url, head('POST /raw', authorization, 'Transfer-Encoding: chunked') + '1\r\nx\r\n');
+    await client.has('\r\n\r\nlarge');
+    expect(await until(() => client.ended() !== undefined, 'the connection to end')).toBe(true);
+  });
+
+  test('answer and body may overlap', async () => {
+    onHead = ({ socket }) => socket.write(`${closing}Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n`);
+    const client = await open(world.url, head('POST /raw', authorization, 'Transfer-Encoding: chunked') + '1\r\nx\r\n');
+    await client.has('1\r\na\r\n');
+    const { socket, received } = raw.connections.at(-1) as RawConnection;
+    client.socket.write('3\r\nyyy\r\n');
+    await until(() => received().includes('yyy'));
+    socket.write('1\r\nb\r\n');
+    await client.has('1\r\nb\r\n');
+    client.socket.write('0\r\n\r\n');
+    await until(() => received().endsWith('\r\n0\r\n\r\n'));
+    socket.write('0\r\n\r\n');
+    expect(await client.has('\r\n0\r\n\r\n')).toBe(true);
+    await serves(client);
+    client.socket.destroy();
+  });
+
+  test('an upstream that does not read stalls the client', async () => {
+    onHead = ({ socket }) => socket.pause();
+    const stalled = await open(world.url, head('PUT /raw', authorization, 'Content-Length: 200000000'));
+    let written = 0;
+    const chunk = Buffer.alloc(65_536);
+    const pump = (): void => {
+      while (written < 190_000_000 && stalled.socket.write(chunk)) written += chunk.length;
+    };
+    stalled.socket.on('drain', pump);
+    pump();
+    await stalled.has('HTTP/1.1 504 ');
+    expect(written).toBeLessThan(50_000_000);
+    stalled.socket.destroy();
+  });
+
+  test('one that takes longer than the time to answer is none that hangs', async () => {
+    onHead = ({ socket, has }) => {
+      void has('0\r\n\r\n').then(() => socket.write(`${closing}Content-Length: 4\r\n\r\ndone`));
+    };
+    const client = await open(world.url, head('POST /raw', authorization, 'Transfer-Encoding: chunked'));
+    for (let i = 0; i < 5; i += 1) {
+      client.socket.write('1\r\nx\r\n');
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    client.socket.write('0\r\n\r\n');
+    expect(await client.has('\r\n\r\ndone')).toBe(true);
+    client.socket.destroy();
+  });
+});
+
+describe('a kept connection', () => {
+  test('reuses a connection, and survives one that the upstream closed in the meantime', async () => {
+    const before = raw.connections.length;
+    onHead = ({ socket }) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    const client = await open(world.url, head('GET /raw', authorization));
+    await client.has('\r\n\r\nok');
+    raw.connections.at(-1)?.socket.destroy();
+    client.socket.write(head('POST /raw', authorization, 'Content-Length: 1') + 'x');
+    await until(() => client.received().split('\r\n\r\nok').length === 3, 'the second answer');
+    expect(raw.connections.length).toBe(before + 2);
+    client.socket.destroy();
+  });
+
+  test("bytes that the upstream sends unasked are nobody's answer", async () => {
+    onHead = ({ socket }) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison');
+    };
+    const client = await open(world.url, head('GET /raw/1', authorization));
+    await client.has(/ok|50[24]/);
+    for (let i = 0; i < 5; i += 1) {
+      const before = client.received().length;
+      client.socket.write(head('GET /raw/2', authorization));
+      await until(() => /ok|50[24]/.test(client.received().slice(before)));
+    }
+    expect(client.received()).not.toContain('poison');
+    client.socket.destroy();
+  });
+});
+
+test('a client that left while its token was looked at costs the upstream nothing', async () => {
+  const held: (() => void)[] = [];
+  const own = await startRoutesWorld([`name: raw, path: /raw, upstream: { url: ${raw.url} }`]);
+  const { keys } = own.issuer;
+  own.issuer.intercept = (request, response) => {
+    if (request.url !== '/jwks') return false;
+    held.push(() => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ keys })));
+    return true;
+  };
+  const before = raw.connections.length;
+  const fields = [`Authorization: Bearer ${await own.token()}`, 'Content-Length: 4'];
+  const client = await open(own.url, `${head('POST /raw', ...fields)}body`);
+  await until(() => held.length > 0, 'its token to be looked at');
+  const gone = 'sallyport_requests_total{route="raw",method="POST",status="499"}';
+  client.socket.destroy();
+  await until(async () => (await sample(own, gone)) === 1, 'the gateway to see that the client left');
+  for (const release of held) release();
+  await own.decisions(1);
+  await own.close();
+  expect(raw.connections.length).toBe(before);
+});
+
+test('a client of HTTP/1.0, which knows no end but that of its connection, sees a reset', async () => {
+  const body = 'Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n';
+  onHead = ({ socket }) => socket.write(`${closing}${body}`);
+  const request = `GET /raw HTTP/1.0\r\nHost: gateway.test\r\n${authorization}\r\n\r\n`;
+  const client = await open(world.url, request);
+  await client.has('half');
+  raw.connections.at(-1)?.socket.destroy();
+  await until(() => client.ended() !== undefined);
+  expect(client.ended()).toBe('reset');
+});

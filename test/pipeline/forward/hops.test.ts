@@ -1,0 +1,255 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startUpstream, type SeenRequest, type Upstream } from '../../support/upstream.ts';
+import { head, open, type RawUpstream, startRawUpstream } from '../../support/raw.ts';
+import { type RoutesWorld, startRoutesWorld } from '../../worlds/routes.ts';
+
+let upstream: Upstream;
+let raw: RawUpstream;
+let answer = '';
+let world: RoutesWorld;
+beforeAll(async () => {
+  upstream = await startUpstream();
+  raw = await startRawUpstream(({ socket }) => socket.end(answer, 'latin1'));
+  const identity = 'identity: { x-auth-subject: sub, x-auth-roles: roles, x_plain: sub }';
+  world = await startRoutesWorld([
+    `name: api, path: /api, upstream: { url: ${upstream.url}, ${identity} }`,
+    `name: raw, path: /raw, upstream: { url: ${raw.url}, ${identity} }`,
+  ]);
+});
+afterAll(async () => {
+  await world.close();
+  await Promise.all([upstream.close(), raw.close()]);
+});
+beforeEach(() => {
+  upstream.seen.length = 0;
+});
+
+/** What reached the upstream, after `fields` of a caller with `claims`. */
+async function seen(fields: readonly string[], claims: Record<string, unknown> = {}): Promise<SeenRequest> {
+  const authorization = `Authorization: Bearer ${await world.token(claims)}`;
+  const client = await open(world.url, head('POST /api', authorization, ...fields, 'Content-Length: 4') + 'body');
+  await client.has('{"ok":true}');
+  client.socket.destroy();
+  const [request] = upstream.seen;
+  if (request === undefined) throw new Error('nothing arrived');
+  return request;
+}
+
+/** The values of all fields that some server would take for `name`. */
+function valuesOf({ rawHeaders }: SeenRequest, name: string): string[] {
+  const values: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase().replaceAll(/[^a-z0-9]/g, '-') === name) values.push(rawHeaders[i + 1] ?? '');
+  }
+  return values;
+}
+
+describe('to the upstream', () => {
+  const forged = ['X-Auth-Subject', 'x_auth_subject', 'X-AUTH-SUBJECT', 'x-auth_subject', 'x.auth.subject'];
+
+  test('drops a client’s identity header in any spelling', async () => {
+    const request = await seen(forged.map((name) => `${name}: mallory`));
+    expect(valuesOf(request, 'x-auth-subject')).toEqual(['alice']);
+    expect(JSON.stringify(request.rawHeaders)).not.toContain('mallory');
+  });
+
+  test('also when the claim is absent, and for a header with an underscore', async () => {
+    const request = await seen(['X-Auth-Roles: admin', 'x_auth_roles: admin', 'X-Plain: mallory', 'x_plain: mallory']);
+    expect(valuesOf(request, 'x-auth-roles')).toEqual([]);
+    expect(valuesOf(request, 'x-plain')).toEqual(['alice']);
+  });
+
+  test('also when Connection nominates it', async () => {
+    const request = await seen([
+      'Connection: close, x-auth-subject, X-Hop',
+      'X-Hop: 1',
+      'x-forwarded-for: 1',
+      'x-kept: 1',
+    ]);
+    expect(valuesOf(request, 'x-auth-subject')).toEqual(['alice']);
+    expect(valuesOf(request, 'x-hop')).toEqual([]);
+    expect(valuesOf(request, 'x-kept')).toEqual(['1']);
+    expect(valuesOf(request, 'x-forwarded-for')).toEqual(['127.0.0.1']);
+  });
+
+  test('also behind Expect: 100-continue, which some libraries forward before any hook', async () => {
+    const request = await seen(['Expect: 100-continue', 'X-Auth-Subject: mallory']);
+    expect(valuesOf(request, 'x-auth-subject')).toEqual(['alice']);
+    expect([valuesOf(request, 'authorization'), valuesOf(request, 'expect'), request.body]).toEqual([[], [], 'body']);
+  });
+
+  test('what we say of where the call comes from, and nothing that the client says of it', async () => {
+    const request = await seen([
+      'X-Forwarded-For: 6.6.6.6',
+      'X-Forwarded-Host: evil',
+      'X-Forwarded-Proto: evil',
+      'X-Forwarded-Prefix: /evil',
+      'Forwarded: for=6.6.6.6',
+      'X-Original-URL: /evil',
+      'X-Rewrite-URL: /evil',
+      'X-HTTP-Method-Override: DELETE',
+      'X-Real-IP: 6.6.6.6',
+      'Host2: kept',
+    ]);
+    expect(JSON.stringify(request.rawHeaders)).not.toMatch(/6\.6\.6\.6|evil|DELETE/);
+    expect(request).toMatchObject({ method: 'POST', url: '/' });
+    expect(request.headers).toMatchObject({
+      host: new URL(upstream.url).host,
+      'x-forwarded-for': '127.0.0.1',
+      'x-forwarded-host': 'gateway.test',
+      'x-forwarded-proto': 'http',
+      'content-length': '4',
+    });
+  });
+
+  test('claims that would break a line arrive as one value', async () => {
+    const request = await seen([], { sub: 'a\r\nx-admin: 1', roles: ['a,b', 'ö'] });
+    expect(valuesOf(request, 'x-admin')).toEqual([]);
+    expect(valuesOf(request, 'x-auth-subject')).toEqual(['a%0D%0Ax-admin: 1']);
+    expect(valuesOf(request, 'x-auth-roles')).toEqual(['a%2Cb,%C3%B6']);
+  });
+
+  test('h2c is not spoken: the request is served as the plain one that it also is', async () => {
+    const request = await seen(['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk']);
+    expect([valuesOf(request, 'upgrade'), valuesOf(request, 'http2-settings')]).toEqual([[], []]);
+    expect(valuesOf(request, 'connection')).toEqual(['keep-alive']);
+  });
+});
+
+/** What a client gets of `bytes` that the upstream sends. */
+async function received(bytes: string): Promise<{ response: IncomingMessage; body: string }> {
+  answer = bytes;
+  const authorization = `Bearer ${await world.token()}`;
+  return new Promise((resolve, reject) => {
+    httpRequest(`${world.url}/raw`, { headers: { authorization }, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
+      response.on('end', () => resolve({ response, body: Buffer.concat(chunks).toString() }));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('to the client', () => {
+  test('nothing about the connection of the upstream', async () => {
+    const { response, body } = await received(
+      [
+        'HTTP/1.1 200 OK',
+        'Connection: close, X-Foo',
+        'X-Foo: 1',
+        'Keep-Alive: timeout=77',
+        'Proxy-Authenticate: Basic',
+        'Proxy-Connection: close',
+        'Trailer: x-trailer',
+        'Upgrade: h2c',
+        'Transfer-Encoding: chunked',
+        'X-Kept: 1',
+        'Set-Cookie: a=1',
+        'Set-Cookie: b=2',
+        '',
+        '5\r\nhello\r\n0\r\nX-Trailer: 1\r\n\r\n',
+      ].join('\r\n'),
+    );
+    expect(body).toBe('hello');
+    const fields = JSON.stringify(response.rawHeaders).toLowerCase();
+    expect(fields).not.toMatch(/x-foo|timeout=77|proxy-|trailer|upgrade|h2c/);
+    expect(response.headers).toMatchObject({
+      'x-kept': '1',
+      'set-cookie': ['a=1', 'b=2'],
+      'content-length': '5',
+    });
+    expect(response.trailers).toEqual({});
+  });
+
+  test('one Date, that of the upstream', async () => {
+    const { response } = await received('HTTP/1.1 200 OK\r\nDate: then\r\nContent-Length: 0\r\n\r\n');
+    expect(response.rawHeaders.filter((text) => text.toLowerCase() === 'date')).toHaveLength(1);
+    expect(response.headers.date).toBe('then');
+  });
+
+  test('octets beyond ASCII as they are', async () => {
+    const { response } = await received('HTTP/1.1 200 OK\r\nX-A: caf\u00e9\r\nContent-Length: 0\r\n\r\n');
+    expect(response.headers['x-a']).toBe('caf\u00e9');
+  });
+
+  test.each([
+    ['a usual reason phrase', 'Fine', 'Fine'],
+    ['none', '', ''],
+    ['one beyond ASCII, which Node could not send on', 'D\u00e9j\u00e0 vu', 'OK'],
+  ])('%s', async (_what, phrase, wanted) => {
+    const { response } = await received(`HTTP/1.1 200 ${phrase}\r\nContent-Length: 0\r\n\r\n`);
+    expect([response.statusCode, response.statusMessage]).toEqual([200, wanted]);
+  });
+
+  test('does not forward interim answers', async () => {
+    const { response, body } = await received(
+      'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
+    );
+    expect([response.statusCode, body, response.headers['link']]).toEqual([200, 'ok', undefined]);
+  });
+
+  test.each([
+    ['204', 'HTTP/1.1 204 No Content\r\nX-Kept: 1\r\n\r\n', 204],
+    [
+      '304, with the length that it would have',
+      'HTTP/1.1 304 Not Modified\r\nX-Kept: 1\r\nContent-Length: 5\r\nETag: "x"\r\n\r\n',
+      304,
+    ],
+    ['an answer until the end of the connection', 'HTTP/1.0 200 OK\r\nX-Kept: 1\r\n\r\nuntil the end', 200],
+    [
+      "a redirect is the client's to follow",
+      'HTTP/1.1 302 Found\r\nX-Kept: 1\r\nLocation: http://evil/\r\nContent-Length: 0\r\n\r\n',
+      302,
+    ],
+    [
+      "an upstream's own refusal",
+      'HTTP/1.1 401 Unauthorized\r\nX-Kept: 1\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n',
+      401,
+    ],
+    [
+      'a header section of 60 KiB',
+      `HTTP/1.1 200 OK\r\nX-Kept: 1\r\n${'X-A: 0123456789\r\n'.repeat(3600)}Content-Length: 0\r\n\r\n`,
+      200,
+    ],
+  ])('%s', async (_what, bytes, status) => {
+    answer = bytes;
+    const authorization = `Authorization: Bearer ${await world.token()}`;
+    const client = await open(world.url, head('GET /raw', authorization, 'Connection: close'));
+    await client.has('\r\n\r\n');
+    expect(client.received()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(client.received()).toContain('X-Kept: 1');
+  });
+
+  test('HEAD: the fields of a GET, and no body', async () => {
+    answer = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n';
+    const authorization = `Authorization: Bearer ${await world.token()}`;
+    const client = await open(world.url, head('HEAD /raw', authorization) + head('HEAD /raw'));
+    await client.has('401');
+    expect(client.received()).toMatch(
+      /^HTTP\/1\.1 200 OK\r\nContent-Length: 5\r\n(?:[\w-]+: [^\r]*\r\n)*\r\nHTTP\/1\.1 401 /i,
+    );
+    client.socket.destroy();
+  });
+
+  test.each([
+    ['no HTTP', 'SSH-2.0-OpenSSH\r\n\r\n'],
+    ['no status', 'HTTP/1.1 OK\r\n\r\n'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    ['both lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['a header section of 100 KiB', `HTTP/1.1 200 OK\r\n${'X-A: 0123456789\r\n'.repeat(6400)}\r\n`],
+    [
+      'a switch of protocols that nobody asked for',
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
+    ],
+    ['nothing', ''],
+    ['half a header section', 'HTTP/1.1 200 OK\r\nX-A: 1\r\n'],
+    ['a line break in a value', 'HTTP/1.1 200 OK\r\nX-A: 1\n2: 3\r\nContent-Length: 0\r\n\r\n'],
+    ['NUL in a value', 'HTTP/1.1 200 OK\r\nX-A: 1\x002\r\nContent-Length: 0\r\n\r\n'],
+  ])('%s → 502', async (_what, bytes) => {
+    const { response, body } = await received(bytes);
+    expect(response.statusCode).toBe(502);
+    expect(JSON.parse(body)).toMatchObject({ title: 'Bad gateway' });
+  });
+});

@@ -1,0 +1,96 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { privateCacheControl } from '../../../src/pipeline/forward/private-answers.ts';
+import { createCleanAnswer } from '../../../src/pipeline/forward/response-headers.ts';
+import type { Call } from '../../../src/model/call.ts';
+import type { Grant } from '../../../src/model/grant.ts';
+import { runs } from '../../support/runs.ts';
+
+describe('Cache-Control on a route that needs a token', () => {
+  test.each([
+    ['public', 'private'],
+    ['public, max-age=0', 'private, max-age=0'],
+    ['Public ,  S-MaxAge=60, Immutable', 'private, Immutable'],
+    ['s-maxage="60", max-age=60', 'private, max-age=60'],
+    ['max-age=60', 'private, max-age=60'],
+    ['max-age=60, must-revalidate', 'private, max-age=60, must-revalidate'],
+    ['proxy-revalidate', 'private, proxy-revalidate'],
+    ['stale-while-revalidate=60', 'private, stale-while-revalidate=60'],
+    ['private="set-cookie, x", max-age=60', 'private, max-age=60'],
+    ['no-cache="public, x", max-age=1', 'private, no-cache="public, x", max-age=1'],
+    ['private, public', 'private'],
+    ['no-store, public', 'private, no-store'],
+    [',, public ,', 'private'],
+    ['max-age=60, x="', 'private, no-store'],
+    ['max-age=60 public', 'private, no-store'],
+  ])('%s becomes %s', (theirs, ours) => expect(privateCacheControl(theirs)).toBe(ours));
+
+  test.each([
+    '',
+    'no-store',
+    'no-cache',
+    'no-cache, no-transform',
+    'private',
+    'private, max-age=60',
+    'max-age=60, Private',
+    'no-store, max-age=0',
+    'x',
+  ])('%s stays', (theirs) => expect(privateCacheControl(theirs)).toBe(theirs));
+
+  test('any value: says neither public nor s-maxage, and the same when it is read again', () => {
+    const word = fc.constantFrom(
+      'public',
+      'private',
+      's-maxage',
+      'max-age',
+      'no-store',
+      '=',
+      ',',
+      ' ',
+      '"',
+      '\\',
+      '1',
+      'PUBLIC',
+    );
+    fc.assert(
+      fc.property(
+        fc.array(word).map((words) => words.join('')),
+        (theirs) => {
+          const ours = privateCacheControl(theirs);
+          expect(ours.replaceAll(/"[^"]*"?/g, '')).not.toMatch(/(?:^|,) *(?:public|s-maxage) *(?:[=,]|$)/i);
+          expect(privateCacheControl(ours)).toBe(ours);
+        },
+      ),
+      { numRuns: runs },
+    );
+  });
+});
+
+const targeted = [
+  'CDN-Cache-Control',
+  'cloudflare-cdn-cache-control',
+  'Surrogate-Control',
+  'Edge-Control',
+  'X-Accel-Expires',
+];
+
+test.each(targeted)('%s goes on from a public route alone', (name) => {
+  const clean = (isPublic: boolean): readonly string[] => {
+    const own = {
+      isPublic,
+      allowedCommands: [],
+      upstreamChallenges: false,
+      crossOrigin: () => ({}),
+      nonce: undefined,
+      sessionId: () => '',
+    };
+    return createCleanAnswer(own)({
+      raw: [name, 'max-age=60'],
+      status: 200,
+      call: {} as Call,
+      grant: {} as Grant,
+      willChange: false,
+    }).fields;
+  };
+  expect([clean(true), clean(false)]).toEqual([[name, 'max-age=60'], []]);
+});

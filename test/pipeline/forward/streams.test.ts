@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { head, open, type RawConnection, type RawUpstream, startRawUpstream } from '../../support/raw.ts';
+import { sample } from '../../support/gateway.ts';
+import { until } from '../../support/until.ts';
+import { type RoutesWorld, startRoutesWorld } from '../../worlds/routes.ts';
+
+const eventStream =
+  'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+let upstream: RawUpstream;
+let world: RoutesWorld;
+/** What the upstream says first. */
+let beginning = eventStream;
+beforeAll(async () => {
+  upstream = await startRawUpstream(({ socket }) => socket.write(beginning));
+  world = await startRoutesWorld([`name: stream, path: /stream, upstream: { url: ${upstream.url} }`]);
+});
+afterAll(async () => {
+  await world.close();
+  await upstream.close();
+});
+
+/** A client whose request has reached the upstream, and the connection on which it did. */
+async function opened(
+  claims: Record<string, unknown> = {},
+  start = 'GET /stream',
+): Promise<[RawConnection, RawConnection]> {
+  const before = upstream.connections.length;
+  const client = await open(world.url, head(start, `Authorization: Bearer ${await world.token(claims)}`));
+  await until(() => upstream.connections.length > before);
+  const connection = upstream.connections.at(-1);
+  if (connection === undefined) throw new Error('no connection');
+  await connection.has('\r\n\r\n');
+  return [client, connection];
+}
+
+const streams = (): Promise<number> => sample(world, 'sallyport_open_streams{route="stream"}');
+
+describe('an event stream', () => {
+  test('opens before its first event, and each event arrives before the next is written', async () => {
+    beginning = eventStream;
+    const [client, { socket }] = await opened();
+    await client.has('\r\n\r\n');
+    expect(client.received()).toMatch(/transfer-encoding: chunked/i);
+    for (const event of ['data: 1\n\n', 'data: 2\n\n', 'data: 3\n\n']) {
+      socket.write(`9\r\n${event}\r\n`);
+      await client.has(event);
+    }
+    expect(await streams()).toBe(1);
+    socket.write('0\r\n\r\n');
+    await client.has('\r\n0\r\n\r\n');
+    await expect.poll(() => streams()).toBe(0);
+    client.socket.destroy();
+  });
+
+  test('goes out chunked although the upstream announced a length', async () => {
+    beginning =
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream; charset=utf-8\r\nContent-Length: 9\r\n\r\n';
+    const [client, { socket }] = await opened();
+    socket.write('data: 1\n\n');
+    await client.has('\r\n0\r\n\r\n');
+    expect(client.received()).not.toMatch(/content-length/i);
+    expect(client.received()).toMatch(/x-accel-buffering: no\r\n/i);
+    client.socket.destroy();
+  });
+
+  test('ends cleanly within a moment of its token', async () => {
+    beginning = eventStream;
+    const exp = Date.now() / 1000 + 2.5;
+    const [client, connection] = await opened({ exp });
+    await client.has('\r\n\r\n');
+    connection.socket.write('9\r\ndata: 1\n\n\r\n');
+    await client.has('\r\n0\r\n\r\n');
+    expect(Date.now() / 1000).toBeGreaterThan(exp - 0.05);
+    expect(Date.now() / 1000).toBeLessThan(exp + 5);
+    await until(() => connection.ended() !== undefined, 'the upstream to be told');
+    await expect.poll(() => streams()).toBe(0);
+    client.socket.destroy();
+  });
+});
+
+describe('any answer that is not over', () => {
+  test('breaks off an answer without a length when its token ends, so that it does not look complete', async () => {
+    for (const framing of ['Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n', '\r\nhalf']) {
+      beginning = `HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/x-ndjson\r\n${framing}`;
+      const exp = Date.now() / 1000 + 2.5;
+      const [client, connection] = await opened({ exp });
+      await client.has('half');
+      await expect.poll(() => streams()).toBe(0);
+      await until(() => client.ended() !== undefined, 'the answer to break off');
+      expect(Date.now() / 1000).toBeGreaterThan(exp - 0.05);
+      expect(client.received()).not.toContain('\r\n0\r\n\r\n');
+      await until(() => connection.ended() !== undefined, 'the upstream to be told');
+    }
+  });
+
+  test('is finished after its token where it has a length: as much was decided on', async () => {
+    beginning = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 8\r\n\r\nhalf';
+    const exp = Date.now() / 1000 + 2.5;
+    const [client, { socket }] = await opened({ exp });
+    await client.has('half');
+    await until(() => Date.now() / 1000 > exp + 0.1, 'the token to expire');
+    socket.end('half');
+    expect(await client.has('halfhalf')).toBe(true);
+    client.socket.destroy();
+  });
+
+  test('shows its header section while its body is still awaited', async () => {
+    beginning =
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const [client, { socket }] = await opened();
+    await client.has('\r\n\r\n');
+    socket.write('2\r\n1\n\r\n');
+    expect(await client.has('1\n')).toBe(true);
+    client.socket.destroy();
+  });
+
+  test.each([
+    ['an event stream', eventStream],
+    ['a counted body', 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 100\r\n\r\nhalf'],
+    ['nothing yet', ''],
+  ])('R-141: %s: a client that leaves is reported upstream at once', async (_what, bytes) => {
+    beginning = bytes;
+    const [client, connection] = await opened();
+    if (bytes !== '') await client.has('\r\n\r\n');
+    client.socket.destroy();
+    await until(() => connection.ended() !== undefined);
+    await expect.poll(() => streams()).toBe(0);
+  });
+
+  test.each([
+    ['an event stream', `${eventStream}9\r\ndata: 1\n\n\r\n`],
+    ['a chunked body', 'HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n'],
+    ['half a chunk', 'HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nhalf'],
+    ['a counted body', 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 100\r\n\r\nhalf'],
+  ])('%s: an upstream that dies is no end', async (_what, bytes) => {
+    for (const die of ['destroy', 'resetAndDestroy'] as const) {
+      beginning = bytes;
+      const [client, { socket }] = await opened();
+      await client.has(/half|data: 1/);
+      socket[die]();
+      await until(() => client.ended() !== undefined);
+      expect(client.received()).not.toContain('\r\n0\r\n\r\n');
+      await expect.poll(() => streams()).toBe(0);
+    }
+  });
+
+  test('a chunk that is none is no end either', async () => {
+    beginning = 'HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzzz\r\n';
+    const [client] = await opened();
+    await until(() => client.ended() !== undefined);
+    expect(client.received()).not.toContain('\r\n0\r\n\r\n');
+  });
+});
+
+describe('a slow client', () => {
+  test('stalls the upstream, and costs bounded memory', async () => {
+    beginning =
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const [client, { socket }] = await opened();
+    await client.has('\r\n\r\n');
+    client.socket.pause();
+    const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536), Buffer.from('\r\n')]);
+    let written = 0;
+    const pump = (): void => {
+      while (written < 200_000_000 && socket.write(chunk)) written += chunk.length;
+    };
+    socket.on('drain', pump);
+    pump();
+    let last = -1;
+    while (last !== written) {
+      last = written;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    expect(written).toBeLessThan(50_000_000);
+    client.socket.resume();
+    await until(() => written > last + 10_000_000, 'the flow to go on');
+    client.socket.destroy();
+    await until(() => socket.destroyed);
+  });
+});

@@ -1,0 +1,318 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import { head, open, type RawConnection, type RawUpstream, startRawUpstream } from '../../support/raw.ts';
+import { sample } from '../../support/gateway.ts';
+import { until } from '../../support/until.ts';
+import { type RoutesWorld, startRoutesWorld } from '../../worlds/routes.ts';
+
+/** An upstream that echoes, and refuses `/refused`. */
+const server = createServer();
+const sockets = new WebSocketServer({ noServer: true, handleProtocols: (offered) => [...offered].at(-1) ?? false });
+const handshakes: { url: string; rawHeaders: readonly string[] }[] = [];
+server.on('upgrade', (request, socket, first) => {
+  handshakes.push({ url: request.url ?? '', rawHeaders: request.rawHeaders });
+  if (request.url === '/refused') {
+    socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nX-Why: not you\r\n\r\nno');
+    return;
+  }
+  sockets.handleUpgrade(request, socket, first, (webSocket) => {
+    webSocket.on('message', (bytes, isBinary) => {
+      const order = (bytes as Buffer).toString();
+      if (order === 'close') webSocket.close(4001, 'as you wish');
+      else if (order === 'die') webSocket.terminate();
+      else webSocket.send(bytes, { binary: isBinary });
+    });
+  });
+});
+
+let plain: Upstream;
+let raw: RawUpstream;
+let onHead: (connection: RawConnection) => void = () => {};
+let world: RoutesWorld;
+let port = 0;
+beforeAll(async () => {
+  plain = await startUpstream();
+  raw = await startRawUpstream((connection) => onHead(connection));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  port = (server.address() as AddressInfo).port;
+  const identity = 'identity: { x-auth-subject: sub, x_plain: sub, x-auth-roles: roles }';
+  world = await startRoutesWorld([
+    `name: socket, path: /socket, upgrade: websocket, upstream: { url: http://127.0.0.1:${port}, ${identity} }`,
+    `name: raw, path: /raw, upgrade: websocket, upstream: { url: ${raw.url}, timeouts: { response: 300ms } }`,
+    `name: patient, path: /patient, upgrade: websocket, upstream: { url: ${raw.url} }`,
+    `name: nobody, path: /nobody, upgrade: websocket, upstream: { url: http://127.0.0.1:1 }`,
+    `name: plain, path: /plain, upstream: { url: ${plain.url} }`,
+  ]);
+});
+afterAll(async () => {
+  await world.close();
+  await Promise.all([plain.close(), raw.close()]);
+  for (const client of sockets.clients) client.terminate();
+  server.close();
+  server.closeAllConnections();
+});
+beforeEach(async () => {
+  handshakes.length = 0;
+  plain.seen.length = 0;
+  await world.clearLog();
+});
+
+const opened: WebSocket[] = [];
+afterEach(() => {
+  for (const client of opened.splice(0)) client.terminate();
+});
+
+function dial(path: string, headers: Record<string, string> = {}, protocols: string[] = []): WebSocket {
+  const client = new WebSocket(`${world.url.replace('http', 'ws')}${path}`, protocols, { headers });
+  client.on('error', () => {});
+  opened.push(client);
+  return client;
+}
+
+async function dialled(
+  path: string,
+  headers: Record<string, string> = {},
+  protocols: string[] = [],
+): Promise<WebSocket> {
+  const client = dial(path, headers, protocols);
+  await once(client, 'open');
+  return client;
+}
+
+const bearer = async (claims: Record<string, unknown> = {}): Promise<{ authorization: string }> => ({
+  authorization: `Bearer ${await world.token(claims)}`,
+});
+const streams = (route = 'socket'): Promise<number> => sample(world, `sallyport_open_streams{route="${route}"}`);
+const answered = (route: string, status: number): Promise<number> =>
+  sample(world, `sallyport_requests_total{route="${route}",method="GET",status="${status}"}`);
+
+/** The status of a handshake that is refused. */
+async function refusal(path: string, headers: Record<string, string> = {}): Promise<number> {
+  const [, response] = (await once(dial(path, headers), 'unexpected-response')) as [unknown, { statusCode: number }];
+  return response.statusCode;
+}
+
+const handshake = [
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  'Sec-WebSocket-Version: 13',
+];
+
+describe('who may', () => {
+  test('no call without a token', async () => {
+    expect(await refusal('/socket')).toBe(401);
+    expect(handshakes).toEqual([]);
+    expect((await world.decisions(1)).map(({ reason }) => reason)).toEqual(['credentials.missing']);
+  });
+
+  test('no call with a malformed token', async () => {
+    expect(await refusal('/socket', { authorization: 'Bearer a.b.c' })).toBe(401);
+    expect(handshakes).toEqual([]);
+  });
+
+  test('no call on another route', async () => {
+    expect(await refusal('/plain', await bearer())).toBe(400);
+    expect(plain.seen).toEqual([]);
+    expect((await world.decisions(1)).map(({ reason }) => reason)).toEqual(['route.upgrade']);
+  });
+
+  test('no call without a route', async () => {
+    expect(await refusal('/elsewhere', await bearer())).toBe(404);
+    expect(await refusal('//socket', await bearer())).toBe(400);
+  });
+});
+
+describe('an open one', () => {
+  test('goes both ways, text and binary, small and large', async () => {
+    const client = await dialled('/socket/x?y=1&z=/../%41', await bearer());
+    expect(handshakes[0]?.url).toBe('/x?y=1&z=/../%41');
+    for (const message of ['hello', 'x'.repeat(200_000)]) {
+      client.send(message);
+      const [bytes] = (await once(client, 'message')) as [Buffer];
+      expect(bytes.toString()).toBe(message);
+    }
+    client.send(Buffer.from([0, 255]));
+    const [bytes, isBinary] = (await once(client, 'message')) as [Buffer, boolean];
+    expect([[...bytes], isBinary]).toEqual([[0, 255], true]);
+  });
+
+  test('has the subprotocol that the upstream chose', async () => {
+    const client = await dialled('/socket', await bearer(), ['one', 'two']);
+    expect(client.protocol).toBe('two');
+  });
+
+  test('learns the caller only from the gateway', async () => {
+    await dialled('/socket', {
+      ...(await bearer()),
+      'X-Auth-Subject': 'mallory',
+      x_auth_subject: 'mallory',
+      x_plain: 'mallory',
+      'X-Auth-Roles': 'mallory',
+      'X-Forwarded-For': 'mallory',
+      'X-Original-URL': '/mallory',
+    });
+    const { rawHeaders = [] } = handshakes[0] ?? {};
+    const text = rawHeaders.join('\n');
+    expect(text).not.toMatch(/mallory|authorization/i);
+    expect(rawHeaders.filter((name) => /^x[-_](?:auth[-_]subject|plain)$/i.test(name))).toHaveLength(2);
+    expect(text).toContain('x-auth-subject\nalice');
+    expect(text).toContain('x-forwarded-for\n127.0.0.1');
+    expect(text).toMatch(/host\n127\.0\.0\.1:/i);
+  });
+
+  test('is counted while it is open, and as 101 when it has ended', async () => {
+    await until(async () => (await streams()) === 0);
+    const before = await answered('socket', 101);
+    const client = await dialled('/socket', await bearer());
+    await until(async () => (await streams()) === 1);
+    client.close();
+    await until(async () => (await streams()) === 0);
+    expect(await until(async () => (await answered('socket', 101)) === before + 1)).toBe(true);
+  });
+
+  test('closed by the client is closed for the upstream, with its code', async () => {
+    const client = await dialled('/socket', await bearer());
+    const [theirs] = sockets.clients;
+    const closed = once(theirs as WebSocket, 'close') as Promise<[number]>;
+    client.close(4000, 'enough');
+    expect((await closed)[0]).toBe(4000);
+  });
+
+  test('closed by the upstream is closed for the client, with its code', async () => {
+    const client = await dialled('/socket', await bearer());
+    const closed = once(client, 'close') as Promise<[number, Buffer]>;
+    client.send('close');
+    const [code, reason] = await closed;
+    expect([code, reason.toString()]).toEqual([4001, 'as you wish']);
+  });
+
+  test('ends for both when either dies', async () => {
+    const one = await dialled('/socket', await bearer());
+    const closed = once(one, 'close');
+    one.send('die');
+    await closed;
+    const other = await dialled('/socket', await bearer());
+    await until(() => sockets.clients.size === 1);
+    other.terminate();
+    await until(() => sockets.clients.size === 0);
+    await expect.poll(() => streams()).toBe(0);
+  });
+
+  test('also for a client that never hangs up', async () => {
+    const { authorization } = await bearer();
+    const client = await open(world.url, head('GET /socket', `Authorization: ${authorization}`, ...handshake));
+    await client.has('101 Switching Protocols');
+    client.socket.on('end', () => {}); // Half open it stays.
+    for (const theirs of sockets.clients) theirs.terminate();
+    await until(() => client.ended() !== undefined);
+    await expect.poll(() => streams()).toBe(0);
+  });
+
+  test('ends with its token', async () => {
+    const exp = Date.now() / 1000 + 2.5;
+    const client = await dialled('/socket', await bearer({ exp }));
+    await once(client, 'close');
+    expect(Date.now() / 1000).toBeGreaterThan(exp - 0.05);
+    expect(Date.now() / 1000).toBeLessThan(exp + 5);
+    await until(() => sockets.clients.size === 0);
+    await expect.poll(() => streams()).toBe(0);
+  });
+
+  test('takes what the client sent together with its handshake', async () => {
+    const { authorization } = await bearer();
+    const frame = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]);
+    const request = Buffer.from(head('GET /socket', `Authorization: ${authorization}`, ...handshake));
+    const client = await open(world.url, Buffer.concat([request, frame]));
+    expect(await client.has('\x81\x02hi')).toBe(true);
+    client.socket.destroy();
+  });
+});
+
+describe('an upstream that', () => {
+  test('refuses is heard', async () => {
+    const { authorization } = await bearer();
+    const client = await open(world.url, head('GET /socket/refused', `Authorization: ${authorization}`, ...handshake));
+    await until(() => client.ended() !== undefined);
+    expect(client.received()).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/);
+    expect(client.received()).toMatch(/x-why: not you\r\n[^]*\r\n\r\nno$/i);
+    await until(async () => (await answered('socket', 403)) === 1);
+    await expect.poll(() => streams()).toBe(0);
+  });
+
+  test('is not there: 502', async () => {
+    expect(await refusal('/nobody', await bearer())).toBe(502);
+    await until(async () => (await answered('nobody', 502)) === 1);
+  });
+
+  test.each([
+    ['hangs up: 502', ({ socket }: RawConnection) => socket.destroy(), 502],
+    ['says nothing: 504', () => {}, 504],
+    ['speaks no HTTP: 502', ({ socket }: RawConnection) => socket.end('SSH-2.0\r\n'), 502],
+  ])('%s', async (_what, act, status) => {
+    onHead = act;
+    expect(await refusal('/raw', await bearer())).toBe(status);
+    await expect.poll(() => streams('raw')).toBe(0);
+  });
+
+  test('has not answered when the token ends: its connection is closed, and no stream is counted', async () => {
+    onHead = () => {};
+    const before = raw.connections.length;
+    dial('/patient', await bearer({ exp: Date.now() / 1000 + 2.5 }));
+    await until(() => raw.connections.length > before);
+    const connection = raw.connections.at(-1) as RawConnection;
+    await connection.has('\r\n\r\n');
+    await until(() => connection.ended() !== undefined);
+    await expect.poll(() => streams('patient')).toBe(0);
+  });
+
+  test('answers just when the client leaves: nothing stays counted', async () => {
+    onHead = ({ socket }) => {
+      client?.terminate();
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    };
+    const before = raw.connections.length;
+    const client: WebSocket | undefined = dial('/patient', await bearer());
+    await until(() => raw.connections.length > before);
+    await until(() => raw.connections.at(-1)?.ended() !== undefined);
+    await expect.poll(() => streams('patient')).toBe(0);
+  });
+});
+
+describe('what is no WebSocket', () => {
+  test.each([
+    ['h2c', ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__']],
+    ['a list', ['Connection: Upgrade', 'Upgrade: websocket, h2c']],
+    ['TLS', ['Connection: Upgrade', 'Upgrade: TLS/1.0']],
+    ['a websocket that is not nominated', ['Upgrade: websocket']],
+  ])('%s is served as the plain request that it also is', async (_what, fields) => {
+    const { authorization } = await bearer();
+    const client = await open(world.url, head('GET /plain', `Authorization: ${authorization}`, ...fields));
+    await client.has('{"ok":true}');
+    expect(client.received()).toMatch(/^HTTP\/1\.1 200 /);
+    expect(plain.seen[0]?.rawHeaders.join('\n')).not.toMatch(/upgrade|settings/i);
+    client.socket.write(head('GET /plain'));
+    await client.has('HTTP/1.1 401 ');
+    client.socket.destroy();
+  });
+
+  test('a handshake with a body is refused', async () => {
+    const { authorization } = await bearer();
+    const bytes = head('GET /socket', `Authorization: ${authorization}`, ...handshake, 'Content-Length: 3');
+    const client = await open(world.url, `${bytes}abc`);
+    await client.has('HTTP/1.1 400 ');
+    await until(() => client.ended() !== undefined);
+    expect(handshakes).toEqual([]);
+  });
+
+  test('an answer that a client never takes does not keep its socket', async () => {
+    const client = await open(world.url, head('GET /socket', ...handshake));
+    await client.has('HTTP/1.1 401 ');
+    expect(await until(() => client.ended() !== undefined)).toBe(true);
+  });
+});

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { head, open, type RawUpstream, startRawUpstream } from '../../support/raw.ts';
+import { sample } from '../../support/gateway.ts';
+import { type RoutesWorld, startRoutesWorld } from '../../worlds/routes.ts';
+
+let upstream: RawUpstream;
+let world: RoutesWorld;
+/** All that the upstream says, at once. */
+let answer: Buffer;
+beforeAll(async () => {
+  upstream = await startRawUpstream(({ socket }) => socket.end(answer));
+  world = await startRoutesWorld([`name: whole, path: /whole, upstream: { url: ${upstream.url} }`]);
+});
+afterAll(async () => {
+  await world.close();
+  await upstream.close();
+});
+
+/** What the client sees of an answer with this header section and body. */
+async function relayed(fields: string, body: Buffer, method = 'GET'): Promise<string> {
+  answer = Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\nConnection: close\r\n${fields}\r\n\r\n`, 'latin1'), body]);
+  const request = head(`${method} /whole`, `Authorization: Bearer ${await world.token()}`, 'Connection: close');
+  const client = await open(world.url, request);
+  await new Promise((resolve) => client.socket.once('close', resolve));
+  return client.received();
+}
+
+function bodyOf(received: string): Buffer {
+  return Buffer.from(received.slice(received.indexOf('\r\n\r\n') + 4), 'latin1');
+}
+
+const everyByte = (length: number): Buffer => Buffer.from(Array.from({ length }, (_, at) => at % 256));
+
+describe('an answer that arrives complete', () => {
+  test.each([0, 1, 256, 16 * 1024, 16 * 1024 + 1, 60_000, 500_000])('%i bytes are the same bytes', async (length) => {
+    const body = everyByte(length);
+    const received = await relayed(`Content-Length: ${length}`, body);
+    expect(received).toMatch(new RegExp(`\r\ncontent-length: ${length}\r\n`, 'i'));
+    expect(bodyOf(received).equals(body)).toBe(true);
+  });
+
+  test('gets a length if the upstream sent none', async () => {
+    const received = await relayed('Transfer-Encoding: chunked', Buffer.from('3\r\nå!\r\n0\r\n\r\n'));
+    expect(received).not.toMatch(/transfer-encoding/i);
+    expect(received).toMatch(/\r\ncontent-length: 3\r\n/i);
+    expect(bodyOf(received).toString()).toBe('å!');
+  });
+
+  test('in two chunks gets a length too', async () => {
+    const received = await relayed('Transfer-Encoding: chunked', Buffer.from('1\r\na\r\n2\r\nbc\r\n0\r\n\r\n'));
+    expect(received).toMatch(/\r\ncontent-length: 3\r\n/i);
+    expect(bodyOf(received).toString()).toBe('abc');
+  });
+
+  test('one that says it is an event stream is one, and none is left open', async () => {
+    const event = 'data: 1\n\n';
+    const received = await relayed(
+      'Content-Type: text/event-stream\r\nTransfer-Encoding: chunked',
+      Buffer.from(`9\r\n${event}\r\n0\r\n\r\n`),
+    );
+    expect(received).toMatch(/x-accel-buffering: no\r\n/i);
+    expect(received).not.toMatch(/content-length/i);
+    expect(bodyOf(received).toString()).toBe(`9\r\n${event}\r\n0\r\n\r\n`);
+    await expect.poll(() => sample(world, 'sallyport_open_streams{route="whole"}')).toBe(0);
+  });
+
+  test('HEAD: the length without the body', async () => {
+    const received = await relayed('Content-Length: 5', Buffer.alloc(0), 'HEAD');
+    expect(received).toMatch(/\r\ncontent-length: 5\r\n/i);
+    expect(bodyOf(received)).toHaveLength(0);
+  });
+
+  test('an answer that breaks off does not look complete', async () => {
+    const received = await relayed('Content-Length: 10', Buffer.from('half'));
+    expect(received).not.toContain('halfhalf');
+    expect(bodyOf(received).length).toBeLessThan(10);
+  });
+});

@@ -1,0 +1,282 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createFailures, createUnlistedProxyWarning, unlimitedFailures } from '../../../src/pipeline/limit/failures.ts';
+import { readFields } from '../../../src/pipeline/listen/fields.ts';
+import type { Call } from '../../../src/model/call.ts';
+import { Denial, type Reason } from '../../../src/model/denial.ts';
+import type { Failures } from '../../../src/model/limits.ts';
+import { createRateLimiters } from '../../../src/store/rate.ts';
+
+let now: number;
+let shown: number;
+let failures: Failures;
+beforeEach(() => {
+  now = 1_800_000_000_000;
+  shown = 0;
+  const limiters = createRateLimiters(() => now);
+  failures = createFailures(
+    { requests: 60, perMs: 60_000, burst: 5 },
+    { limiters, clock: () => now, warnOfProxy() {} },
+  );
+});
+
+const refused = (reason: Reason) => async () => {
+  throw new Denial(reason, 'for the test');
+};
+const good = async (): Promise<string> => 'alice';
+
+/** What of a question matters to a test. */
+interface Question {
+  readonly client?: string;
+  readonly servers?: string;
+  readonly token?: string;
+}
+
+/** What comes of a question, of a token that was not shown before unless `question` names one. */
+const outcome = async (work: () => Promise<unknown>, question: Question = {}): Promise<unknown> => {
+  const { client, ...rest } = {
+    client: '192.0.2.1',
+    servers: 'https://as.example',
+    token: `t${(shown += 1)}`,
+    ...question,
+  };
+  const whole = { call: { client } as Call, ...rest };
+  return failures.guard(whole, work).catch((error: unknown) => (error instanceof Denial ? error.reason : error));
+};
+async function times(count: number, work: () => Promise<unknown>, question?: Question): Promise<unknown[]> {
+  const outcomes: unknown[] = [];
+  // oxlint-disable-next-line no-await-in-loop -- one after the other is the point
+  for (let time = 0; time < count; time += 1) outcomes.push(await outcome(work, question));
+  return outcomes;
+}
+
+/** Work that ends when it is told to. */
+function pending(): { work: () => Promise<string>; began: () => boolean; end(error?: Denial): void } {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let begun = false;
+  return {
+    work() {
+      begun = true;
+      return promise;
+    },
+    began: () => begun,
+    end: (error) => (error === undefined ? resolve('alice') : reject(error)),
+  };
+}
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('what counts', () => {
+  test.each<Reason>(['token.inactive', 'token.expired', 'token.issuer'])('%s', async (reason) => {
+    await times(5, refused(reason));
+    expect(await outcome(good)).toBe('failures.exceeded');
+  });
+
+  test.each<Reason>(['authorization_server.unavailable', 'shared_store.unavailable', 'scope.insufficient'])(
+    'not %s',
+    async (reason) => {
+      expect(new Set(await times(50, refused(reason)))).toEqual(new Set([reason]));
+      expect(await outcome(good)).toBe('alice');
+    },
+  );
+
+  test('a bug of the gateway does not count', async () => {
+    const bug = new TypeError('x');
+    await times(50, () => Promise.reject(bug));
+    expect(await outcome(good)).toBe('alice');
+  });
+
+  test('valid tokens use no permits', async () => {
+    expect(new Set(await times(1000, good))).toEqual(new Set(['alice']));
+  });
+});
+
+describe('a token that is refused repeatedly', () => {
+  const one = { token: 'one' };
+
+  test('counts once, and is limited by a bucket of its own', async () => {
+    expect(await times(8, refused('token.inactive'), one)).toEqual([
+      ...Array<string>(6).fill('token.inactive'),
+      'failures.exceeded',
+      'failures.exceeded',
+    ]);
+    expect(await times(5, refused('token.inactive'))).toEqual([
+      ...Array<string>(4).fill('token.inactive'),
+      'failures.exceeded',
+    ]);
+  });
+
+  test('takes one permit for parallel requests', async () => {
+    let asked = 0;
+    const work = async (): Promise<never> => {
+      asked += 1;
+      await settled();
+      throw new Denial('token.inactive', '');
+    };
+    const outcomes = await Promise.all(Array.from({ length: 1000 }, () => outcome(work, one)));
+    expect(new Set(outcomes)).toEqual(new Set(['token.inactive']));
+    expect(asked).toBe(1);
+    expect(await times(5, refused('token.inactive'))).toEqual([
+      ...Array<string>(4).fill('token.inactive'),
+      'failures.exceeded',
+    ]);
+  });
+
+  test('uses no permit once it is valid', async () => {
+    await outcome(refused('token.inactive'), one);
+    expect(new Set(await times(50, good, one))).toEqual(new Set(['alice']));
+  });
+
+  test('counts for each address, and for each list of servers', async () => {
+    for (const question of [{}, { client: '192.0.2.2' }, { servers: 'https://other.example' }]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await times(5, refused('token.inactive'), { ...question, ...one })).not.toContain('failures.exceeded');
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await times(5, refused('token.inactive'), question)).toContain('failures.exceeded');
+    }
+  });
+
+  test('counts again after the bucket has refilled', async () => {
+    await outcome(refused('token.inactive'), one);
+    now += 5_000;
+    expect(await times(6, refused('token.inactive'), { token: 'one' })).not.toContain('failures.exceeded');
+    expect(await times(5, refused('token.inactive'))).toContain('failures.exceeded');
+  });
+});
+
+describe('questions that wait', () => {
+  test('the address, and no other', async () => {
+    expect(await times(6, refused('token.inactive'))).toEqual([
+      ...Array<string>(5).fill('token.inactive'),
+      'failures.exceeded',
+    ]);
+    expect(await outcome(good, { client: '192.0.2.2' })).toBe('alice');
+  });
+
+  test('the servers that refused, and no others', async () => {
+    await times(5, refused('token.inactive'));
+    expect(await outcome(good, { servers: 'https://other.example' })).toBe('alice');
+  });
+
+  test('the /64 of an IPv6 address', async () => {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    for (let host = 0; host < 5; host += 1) await outcome(refused('token.inactive'), { client: `2001:db8::${host}` });
+    expect(await outcome(good, { client: '2001:db8::ffff:1' })).toBe('failures.exceeded');
+    expect(await outcome(good, { client: '2001:db8:0:1::1' })).toBe('alice');
+  });
+
+  test('until a permit is available, after the announced seconds', async () => {
+    await times(5, refused('token.inactive'));
+    const question = { call: { client: '192.0.2.1' } as Call, servers: 'https://as.example', token: 'new' };
+    const denial = await failures.guard(question, good).catch((error: unknown) => error as Denial);
+    expect(denial).toMatchObject({ reason: 'failures.exceeded', retryAfterSeconds: 1, headers: undefined });
+    now += 999;
+    expect(await outcome(good)).toBe('failures.exceeded');
+    now += 1;
+    expect(await outcome(good)).toBe('alice');
+  });
+
+  test('no question waits without a limit', async () => {
+    failures = createFailures(undefined, {
+      limiters: createRateLimiters(() => now),
+      clock: () => now,
+      warnOfProxy() {},
+    });
+    expect(failures).toBe(unlimitedFailures);
+    expect(new Set(await times(1000, refused('token.inactive')))).toEqual(new Set(['token.inactive']));
+  });
+});
+
+describe('many at once', () => {
+  test('do not allow more guesses', async () => {
+    let asked = 0;
+    const guess = async (): Promise<never> => {
+      asked += 1;
+      await settled();
+      throw new Denial('token.inactive', '');
+    };
+    const outcomes = await Promise.all(Array.from({ length: 10_000 }, () => outcome(guess)));
+    expect(asked).toBe(5);
+    expect(outcomes.filter((reason) => reason === 'failures.exceeded')).toHaveLength(9_995);
+  });
+
+  test('with valid tokens all pass, and the limit bounds those in flight', async () => {
+    let asking = 0;
+    let most = 0;
+    const work = async (): Promise<string> => {
+      most = Math.max(most, (asking += 1));
+      await settled();
+      asking -= 1;
+      return 'alice';
+    };
+    const outcomes = await Promise.all(Array.from({ length: 500 }, () => outcome(work)));
+    expect(new Set(outcomes)).toEqual(new Set(['alice']));
+    expect(most).toBe(5);
+  });
+
+  test('a waiting question continues once another token is valid, not once it is refused', async () => {
+    const asked = Array.from({ length: 5 }, pending);
+    const running = asked.map(({ work }) => outcome(work));
+    const [sixth, seventh] = [pending(), pending()];
+    const outcomes = Promise.all([outcome(sixth.work), outcome(seventh.work)]);
+    await settled();
+    expect([sixth.began(), seventh.began()]).toEqual([false, false]);
+    asked[0]?.end(new Denial('token.inactive', ''));
+    await settled();
+    expect([sixth.began(), seventh.began()]).toEqual([false, false]);
+    asked[1]?.end();
+    await settled();
+    expect([sixth.began(), seventh.began()]).toEqual([true, false]);
+    sixth.end();
+    await settled();
+    expect(seventh.began()).toBe(true);
+    seventh.end();
+    for (const each of asked) each.end(new Denial('token.inactive', ''));
+    expect(await outcomes).toEqual(['alice', 'alice']);
+    expect((await Promise.all(running)).filter((reason) => reason === 'token.inactive')).toHaveLength(4);
+    expect(await outcome(good)).toBe('alice');
+    expect(await times(2, refused('token.inactive'))).toEqual(['token.inactive', 'failures.exceeded']);
+  });
+
+  test('all waiting questions are refused once the last one in flight is refused', async () => {
+    const asked = Array.from({ length: 5 }, pending);
+    const running = asked.map(({ work }) => outcome(work));
+    const waiting = Array.from({ length: 50 }, () => outcome(good));
+    await settled();
+    for (const each of asked) each.end(new Denial('token.inactive', ''));
+    await Promise.all(running);
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(['failures.exceeded']));
+  });
+
+  test('at a server that hangs do not delay those at another', async () => {
+    const hanging = Array.from({ length: 20 }, pending);
+    const running = hanging.map(({ work }) => outcome(work, { servers: 'https://hangs.example' }));
+    await settled();
+    expect(hanging.filter(({ began }) => began())).toHaveLength(5);
+    expect(await outcome(good)).toBe('alice');
+    for (const each of hanging) each.end();
+    expect(new Set(await Promise.all(running))).toEqual(new Set(['alice']));
+  });
+});
+
+/** The addresses that are warned of, for calls from a peer on behalf of a client. */
+function warned(...calls: readonly (readonly [peer: string, client: string, header: string])[]): string[] {
+  const addresses: string[] = [];
+  const warn = createUnlistedProxyWarning((address) => addresses.push(address));
+  for (const [peer, client, header] of calls) {
+    warn({ peer, client, fields: readFields(['Host', 'h', header, '192.0.2.1']) } as Call);
+  }
+  return addresses;
+}
+
+test('warns once of each address whose X-Forwarded-For does not count', () => {
+  const one = ['10.0.0.1', '10.0.0.1', 'X-Forwarded-For'] as const;
+  expect(warned(one, one, ['10.0.0.2', '10.0.0.2', 'X-Forwarded-For'])).toEqual(['10.0.0.1', '10.0.0.2']);
+});
+
+test('does not warn of a proxy whose header counts, nor of a client without it', () => {
+  expect(warned(['10.0.0.1', '192.0.2.1', 'X-Forwarded-For'], ['10.0.0.1', '10.0.0.1', 'X-Other'])).toEqual([]);
+});
+
+test('warns of a hundred addresses at most', () => {
+  const calls = Array.from({ length: 200 }, (_, i) => [`10.0.0.${i}`, `10.0.0.${i}`, 'X-Forwarded-For'] as const);
+  expect(warned(...calls)).toHaveLength(100);
+});

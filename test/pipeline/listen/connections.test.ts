@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { createConnections, watchSlowBodies } from '../../../src/pipeline/listen/connections.ts';
+
+const pace = { windowMs: 200, bytes: 100 };
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+/** A listener that reads bodies, or not, and answers at their end; with the sockets that were found slow. */
+async function start(reads = true) {
+  const connections = createConnections();
+  const sockets = new Set<Socket>();
+  const slow: Socket[] = [];
+  const server = createServer((request, response) => {
+    connections.begun(request, response);
+    if (reads) request.resume().once('end', () => response.end('ok'));
+  }).on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {}).once('close', () => sockets.delete(socket));
+  });
+  const onSlow = (socket: Socket): void => {
+    slow.push(socket);
+    socket.destroy();
+  };
+  watchSlowBodies(server, { sockets, connections, onSlow, pace });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
+  closers.push(() => {
+    client.destroy();
+    server.closeAllConnections();
+    server.close();
+  });
+  let received = '';
+  client.on('data', (chunk) => (received += chunk.toString()));
+  return { slow, client, received: () => received };
+}
+
+/** Sends `bytes` of a body again and again until `enough`. */
+async function dribble(client: Socket, bytes: number, everyMs: number, enough: () => boolean): Promise<void> {
+  client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n');
+  while (!enough()) {
+    client.write('x'.repeat(bytes));
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+}
+
+test('ends a connection whose body comes a byte at a time', async () => {
+  const { slow, client } = await start();
+  await dribble(client, 1, 20, () => slow.length > 0);
+  expect(slow).toHaveLength(1);
+});
+
+test('lets a steady body take many windows', async () => {
+  const { slow, client } = await start();
+  const end = performance.now() + 8 * pace.windowMs;
+  // Far more than it must, so that a machine that stands still for a moment is none that dribbles.
+  await dribble(client, 2_000, 4, () => performance.now() > end);
+  expect(slow).toEqual([]);
+});
+
+test('does not end a connection whose body the gateway does not read', async () => {
+  const { slow, client } = await start(false);
+  const end = performance.now() + 4 * pace.windowMs;
+  await dribble(client, 1, 20, () => performance.now() > end);
+  expect(slow).toEqual([]);
+});
+
+test('does not end a connection that waits for an answer or for a next request', async () => {
+  const { slow, client, received } = await start();
+  client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx');
+  await expect.poll(received).toContain('ok');
+  await new Promise((resolve) => setTimeout(resolve, 4 * pace.windowMs));
+  expect(slow).toEqual([]);
+});

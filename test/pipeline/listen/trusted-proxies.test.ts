@@ -1,0 +1,153 @@
+import { isIP } from 'node:net';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { certificateThumbprint } from '../../../src/lib/thumbprint.ts';
+import { readFields } from '../../../src/pipeline/listen/fields.ts';
+import { createClientBehind } from '../../../src/pipeline/listen/trusted-proxies.ts';
+import { x509 } from '../../support/certificates.ts';
+import { exchangeRaw } from '../../support/raw.ts';
+import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import type { Line } from '../../support/written-log.ts';
+import { startRoutesWorld } from '../../worlds/routes.ts';
+
+const clientBehind = createClientBehind(['10.0.0.0/8', '192.0.2.7', '::1', 'fd00::/8'], []);
+
+/** What `peer` says of its client with these X-Forwarded-For fields: the whole way, or nothing. */
+function way(peer: string, ...forwardedFor: readonly string[]): string | undefined {
+  const raw = forwardedFor.flatMap((value) => ['X-Forwarded-For', value]);
+  const found = clientBehind?.(peer, readFields(['Host', 'h', ...raw]));
+  expect(found?.client).toBe(found?.forwardedFor.split(', ')[0]);
+  return found?.forwardedFor;
+}
+
+describe('the client', () => {
+  test.each<[string, string, readonly string[], string | undefined]>([
+    ['a peer that is not trusted says nothing', '192.0.2.8', ['203.0.113.9'], undefined],
+    ['nor one of IPv6', 'fe80::1', ['203.0.113.9'], undefined],
+    ['nor one that has gone', '', ['203.0.113.9'], undefined],
+    ['a trusted one that says nothing is the client', '10.0.0.1', [], '10.0.0.1'],
+    ['an empty field is nothing', '10.0.0.1', [''], '10.0.0.1'],
+    ['what it has seen', '10.0.0.1', ['203.0.113.9'], '203.0.113.9, 10.0.0.1'],
+    ['through a second', '192.0.2.7', ['203.0.113.9, 10.0.0.1'], '203.0.113.9, 10.0.0.1, 192.0.2.7'],
+    ['in two fields', '192.0.2.7', ['203.0.113.9', '10.0.0.1'], '203.0.113.9, 10.0.0.1, 192.0.2.7'],
+    ['not what the client wrote before', '10.0.0.1', ['10.9.9.9, 198.51.100.1, 203.0.113.9'], '203.0.113.9, 10.0.0.1'],
+    ['nor in a field of its own', '10.0.0.1', ['10.9.9.9', '203.0.113.9'], '203.0.113.9, 10.0.0.1'],
+    ['everybody trusted: the first', '10.0.0.1', ['10.0.0.3, 10.0.0.2'], '10.0.0.3, 10.0.0.2, 10.0.0.1'],
+    ['of IPv6', '::1', ['2001:DB8::9, fd00::2'], '2001:db8::9, fd00::2, ::1'],
+    ['with a port', '10.0.0.1', ['203.0.113.9:4711'], '203.0.113.9, 10.0.0.1'],
+    ['in brackets, with and without', '10.0.0.1', ['[2001:db8::9]:4711, [fd00::2]'], '2001:db8::9, fd00::2, 10.0.0.1'],
+    ['IPv4 as IPv6', '10.0.0.1', ['::ffff:203.0.113.9, ::FFFF:10.0.0.2'], '203.0.113.9, 10.0.0.2, 10.0.0.1'],
+    ['spaces and tabs', '10.0.0.1', ['\t203.0.113.9 ,  10.0.0.2 '], '203.0.113.9, 10.0.0.2, 10.0.0.1'],
+    ['no address: nothing before it', '10.0.0.1', ['203.0.113.9, unknown, 10.0.0.2'], '10.0.0.2, 10.0.0.1'],
+    ['an empty member: the same', '10.0.0.1', ['203.0.113.9,,10.0.0.2'], '10.0.0.2, 10.0.0.1'],
+    ['a name', '10.0.0.1', ['evil.example'], '10.0.0.1'],
+    ['a zone', '10.0.0.1', ['fe80::1%eth0'], '10.0.0.1'],
+    ['as Forwarded has it', '10.0.0.1', ['for="203.0.113.9"'], '10.0.0.1'],
+    ['octal', '10.0.0.1', ['0313.0.0161.9'], '10.0.0.1'],
+    [
+      'more hops than anybody has',
+      '10.0.0.1',
+      [`203.0.113.9, ${'10.0.0.2, '.repeat(500)}10.0.0.2`],
+      `${'10.0.0.2, '.repeat(32)}10.0.0.1`,
+    ],
+  ])('%s', (_title, peer, forwardedFor, wanted) => {
+    expect(way(peer, ...forwardedFor)).toBe(wanted);
+  });
+
+  test('Forwarded is not read', () => {
+    expect(clientBehind?.('10.0.0.1', readFields(['Host', 'h', 'Forwarded', 'for=203.0.113.9']))?.client).toBe(
+      '10.0.0.1',
+    );
+  });
+
+  test('any X-Forwarded-For gives a list of addresses that ends with the peer', () => {
+    const member = fc.oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom('10.0.0.2', '[::1]:1', '', 'x'), fc.string());
+    fc.assert(
+      fc.property(fc.array(member), (members) => {
+        const hops = way('10.0.0.1', members.join(','))?.split(', ') ?? [];
+        expect(hops.at(-1)).toBe('10.0.0.1');
+        expect(hops.filter((hop) => isIP(hop) === 0)).toEqual([]);
+      }),
+    );
+  });
+
+  test('without trusted proxies there is no reader', () => {
+    expect(createClientBehind([], [])).toBeUndefined();
+  });
+});
+
+describe('the certificate', () => {
+  const { raw } = x509('client');
+  const said = readFields([
+    'Host',
+    'h',
+    'X-Forwarded-For',
+    '203.0.113.9',
+    'Client-Cert',
+    `:${raw.toString('base64')}:`,
+  ]);
+  const client = createClientBehind(['10.0.0.1', '10.0.0.3'], ['10.0.0.2', '10.0.0.3']);
+  const found = certificateThumbprint(raw);
+
+  test.each([
+    ['trusted with addresses alone', '10.0.0.1', { client: '203.0.113.9', certificateThumbprint: undefined }],
+    ['trusted with certificates alone', '10.0.0.2', { client: '10.0.0.2', certificateThumbprint: found }],
+    ['trusted with both', '10.0.0.3', { client: '203.0.113.9', certificateThumbprint: found }],
+  ])('of a peer that is %s', (_title, peer, wanted) => {
+    expect(client?.(peer, said)).toMatchObject(wanted);
+  });
+
+  test('of a peer that is trusted with neither', () => {
+    expect(client?.('10.0.0.4', said)).toBeUndefined();
+  });
+});
+
+describe('the upstream', () => {
+  let upstream: Upstream;
+  beforeAll(async () => {
+    upstream = await startUpstream();
+  });
+  afterAll(() => upstream.close());
+
+  /** The forwarded fields that it gets from a gateway with this line, of a client that sends `lines`. */
+  async function forwarded(line: string, ...lines: readonly string[]): Promise<[string[], readonly Line[]]> {
+    upstream.seen.length = 0;
+    const world = await startRoutesWorld(
+      [`name: all, path: /, public: true, upstream: { url: ${upstream.url} }`],
+      line,
+    );
+    const head = ['GET / HTTP/1.1', 'Host: gateway.test', 'Connection: close', ...lines, '', ''];
+    await exchangeRaw(world.url, head.join('\r\n'));
+    await world.close();
+    const { rawHeaders = [] } = upstream.seen[0] ?? {};
+    const names = rawHeaders.filter((_, i) => i % 2 === 0);
+    const found = names.flatMap((name, i) => (/forward/i.test(name) ? [`${name}: ${rawHeaders[2 * i + 1]}`] : []));
+    return [found, await world.lines()];
+  }
+  const ours = ['x-forwarded-proto: http', 'x-forwarded-host: gateway.test'];
+  const said = [
+    'X-Forwarded-For: 198.51.100.1, 203.0.113.9',
+    'X-Forwarded-Proto: https',
+    'X-Forwarded-Host: evil.example',
+    'Forwarded: for=198.51.100.1;proto=https',
+  ];
+
+  test('gets the hops from the client to the gateway if a trusted proxy reports them', async () => {
+    const [found] = await forwarded('trusted_proxies: [127.0.0.1]\n', ...said);
+    expect(found).toEqual(['x-forwarded-for: 203.0.113.9, 127.0.0.1', ...ours]);
+  });
+
+  test.each(['', 'trusted_proxies: [10.0.0.0/8, "::1"]\n'])('gets the peer alone otherwise', async (line) => {
+    const [found] = await forwarded(line, ...said);
+    expect(found).toEqual(['x-forwarded-for: 127.0.0.1', ...ours]);
+  });
+
+  test('the log warns of a list that trusts every address', async () => {
+    const warnings = async (line: string): Promise<unknown> =>
+      (await forwarded(line))[1].filter(({ level }) => level === 'warn').map(({ msg }) => msg);
+    expect(await warnings('trusted_proxies: [0.0.0.0/0]\n')).toEqual([
+      'trusted_proxies trusts every address: each client can choose its own address',
+    ]);
+    expect(await warnings('trusted_proxies: [10.0.0.0/8]\n')).toEqual([]);
+  });
+});

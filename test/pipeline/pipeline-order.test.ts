@@ -1,0 +1,265 @@
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { Denial } from '../../src/model/denial.ts';
+import { serve, type Gateway, type Stages } from '../../src/pipeline/pipeline.ts';
+
+const arrived = { id: 'arrived' };
+const call = { id: 'canonical' };
+const route = { name: 'r' };
+const principal = { subject: 'alice' };
+const action = { attempt: { kind: 'http' }, messageId: 7 };
+const grant = { decision: { allow: true, rule: 'scope', shadow: { reason: 'claim.denied', rule: 'scope' } } };
+const request = {} as IncomingMessage;
+const held = { token: 'token' };
+const counted = { settle() {}, shadow: undefined };
+const granted = { call, grant, credential: 'credential', held, counted };
+const head = Buffer.from('head');
+
+/** What each step gives back where nothing goes wrong. */
+const answers: Readonly<Record<string, unknown>> = {
+  arrive: arrived,
+  canonical: call,
+  publish: false,
+  preflight: false,
+  token: 'token',
+  authenticate: principal,
+  readAction: action,
+  authorize: grant,
+  count: counted,
+  exchange: 'credential',
+  hold: held,
+};
+
+type Steps = Readonly<Record<string, ((...given: readonly unknown[]) => unknown) | undefined>>;
+
+/** Serves one call by steps that write down their names and what they were given; `other` steps do something else. */
+async function served(other: Steps = {}, upgrade?: Buffer) {
+  const steps: [name: string, ...given: unknown[]][] = [];
+  const step =
+    (name: string) =>
+    (...given: readonly unknown[]): unknown => {
+      steps.push([name, ...given]);
+      return other[name]?.(...given) ?? answers[name];
+    };
+  const all = (names: readonly string[], of = ''): object =>
+    Object.fromEntries(names.map((name) => [name, step(`${of}${name}`)]));
+  const stages = {
+    route,
+    ...all([
+      'allow',
+      'preflight',
+      'admit',
+      'admitUpgrade',
+      'token',
+      'authenticate',
+      'readAction',
+      'authorize',
+      'exchange',
+    ]),
+    count: 'count' in other && other['count'] === undefined ? undefined : step('count'),
+    ...all(['hold', 'forward', 'forwardUpgrade', 'refuse']),
+    limit: 'limit' in other && other['limit'] === undefined ? undefined : step('limit'),
+  } as unknown as Stages;
+  const gateway = {
+    ...all(['arrive', 'canonical', 'publish', 'record', 'answered', 'failed']),
+    ...all(['refuse'], 'gateway.'),
+    route: (routed: unknown) => step('route')(routed) ?? stages,
+  } as unknown as Gateway;
+  const response = Object.assign(new EventEmitter(), { statusCode: 200 });
+  await serve(gateway, request, response as unknown as ServerResponse, upgrade);
+  return { steps, names: steps.map(([name]) => name), response };
+}
+
+const denial = new Denial('claim.denied', 'why', { rule: 'claims.role' });
+const refuses = (): never => {
+  throw denial;
+};
+const upTo = ['arrive', 'canonical', 'publish', 'route', 'allow', 'preflight', 'admit', 'token', 'authenticate'];
+const whole = [...upTo, 'limit', 'readAction', 'authorize', 'count', 'exchange', 'record', 'hold', 'forward'];
+const decided = { call, route, principal, attempt: action.attempt, rule: 'scope', shadow: grant.decision.shadow };
+
+describe('each step gets the results of the steps before it', () => {
+  test('and no step is left out', async () => {
+    const { steps } = await served();
+    expect(steps).toEqual([
+      ['arrive', request, expect.anything()],
+      ['canonical', arrived],
+      ['publish', call],
+      ['route', call],
+      ['allow', call],
+      ['preflight', call],
+      ['admit', call],
+      ['token', call],
+      ['authenticate', 'token', call],
+      ['limit', call, principal],
+      ['readAction', call, principal],
+      ['authorize', principal, action],
+      ['count', call, grant],
+      ['exchange', grant, 'token'],
+      ['record', { ...decided, allow: true, denial: undefined, decidedAt: expect.any(Number) as number }],
+      ['hold', 'token', call],
+      ['forward', granted],
+    ]);
+  });
+
+  test('if a step is asynchronous', async () => {
+    const soon = Object.fromEntries(
+      ['authenticate', 'readAction', 'count', 'exchange'].map((name) => [name, () => Promise.resolve(answers[name])]),
+    );
+    const { names, steps } = await served(soon);
+    expect(names).toEqual(whole);
+    expect(steps.find(([name]) => name === 'authorize')).toEqual(['authorize', principal, action]);
+    expect(steps.at(-1)).toEqual(['forward', granted]);
+  });
+
+  test('forwards an upgrade with the bytes after its head', async () => {
+    const { steps, names } = await served({}, head);
+    const asUpgrade = whole.flatMap((name) => (name === 'admit' ? ['admit', 'admitUpgrade'] : name));
+    expect(names).toEqual([...asUpgrade.slice(0, -1), 'forwardUpgrade']);
+    const admitted = steps.filter(([name]) => name.startsWith('admit'));
+    expect(admitted).toEqual([
+      ['admit', call],
+      ['admitUpgrade', call],
+    ]);
+    expect(steps.at(-1)).toEqual(['forwardUpgrade', granted, head, expect.any(Function) as unknown]);
+  });
+
+  test('counts nothing on a route without a limit', async () => {
+    expect((await served({ limit: undefined })).names).toEqual(whole.filter((name) => name !== 'limit'));
+  });
+
+  test('counts no call on a route without rules over time', async () => {
+    const { names, steps } = await served({ count: undefined });
+    expect(names).toEqual(whole.filter((name) => name !== 'count'));
+    expect(steps.at(-1)).toEqual(['forward', { ...granted, counted: undefined }]);
+  });
+
+  test.each(['publish', 'preflight'])('runs no step after %s has answered', async (name) => {
+    expect((await served({ [name]: () => true })).names).toEqual(whole.slice(0, whole.indexOf(name) + 1));
+  });
+});
+
+describe('SEP-414: records a call in the trace', () => {
+  test.each([
+    ['of its header, though its message names another', 'of the header', 'of the message', 'of the header'],
+    ['of its message where no header names one', undefined, 'of the message', 'of the message'],
+    ['of none', undefined, undefined, undefined],
+  ])('%s', async (_, header, message, trace) => {
+    const canonical = { ...call, trace: header };
+    const { steps } = await served({ canonical: () => canonical, readAction: () => ({ ...action, trace: message }) });
+    expect(steps.find(([name]) => name === 'record')?.[1]).toHaveProperty('call', { ...call, trace });
+  });
+
+  test('without a copy of the call', async () => {
+    const { steps } = await served();
+    const recorded = steps.find(([name]) => name === 'record')?.[1] as { call: unknown } | undefined;
+    expect(recorded?.call).toBe(call);
+  });
+});
+
+describe('records a refusal once and answers it', () => {
+  test.each(whole.slice(1, whole.indexOf('record')))('by %s', async (name) => {
+    const { steps, names } = await served({ [name]: refuses });
+    const before = whole.slice(0, whole.indexOf(name) + 1);
+    const isRouted = before.includes('allow');
+    expect(names).toEqual([...before, 'record', isRouted ? 'refuse' : 'gateway.refuse']);
+    const passed = (step: string): boolean => before.indexOf(step) !== -1 && step !== name;
+    expect(steps.at(-2)).toEqual([
+      'record',
+      {
+        call: passed('canonical') ? call : arrived,
+        route: isRouted ? route : undefined,
+        principal: passed('authenticate') ? principal : undefined,
+        attempt: passed('readAction') ? action.attempt : undefined,
+        allow: false,
+        rule: 'claims.role',
+        denial,
+        shadow: passed('authorize') ? grant.decision.shadow : undefined,
+        decidedAt: expect.any(Number) as number,
+      },
+    ]);
+    expect(steps.at(-1)?.slice(1)).toEqual([
+      passed('canonical') ? call : arrived,
+      denial,
+      passed('readAction') ? action : undefined,
+    ]);
+  });
+});
+
+describe('records no second decision for an error after a call was allowed', () => {
+  test.each(['hold', 'forward'])('in %s', async (name) => {
+    const { steps, names } = await served({ [name]: refuses });
+    expect(names).toEqual([...whole.slice(0, whole.indexOf(name) + 1), 'failed', 'refuse']);
+    expect(steps.at(-2)).toEqual(['failed', call, route, denial]);
+    expect(steps.at(-1)).toEqual(['refuse', call, denial, action]);
+  });
+
+  test('at any time in an upgrade', async () => {
+    const later = (...given: readonly unknown[]): unknown => (given.at(-1) as (denial: Denial) => void)(denial);
+    const { names } = await served({ forwardUpgrade: later }, head);
+    expect(names.slice(-3)).toEqual(['forwardUpgrade', 'failed', 'refuse']);
+  });
+
+  test('in an upgrade that fails later', async () => {
+    const { names } = await served({ forwardUpgrade: () => Promise.reject(denial) }, head);
+    expect(names.slice(-3)).toEqual(['forwardUpgrade', 'failed', 'refuse']);
+  });
+});
+
+describe('a counted call', () => {
+  const settled: unknown[] = [];
+  const counts = { ...counted, settle: (...how: unknown[]) => settled.push(how) };
+  beforeEach(() => settled.splice(0));
+
+  test.each(['exchange', 'hold', 'forward'])('gives its part back if %s fails', async (name) => {
+    await served({ count: () => counts, [name]: refuses });
+    expect(settled).toEqual([['returned', 'the call did not reach the upstream']]);
+  });
+
+  test('gives its part back after it was forwarded, if nothing else settled it', async () => {
+    await served({ count: () => counts, forward: () => void settled.push('forwarded') });
+    expect(settled).toEqual(['forwarded', ['returned', 'the call did not reach the upstream']]);
+  });
+
+  test('has in the record the refusal that shadow mode did not enforce', async () => {
+    const shadow = { reason: 'quota.exceeded', rule: 'quota[0]' };
+    const allowed = { decision: { allow: true, rule: 'scope' } };
+    const { steps } = await served({ count: () => ({ ...counts, shadow }), authorize: () => allowed });
+    expect(steps.find(([name]) => name === 'record')?.[1]).toMatchObject({ allow: true, rule: 'quota[0]', shadow });
+  });
+
+  test('has in the record the refusal of the policy first', async () => {
+    const { steps } = await served({ count: () => ({ ...counts, shadow: { reason: 'quota.exceeded' } }) });
+    expect(steps.find(([name]) => name === 'record')?.[1]).toMatchObject({ shadow: grant.decision.shadow });
+  });
+});
+
+test.each([
+  ['before a route is known', 'canonical', arrived, undefined, 'gateway.refuse'],
+  ['on a route', 'allow', call, route, 'refuse'],
+])('answers a bug of the gateway without recording a decision: %s', async (_when, name, known, on, refusal) => {
+  const cause = new TypeError('a bug');
+  const { steps } = await served({
+    [name]: () => {
+      throw cause;
+    },
+  });
+  const error = expect.objectContaining({ reason: 'gateway.error', cause }) as unknown;
+  expect(steps.slice(-2)).toEqual([
+    ['failed', known, on, error],
+    [refusal, known, error, undefined],
+  ]);
+});
+
+test.each([
+  ['on its route', {}, route, call],
+  ['on none', { canonical: refuses }, undefined, arrived],
+])('reports the end of a call %s, with 499 before an answer', async (_where, other, ...of) => {
+  const { steps, response } = await served(other);
+  response.emit('close');
+  expect(steps.at(-1)).toEqual(['answered', ...of, 499]);
+  response.statusCode = 204;
+  response.emit('close');
+  expect(steps.at(-1)).toEqual(['answered', ...of, 204]);
+});

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+let issuer: Issuer;
+let upstream: Upstream;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  issuer = await startIssuer();
+  upstream = await startUpstream();
+  gateway = await startTestGateway({
+    yaml: `
+authorization_servers:
+  main:
+    issuer: ${issuer.url}
+    jwt: { algorithms: [RS256] }
+    introspection: { client_id: gateway, client_secret: secret }
+routes:
+  - name: api
+    path: /api
+    audience: https://api.example
+    policy: api
+    upstream: { url: ${upstream.url}/base, identity: { x-auth-subject: sub } }
+  - name: tools
+    path: /mcp
+    protocol: mcp
+    policy: tools
+    upstream: { url: ${upstream.url}/mcp }
+  - name: open
+    path: /public
+    public: true
+    upstream: { url: ${upstream.url}/public }
+`,
+    policies: {
+      api: 'scope: read\nclaims:\n  risk: { integer: true, below: 50 }\n',
+      tools: 'scope: read\ntools:\n  "get_*": {}\n  pay: { scope: payments }\n',
+    },
+  });
+});
+afterAll(async () => {
+  await gateway.close();
+  await Promise.all([issuer.close(), upstream.close()]);
+});
+
+test('forwards an allowed call with its identity and without its token', async () => {
+  const token = await issuer.sign({ aud: 'https://api.example', scope: 'read', risk: 20 });
+  const response = await fetch(`${gateway.url}/api/x?y=1`, {
+    headers: { authorization: `Bearer ${token}`, 'x-auth-subject': 'mallory' },
+  });
+  expect(response.status).toBe(200);
+  const seen = upstream.seen.at(-1);
+  expect(seen).toMatchObject({ method: 'GET', url: '/base/x?y=1' });
+  expect(seen?.headers['x-auth-subject']).toBe('alice');
+  expect(seen?.headers.authorization).toBeUndefined();
+});
+
+test('does not forward a refused call', async () => {
+  const before = upstream.seen.length;
+  const response = await fetch(`${gateway.url}/api/x`);
+  expect(response.status).toBe(401);
+  expect(response.headers.get('www-authenticate')).toBe('Bearer');
+  expect(upstream.seen.length).toBe(before);
+});

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import { head, open } from '../../support/raw.ts';
+import { until } from '../../support/until.ts';
+import { type RoutesWorld, startRoutesWorld } from '../../worlds/routes.ts';
+
+let upstream: Upstream;
+let world: RoutesWorld;
+let authorization = '';
+beforeAll(async () => {
+  upstream = await startUpstream();
+  world = await startRoutesWorld([
+    `name: api, path: /api, methods: [GET, POST], upstream: { url: ${upstream.url} }`,
+    `name: all, path: /all, upstream: { url: ${upstream.url} }`,
+    `name: mcp, path: /mcp, protocol: mcp, upstream: { url: ${upstream.url} }`,
+  ]);
+  authorization = `Authorization: Bearer ${await world.token()}`;
+});
+afterAll(async () => {
+  await world.close();
+  await upstream.close();
+});
+beforeEach(async () => {
+  upstream.seen.length = 0;
+  await world.clearLog();
+});
+
+/** The answer to one request, with what varies left out. */
+async function answerTo(bytes: string): Promise<string> {
+  const client = await open(world.url, bytes);
+  await until(() => client.ended() !== undefined);
+  return client
+    .received()
+    .replace(/X-Request-Id: [\w-]+/, 'X-Request-Id: …')
+    .replace(/Date: .*/, 'Date: …');
+}
+
+describe('an answer of our own', () => {
+  test('401 of an API has no body', async () => {
+    expect(await answerTo(head('GET /api', 'Connection: close'))).toBe(
+      [
+        'HTTP/1.1 401 Unauthorized',
+        'WWW-Authenticate: Bearer',
+        'Content-Length: 0',
+        'X-Request-Id: …',
+        'Date: …',
+        'Connection: close',
+        '\r\n',
+      ].join('\r\n'),
+    );
+  });
+
+  test('has none for HEAD either, but its length', async () => {
+    const received = await answerTo(head('HEAD /nowhere', 'Connection: close'));
+    expect(received).toMatch(/^HTTP\/1\.1 404 Not Found\r\n[^]*content-length: [1-9][^]*\r\n\r\n$/i);
+  });
+
+  test('405 says what is allowed, also where all but one is', async () => {
+    expect(await answerTo(head('PUT /api', 'Connection: close'))).toMatch(
+      /^HTTP\/1\.1 405 [^]*\r\nAllow: GET, POST\r\n/,
+    );
+    expect(await answerTo(head('TRACE /all', 'Connection: close'))).toMatch(
+      /^HTTP\/1\.1 405 [^]*\r\nAllow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n/,
+    );
+  });
+});
+
+describe('to a client that still sends', () => {
+  test.each([
+    ['counted', 'Content-Length: 20000000', (part: Buffer) => part],
+    [
+      'chunked',
+      'Transfer-Encoding: chunked',
+      (part: Buffer) => Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n')]),
+    ],
+  ])('401 arrives whole, although it reads only after it has sent: %s', async (_what, length, framed) => {
+    const client = await open(world.url, head('POST /mcp', length));
+    client.socket.pause();
+    const part = framed(Buffer.alloc(65_536));
+    for (let i = 0; i < 40; i += 1) client.socket.write(part);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    client.socket.resume();
+    await client.has('"credentials.missing"');
+    expect(client.received()).toMatch(/^HTTP\/1\.1 401 [^]*\r\nconnection: close\r\n/i);
+    await until(() => client.ended() !== undefined, 'the connection to be closed');
+  });
+
+  test('a small rest is read over, and the connection serves on', async () => {
+    const client = await open(world.url, head('POST /api', 'Content-Length: 60000') + 'x');
+    await client.has('HTTP/1.1 401 ');
+    client.socket.write(Buffer.alloc(59_999));
+    client.socket.write(head('GET /api', authorization));
+    expect(await client.has('{"ok":true}')).toBe(true);
+    client.socket.destroy();
+  });
+
+  test('HEAD: the answer does not wait for the rest', async () => {
+    const client = await open(world.url, head('HEAD /api', 'Content-Length: 20000000') + 'x');
+    await client.has('HTTP/1.1 ');
+    // The connection ends when the gateway gives the rest up.
+    expect(client.ended()).toBeUndefined();
+    client.socket.destroy();
+  });
+
+  test('413 for a body beyond the limit: as many chunks as a client can send cost us next to nothing', async () => {
+    const token = await world.token({ aud: 'https://api.example' });
+    const client = await open(
+      world.url,
+      head(
+        'POST /mcp',
+        `Authorization: Bearer ${token}`,
+        'Content-Type: application/json',
+        'Transfer-Encoding: chunked',
+      ),
+    );
+    const part = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, ' '), Buffer.from('\r\n')]);
+    const before = process.memoryUsage().arrayBuffers;
+    let peak = 0;
+    let sent = 0;
+    const pump = (): void => {
+      peak = Math.max(peak, process.memoryUsage().arrayBuffers - before);
+      while (sent < 400_000_000 && client.socket.write(part)) sent += part.length;
+    };
+    client.socket.on('drain', pump);
+    pump();
+    await client.has('HTTP/1.1 413 ');
+    await client.has('"body.too_large"');
+    await until(() => client.ended() !== undefined);
+    // Both ends live in this process, and what was read waits for the garbage collector.
+    expect(peak).toBeLessThan(150_000_000);
+    expect(upstream.seen).toEqual([]);
+  });
+
+  test('a declared length beyond the limit is refused before its first byte', async () => {
+    const fields = [authorization, 'Content-Type: application/json', 'Content-Length: 100000000'];
+    const client = await open(world.url, head('POST /mcp', ...fields));
+    expect(await client.has('HTTP/1.1 413 ')).toBe(true);
+    client.socket.destroy();
+  });
+});

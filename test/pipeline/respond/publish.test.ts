@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import type { RotatingKeys } from '../../../src/lib/rotating-keys.ts';
+import type { Config } from '../../../src/model/config.ts';
+import { Denial } from '../../../src/model/denial.ts';
+import { createKeySet, createPublish } from '../../../src/pipeline/respond/publish.ts';
+import { recorded } from './recorded.ts';
+
+const route = (path: string): object => ({ path, resource: {}, authorizationServers: [] });
+const keys = Buffer.from('{"keys":[]}');
+const keysPath = '/.well-known/sallyport-jwks.json';
+const wellKnown = '/.well-known/oauth-protected-resource';
+const open = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
+  'Access-Control-Allow-Headers': '*',
+  'Access-Control-Max-Age': '86400',
+};
+
+function published(method: string, path: string, routes = [route('/mcp')], keySet = (): Buffer | undefined => keys) {
+  const config = { publicUrl: 'https://gateway.example', routes } as unknown as Config;
+  const { call, answer } = recorded(method, path);
+  try {
+    return createPublish(config, keySet)(call) ? answer() : 'not ours';
+  } catch (error) {
+    return (error as Denial).reason;
+  }
+}
+
+describe('any page may read it', () => {
+  test.each([
+    [keysPath, 'application/jwk-set+json', '{"keys":[]}'],
+    [
+      `${wellKnown}/mcp`,
+      'application/json',
+      '{"resource":"https://gateway.example/mcp","authorization_servers":[],"bearer_methods_supported":["header"]}',
+    ],
+  ])('%s', (path, type, body) => {
+    const headers = {
+      ...open,
+      'Content-Type': type,
+      'Cache-Control': 'public, max-age=300',
+      'Content-Length': body.length,
+      'X-Request-Id': 'request-1',
+    };
+    expect(published('GET', path)).toEqual({ status: 200, headers, body });
+    expect(published('HEAD', path)).toMatchObject({ status: 200, headers });
+    expect(published('OPTIONS', path)).toEqual({
+      status: 204,
+      headers: { ...open, 'X-Request-Id': 'request-1' },
+      body: '',
+    });
+    expect(published('POST', path)).toMatchObject({ status: 405, headers: { ...open, Allow: 'GET, HEAD, OPTIONS' } });
+  });
+});
+
+describe('RFC 9728 §3.1: the well-known part comes before the path', () => {
+  test.each([
+    [`${wellKnown}/mcp/`, 200],
+    [`/mcp${wellKnown}`, 200],
+    [wellKnown, 200],
+    [`${wellKnown}/`, 200],
+    [`${wellKnown}/other`, 'route.unknown'],
+    [`${wellKnown}-other`, 'not ours'],
+    ['/mcp', 'not ours'],
+  ])('%s → %s', (path, wanted) => {
+    const found = published('GET', path);
+    expect(typeof found === 'string' ? found : found?.status).toBe(wanted);
+  });
+
+  test('a resource at the root has nothing after it', () => {
+    expect(published('GET', wellKnown, [route('/'), route('/mcp')])).toMatchObject({
+      body: expect.stringContaining('"resource":"https://gateway.example/"') as string,
+    });
+  });
+
+  test('of several resources none is the bare one’s', () => {
+    expect(published('GET', wellKnown, [route('/a'), route('/b')])).toBe('route.unknown');
+    expect(published('GET', `${wellKnown}/b`, [route('/a'), route('/b')])).toMatchObject({ status: 200 });
+  });
+
+  test('a route that is no resource has none', () => {
+    const plain = { path: '/api', authorizationServers: [] };
+    expect(published('GET', `${wellKnown}/api`, [plain, route('/mcp')])).toBe('route.unknown');
+    expect(published('GET', wellKnown, [plain, route('/mcp')])).toMatchObject({ status: 200 });
+  });
+});
+
+test('where no route signs identities there are no keys', () => {
+  expect(published('GET', keysPath, [], () => undefined)).toBe('route.unknown');
+});
+
+const rotating = { published: (now: number) => [{ kid: `of ${now}` }] } as unknown as RotatingKeys;
+const plain = { upstream: {} };
+const signing = { upstream: { signedIdentity: {} } };
+
+test.each([
+  ['no route', [], undefined],
+  ['none of them', [plain], undefined],
+  ['one of them', [plain, signing], '{"keys":[{"kid":"of 5"}]}'],
+])('RFC 7517 §5: where %s signs identities', (_title, routes, wanted) => {
+  const keySet = createKeySet({ routes } as unknown as Config, rotating, () => 5);
+  expect(keySet()?.toString()).toBe(wanted);
+});

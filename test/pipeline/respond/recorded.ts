@@ -1,0 +1,45 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { noFields } from '../../../src/pipeline/listen/fields.ts';
+import type { Call } from '../../../src/model/call.ts';
+import { decisiveFields } from '../../../src/model/fields.ts';
+
+/** What was answered. */
+interface Recorded {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: string;
+}
+
+/** A call that was read whole, and what becomes of it instead of being sent; undefined while nothing was answered. */
+export function recorded(
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): { readonly call: Call; readonly answer: () => Recorded | undefined } {
+  let head: Pick<Recorded, 'status' | 'headers'>;
+  let answer: Recorded | undefined;
+  const response = {
+    shouldKeepAlive: true,
+    writeHead(status: number, _phrase: string, headers: OutgoingHttpHeaders) {
+      head = { status, headers };
+    },
+    end(body: string | Buffer) {
+      answer = { ...head, body: body.toString() };
+    },
+  };
+  const call = {
+    id: 'request-1',
+    decision: 'decision-1',
+    method,
+    path,
+    fields: {
+      ...noFields,
+      ...Object.fromEntries(Object.entries(decisiveFields).map(([member, name]) => [member, headers[name]])),
+      raw: Object.entries(headers).flat(),
+      names: Object.keys(headers),
+    },
+    request: { complete: true, headers } as unknown as IncomingMessage,
+    response: response as unknown as ServerResponse,
+  } as unknown as Call;
+  return { call, answer: () => answer };
+}

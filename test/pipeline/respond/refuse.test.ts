@@ -1,0 +1,286 @@
+import { describe, expect, test } from 'vitest';
+import { Denial, type DenialExtras, type Reason } from '../../../src/model/denial.ts';
+import type { Action, MessageId } from '../../../src/model/grant.ts';
+import { unknownArguments } from '../../../src/model/policy.ts';
+import type { Route } from '../../../src/model/route.ts';
+import { createCrossOrigin } from '../../../src/pipeline/respond/cross-origin.ts';
+import { createRefuse } from '../../../src/pipeline/respond/refuse.ts';
+import { recorded } from './recorded.ts';
+
+const publicUrl = 'https://gateway.example';
+const crossOrigin = createCrossOrigin((origin) => origin === 'https://app.example');
+const mcp = {
+  protocol: 'mcp',
+  path: '/mcp',
+  resource: {},
+  policy: { scope: ['read'] },
+  firstChallenge: 'policy',
+} as unknown as Route;
+const http = { protocol: 'http', path: '/api' } as Route;
+const promptGet = {
+  kind: 'mcp',
+  method: 'prompts/get',
+  targets: [{ kind: 'prompt', name: 'greet' }],
+  arguments: undefined,
+} as const;
+
+interface Around {
+  readonly route?: Route | undefined;
+  readonly methods?: ReadonlySet<string>;
+  readonly nonce?: () => string;
+  readonly headers?: Record<string, string>;
+  readonly messageId?: MessageId;
+  readonly action?: Partial<Action>;
+  readonly toolErrorPath?: string | undefined;
+  readonly path?: string;
+}
+
+const toolCall: Action = {
+  attempt: {
+    kind: 'mcp',
+    method: 'tools/call',
+    targets: [{ kind: 'tool', name: 'pay' }],
+    arguments: unknownArguments,
+  },
+  messageId: 7,
+  era: 'legacy',
+  sessionId: undefined,
+  lastEventId: undefined,
+  mcpName: undefined,
+  trace: undefined,
+  mayYieldHandle: false,
+  tasks: undefined,
+  continues: undefined,
+  body: undefined,
+};
+
+function refused(
+  reason: Reason,
+  extras: DenialExtras = {},
+  { route, methods, nonce, headers, messageId = null, action, toolErrorPath, path = '/mcp' }: Around = {},
+) {
+  const { call, answer } = recorded('POST', path, headers);
+  const read = { ...toolCall, attempt: { kind: 'http' }, messageId, ...action } as const;
+  const refuse = createRefuse(route, { methods, publicUrl, crossOrigin, nonce, toolErrorPath });
+  refuse(call, new Denial(reason, 'why', extras), read);
+  return answer();
+}
+
+describe('the body says that it was refused, and by which decision, never why', () => {
+  test('RFC 9457, where it is no message', () => {
+    expect(refused('claim.denied', {}, { route: http })).toEqual({
+      status: 403,
+      headers: {
+        'Content-Type': 'application/problem+json',
+        'Cache-Control': 'no-store',
+        'Content-Length': 86,
+        'X-Request-Id': 'request-1',
+      },
+      body: '{"title":"Access denied","status":403,"reason":"claim.denied","decision":"decision-1"}',
+    });
+  });
+
+  test.each<[Reason, unknown]>([
+    [
+      'body.malformed',
+      { code: -32700, message: 'Parse error', data: { reason: 'body.malformed', decision: 'decision-1' } },
+    ],
+    ['claim.denied', { code: 403, message: 'Access denied', data: { reason: 'claim.denied', decision: 'decision-1' } }],
+  ])('JSON-RPC 2.0 §5.1, with the id of the message: %s', (reason, error) => {
+    const answer = refused(reason, {}, { route: mcp, messageId: 7 });
+    expect(answer?.headers).toMatchObject({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+    expect(JSON.parse(answer?.body ?? '')).toEqual({ jsonrpc: '2.0', id: 7, error });
+  });
+
+  test('with what the protocol wants beside them', () => {
+    const answer = refused('message.version', { data: { supported: ['2025-11-25'] } }, { route: mcp });
+    expect(JSON.parse(answer?.body ?? '')).toMatchObject({
+      id: null,
+      error: { data: { supported: ['2025-11-25'], reason: 'message.version' } },
+    });
+  });
+
+  test.each(['scope.insufficient', 'exchange.insufficient_scope'] as const)(
+    'names the scopes of the challenge in its data: %s',
+    (reason) => {
+      const answer = refused(reason, { scope: ['read', 'payments'] }, { route: mcp });
+      expect(answer?.headers['WWW-Authenticate']).toContain('scope="read payments"');
+      expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { data: { scope: 'read payments' } } });
+    },
+  );
+
+  test.each<[Reason, string, readonly string[]]>([
+    ['claim.denied', 'no scope would mend it', ['read']],
+    ['exchange.insufficient_scope', 'the authorization server named none', []],
+  ])('has no scope in its data: %s, where %s', (reason, _why, scope) => {
+    const answer = refused(reason, { scope }, { route: mcp });
+    expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { data: { reason } } });
+    expect(JSON.parse(answer?.body ?? '')).not.toHaveProperty('error.data.scope');
+  });
+
+  test('with the words of the operator: `detail` of a problem document, `because` of an error', () => {
+    const extras = { because: 'Use "request_transfer".' };
+    expect(refused('claim.denied', extras, { route: http })?.body).toBe(
+      '{"title":"Access denied","status":403,"detail":"Use \\"request_transfer\\".","reason":"claim.denied","decision":"decision-1"}',
+    );
+    expect(JSON.parse(refused('claim.denied', extras, { route: mcp })?.body ?? '')).toMatchObject({
+      error: { data: { reason: 'claim.denied', decision: 'decision-1', because: 'Use "request_transfer".' } },
+    });
+  });
+
+  test('R-13: a 401 of an API has none', () => {
+    expect(refused('token.expired', {}, { route: http })).toEqual({
+      status: 401,
+      headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"', 'Content-Length': 0, 'X-Request-Id': 'request-1' },
+      body: '',
+    });
+    expect(refused('token.expired', {}, { route: mcp })?.body).not.toBe('');
+    expect(refused('token.expired')?.body).not.toBe('');
+  });
+});
+
+describe('the id of the message', () => {
+  const idOf = (denial: Denial, action: Action | undefined): unknown => {
+    const { call, answer } = recorded('POST', '/mcp');
+    createRefuse(mcp, { publicUrl, crossOrigin })(call, denial, action);
+    return (JSON.parse(answer()?.body ?? '') as { id: unknown }).id;
+  };
+  const early = new Denial('message.meta', 'why', { messageId: 8 });
+
+  test('is that of the action, or else of the denial, or else null', () => {
+    expect(idOf(early, toolCall)).toBe(7);
+    expect(idOf(early, undefined)).toBe(8);
+    expect(idOf(new Denial('token.expired', 'why'), undefined)).toBeNull();
+  });
+});
+
+describe('a tool error', () => {
+  const around = { route: mcp, action: toolCall, toolErrorPath: '/mcp' };
+
+  test('answers a final refusal with a tool result of MCP 2025-11-25', () => {
+    expect(refused('claim.denied', { because: 'Use request_transfer.' }, around)).toEqual({
+      status: 200,
+      headers: {
+        'Content-Type': 'application/json',
+        'Cache-Control': 'no-store',
+        'Content-Length': expect.any(Number),
+        'X-Request-Id': 'request-1',
+      },
+      body:
+        '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text",' +
+        '"text":"Access denied: Use request_transfer. (decision decision-1)"}],"isError":true}}',
+    });
+  });
+
+  test('has the result type of MCP 2026-07-28', () => {
+    const answer = refused(
+      'argument.denied',
+      {},
+      { ...around, action: { ...toolCall, era: 'modern', mayYieldHandle: true } },
+    );
+    expect(JSON.parse(answer?.body ?? '')).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
+      result: {
+        resultType: 'complete',
+        content: [{ type: 'text', text: 'Access denied. (decision decision-1)' }],
+        isError: true,
+      },
+    });
+  });
+
+  test('keeps the headers of the refusing stage, of CORS and of DPoP', () => {
+    const headers = { origin: 'https://app.example' };
+    const answer = refused(
+      'tool.unlisted',
+      { headers: { RateLimit: 'r=0' } },
+      { ...around, headers, nonce: () => 'n' },
+    );
+    expect(answer?.headers).toMatchObject({
+      RateLimit: 'r=0',
+      'Access-Control-Allow-Origin': 'https://app.example',
+      'DPoP-Nonce': 'n',
+    });
+  });
+
+  test.each<[string, Reason, Around, number]>([
+    ['a route without tool errors', 'claim.denied', { ...around, toolErrorPath: undefined }, 403],
+    ['a scope that is missing', 'scope.insufficient', around, 403],
+    ['a lifetime', 'lifetime.exceeded', around, 403],
+    ['a token that has expired', 'token.expired', around, 401],
+    ['a rate limit', 'rate.exceeded', around, 429],
+    ['an outage', 'authorization_server.unavailable', around, 503],
+    ['another method', 'claim.denied', { ...around, action: { ...toolCall, attempt: promptGet } }, 403],
+    ['a list', 'claim.denied', { ...around, action: { ...toolCall, attempt: { ...promptGet, targets: [] } } }, 403],
+    ['a plain request', 'claim.denied', { ...around, action: { ...toolCall, attempt: { kind: 'http' } } }, 403],
+    ['a notification', 'claim.denied', { ...around, action: { ...toolCall, messageId: null } }, 403],
+    ['a call for a task', 'claim.denied', { ...around, action: { ...toolCall, mayYieldHandle: true } }, 403],
+    ['a path below the endpoint', 'claim.denied', { ...around, path: '/mcp/messages' }, 403],
+  ])('is not for %s', (_what, reason, where, status) => {
+    expect(refused(reason, {}, where)?.status).toBe(status);
+  });
+
+  test('is not for a call that the gateway has not read', () => {
+    const { call, answer } = recorded('POST', '/mcp');
+    createRefuse(mcp, { publicUrl, crossOrigin, toolErrorPath: '/mcp' })(
+      call,
+      new Denial('claim.denied', 'why'),
+      undefined,
+    );
+    expect(answer()?.status).toBe(403);
+  });
+});
+
+describe('the headers', () => {
+  test('a challenge on a route, none where nothing was matched', () => {
+    const challenge = 'Bearer error="invalid_token", scope="read", resource_metadata="';
+    expect(refused('token.expired', {}, { route: mcp })?.headers['WWW-Authenticate']).toContain(challenge);
+    expect(refused('claim.denied', {}, { route: mcp })?.headers).not.toHaveProperty('WWW-Authenticate');
+    expect(refused('token.expired')?.headers).not.toHaveProperty('WWW-Authenticate');
+  });
+
+  test('what only who refuses can fill, and what the page of an allowed origin may read', () => {
+    const headers = { origin: 'https://app.example' };
+    expect(refused('rate.exceeded', { headers: { RateLimit: 'r=0' } }, { headers })?.headers).toMatchObject({
+      RateLimit: 'r=0',
+      'Access-Control-Allow-Origin': 'https://app.example',
+    });
+  });
+
+  test('RFC 9449 §8.2: a nonce with each answer, where proofs need one', () => {
+    expect(refused('claim.denied', {}, { route: http, nonce: () => 'n' })?.headers['DPoP-Nonce']).toBe('n');
+    expect(refused('claim.denied', {}, { route: http })?.headers).not.toHaveProperty('DPoP-Nonce');
+  });
+
+  test('RFC 9110 §15.5.6: a 405 says what is allowed, and nothing else does', () => {
+    expect(refused('route.method', {}, { methods: new Set(['GET', 'POST']) })?.headers['Allow']).toBe('GET, POST');
+    expect(refused('route.method')?.headers['Allow']).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS');
+    expect(refused('claim.denied')?.headers).not.toHaveProperty('Allow');
+  });
+
+  test.each([
+    ['authorization_server.unavailable', undefined, '5'],
+    ['authorization_server.unavailable', 0, '1'],
+    ['authorization_server.unavailable', 1.2, '2'],
+    ['authorization_server.unavailable', 59.5, '60'],
+    ['shared_store.unavailable', 3600, '60'],
+    ['rate.exceeded', 3600, '3600'],
+    ['rate.exceeded', undefined, undefined],
+    ['claim.denied', 10, undefined],
+  ] as const)('%s that takes %s s: Retry-After is %s', (reason, retryAfterSeconds, wanted) => {
+    const answer = refused(reason, { retryAfterSeconds }, { route: mcp });
+    expect(answer?.headers['Retry-After']).toBe(wanted);
+    const { error } = JSON.parse(answer?.body ?? '') as { error: { data: { retry_after?: number } } };
+    expect(error.data.retry_after).toBe(wanted === undefined ? undefined : Number(wanted));
+  });
+});
+
+test.each<[Reason, string, boolean]>([
+  ['request.framing', 'closes', false],
+  ['request.path', 'keeps', true],
+  ['token.expired', 'keeps', true],
+])('RFC 9112 §6.1: %s %s the connection', (reason, _verb, kept) => {
+  const { call } = recorded('POST', '/');
+  createRefuse(undefined, { publicUrl, crossOrigin })(call, new Denial(reason, 'why'), undefined);
+  expect(call.response.shouldKeepAlive).toBe(kept);
+});

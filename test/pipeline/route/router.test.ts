@@ -1,0 +1,224 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Denial } from '../../../src/model/denial.ts';
+import { createRouter } from '../../../src/pipeline/route/router.ts';
+import { canonicalTarget, foldedPath } from '../../../src/pipeline/route/target.ts';
+import { cpuTime } from '../../support/cpu-time.ts';
+
+const identity = (paths: readonly string[]): ReadonlyMap<string, string> => new Map(paths.map((path) => [path, path]));
+
+function routed(mounts: readonly string[], path: string): string {
+  try {
+    return createRouter(identity(mounts))(path);
+  } catch (error) {
+    if (error instanceof Denial) return error.reason;
+    throw error;
+  }
+}
+
+describe('R-160: whole segments, the longest wins', () => {
+  const mounts = ['/mcp', '/mcp/admin', '/a/b/c'];
+  test.each([
+    ['/mcp', '/mcp'],
+    ['/mcp/', '/mcp'],
+    ['/mcp/x/y/z', '/mcp'],
+    ['/mcp/admin', '/mcp/admin'],
+    ['/mcp/admin/', '/mcp/admin'],
+    ['/mcp/administrator', '/mcp'],
+    ['/mcpx', 'route.unknown'],
+    ['/mc', 'route.unknown'],
+    ['/', 'route.unknown'],
+    ['/a', 'route.unknown'],
+    ['/a/b', 'route.unknown'],
+    ['/a/b/c/d', '/a/b/c'],
+    ['/x/mcp', 'route.unknown'],
+  ])('%s → %s', (path, wanted) => expect(routed(mounts, path)).toBe(wanted));
+
+  test('the root takes the rest', () => {
+    expect(routed(['/', '/a'], '/')).toBe('/');
+    expect(routed(['/', '/a'], '/b/c')).toBe('/');
+    expect(routed(['/', '/a'], '/ab')).toBe('/');
+    expect(routed(['/', '/a'], '/a/b')).toBe('/a');
+  });
+
+  test('R-160: nothing mounted, nothing found', () => expect(routed([], '/')).toBe('route.unknown'));
+});
+
+describe('a path that an upstream could take for another route', () => {
+  test.each([
+    [['/', '/admin'], '/Admin', 'request.path'],
+    [['/', '/admin'], '/ADMIN/x', 'request.path'],
+    [['/', '/admin'], '/%EF%BC%A1dmin', 'request.path'],
+    [['/', '/kelvin'], '/%E2%84%AAelvin', 'request.path'],
+    [['/', '/status'], '/%C5%BFtatus', 'request.path'],
+    [['/', '/pub/admin'], '/pub%EF%BC%8Fadmin', 'request.path'],
+    [['/', '/Admin'], '/admin', 'request.path'],
+    [['/', '/Admin'], '/aDMIN/x', 'request.path'],
+    [['/', '/Admin'], '/Admin', '/Admin'],
+    [['/', '/caf%C3%A9'], '/caf%c3%a9', 'request.path'],
+    [['/', '/caf%C3%A9'], '/caf%C3%A9', '/caf%C3%A9'],
+    [['/', '/%C3%89'], '/%c3%a9', 'request.path'],
+    [['/', '/%CE%B1%CF%82'], '/%CE%91%CE%A3', 'request.path'],
+    [['/', '/%CE%B1%CF%82'], '/%CE%91%CE%A3.json', 'request.path'],
+    [['/admin'], '/Admin', 'request.path'],
+    [['/', '/admin'], '/Other', '/'],
+    [['/api', '/api/v1'], '/api/V1/x', 'request.path'],
+    [['/api'], '/api/V1', '/api'],
+  ])('%j: %s → %s', (mounts, path, wanted) => expect(routed(mounts, path)).toBe(wanted));
+});
+
+describe('a path that an upstream could take for a narrower route', () => {
+  const mounts = ['/api', '/api/admin', '/api/v1.0', '/deep/a/b', '/'];
+  test.each([
+    ['/api/admin.json', 'request.path'],
+    ['/api/admin.tar.gz', 'request.path'],
+    ['/api/admin.json/users', 'request.path'],
+    ['/api/admin.', 'request.path'],
+    ['/api/admin...', 'request.path'],
+    ['/api/admin./users', 'request.path'],
+    ['/api/admin%20', 'request.path'],
+    ['/api/%20admin', 'request.path'],
+    ['/api/admin+', 'request.path'],
+    ['/api/admin%20.json', 'request.path'],
+    ['/api/admin.json.', 'request.path'],
+    ['/api/ADMIN.JSON', 'request.path'],
+    ['/api/admin%C2%A0', 'request.path'],
+    ['/api/admin%E2%80%8B', 'request.path'],
+    ['/api/ad%C2%ADmin', 'request.path'],
+    ['/api/admin%EF%B8%8F.json', 'request.path'],
+    ['/api/%EF%BD%81dmin.json', 'request.path'],
+    ['/api.json/admin', 'request.path'],
+    ['/api./admin.', 'request.path'],
+    ['/api.json', 'request.path'],
+    ['/deep.x/a.y/b.z', 'request.path'],
+    ['/api/admin%3F', 'request.path'],
+    ['/api/admin%3Fx/users', 'request.path'],
+    ['/api/admin%23x', 'request.path'],
+    ['/api/admin%20%3Fx', 'request.path'],
+    ['/deep/a/b%3Fx', 'request.path'],
+    ['/api/v1.0.json', 'request.path'],
+    // What is mounted as it stands is meant as it stands, and what meets nothing is only a name.
+    ['/api/v1.0', '/api/v1.0'],
+    ['/api/v1.0/report.json', '/api/v1.0'],
+    ['/api/v1', '/api'],
+    ['/api/report.json', '/api'],
+    ['/api/who%3F', '/api'],
+    ['/api/C%23.pdf', '/api'],
+    ['/api/administrator.json', '/api'],
+    ['/api/x.admin', '/api'],
+    ['/api/.admin', '/api'],
+    ['/api/users/admin.json', '/api'],
+    ['/api/admin/report.json', '/api/admin'],
+    ['/api/admin', '/api/admin'],
+    ['/deep.x/a.y', '/'],
+    ['/favicon.ico', '/'],
+  ])('%s → %s', (path, wanted) => expect(routed(mounts, path)).toBe(wanted));
+
+  test('a segment of nothing but what is dropped meets no route', () => {
+    expect(routed(['/', '/admin'], '/%20')).toBe('/');
+    expect(routed(['/', '/admin'], '/admin/+')).toBe('/admin');
+  });
+
+  test('a route for one extension beside one without keeps what it says', () => {
+    expect(routed(['/a', '/a.json'], '/a.json')).toBe('/a.json');
+    expect(routed(['/a', '/a.json'], '/a.json/x')).toBe('/a.json');
+    expect(routed(['/a', '/a.json'], '/a.xml')).toBe('request.path');
+    expect(routed(['/a', '/a/x', '/a.json'], '/a.json/x')).toBe('/a.json');
+    expect(routed(['/a', '/a/x', '/a.json'], '/a.xml/x')).toBe('request.path');
+  });
+});
+
+test('a path of 16 KiB costs no more than reading it', () => {
+  const mounts = Array.from({ length: 500 }, (_, i) => `/r${i}/a/b/c`);
+  const route = createRouter(identity(['/', ...mounts]));
+  for (const path of [
+    '/x'.repeat(8 * 1024),
+    '/'.repeat(16 * 1024),
+    '/%C3%A9'.repeat(2 * 1024),
+    '/X'.repeat(8 * 1024),
+    `/${'a.'.repeat(8 * 1024 - 1)}b`,
+    `/x${'.'.repeat(16 * 1024)}x`,
+    `/x${'%20'.repeat(5 * 1024)}x`,
+    `/${'x+.'.repeat(5 * 1024)}`,
+  ]) {
+    const ms = cpuTime(() => {
+      for (let i = 0; i < 100; i += 1) expect(route(path)).toBe('/');
+    });
+    expect(ms).toBeLessThan(1000);
+  }
+});
+
+const segment = fc.constantFrom('a', 'b', 'A', 'ab', '%C3%A9', '%c3%a9', '%E2%84%AA', 'k');
+const path = fc.array(segment, { maxLength: 4 }).map((segments) => `/${segments.join('/')}`);
+
+/** What the router must find, told in the plainest way: among all that match, the longest; folded, the same. */
+function model(mounts: readonly string[], asked: string): string {
+  const longest = (fold: (path: string) => string): string | undefined =>
+    mounts
+      .filter((mount) => mount === '/' || `${fold(asked)}/`.startsWith(`${fold(mount)}/`))
+      .toSorted((a, b) => fold(b).length - fold(a).length)[0];
+  const found = longest((same) => same);
+  if (found !== longest(foldedPath)) return 'request.path';
+  return found ?? 'route.unknown';
+}
+
+const disguised = fc
+  .tuple(
+    fc.constantFrom('a', 'b', 'ab'),
+    fc.constantFrom('', '.', '.a', '.b.a', '%20', '+.', '%E2%80%8B', '.%20.b', 'b.a', '%3Fb', '+%23'),
+  )
+  .map((parts) => parts.join(''));
+const bare = fc
+  .array(fc.constantFrom('a', 'b', 'ab', 'a.b'), { maxLength: 3 })
+  .map((segments) => `/${segments.join('/')}`);
+
+/** Whether a segment is another one with something after it that some servers drop, told in the plainest way. */
+function resembles(segment: string, mounted: string): boolean {
+  const visible = decodeURIComponent(segment).replaceAll('\u200b', '');
+  return (
+    visible === mounted || (visible.startsWith(mounted) && /^[ +]*(?:[.?#]|$)/.test(visible.slice(mounted.length)))
+  );
+}
+
+test('it refuses exactly what would meet a narrower mount, whatever is mounted', () => {
+  const asked = fc.array(disguised, { minLength: 1, maxLength: 4 });
+  const segmentsOf = (mount: string): readonly string[] => mount.split('/').filter((each) => each !== '');
+  fc.assert(
+    fc.property(fc.uniqueArray(bare, { maxLength: 5 }), asked, (mounts, segments) => {
+      const path = `/${segments.join('/')}`;
+      const plain = mounts
+        .filter((mount) => mount === '/' || `${path}/`.startsWith(`${mount}/`))
+        .toSorted((one, other) => other.length - one.length)[0];
+      const narrower = mounts.filter((mount) => {
+        const wanted = segmentsOf(mount);
+        return (
+          wanted.length > segmentsOf(plain ?? '/').length &&
+          wanted.length <= segments.length &&
+          wanted.every((each, index) => {
+            const segment = segments[index] ?? '';
+            // As it stands where some mount beside this one has it so.
+            const stands = mounts.some(
+              (other) =>
+                segmentsOf(other)
+                  .slice(0, index + 1)
+                  .join('/') === [...wanted.slice(0, index), segment].join('/'),
+            );
+            return stands ? segment === each : resembles(segment, each);
+          })
+        );
+      });
+      const expected = narrower.length > 0 ? 'request.path' : (plain ?? 'route.unknown');
+      expect(routed(mounts, canonicalTarget(path).path)).toBe(expected);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('it agrees with the plainest model, whatever is mounted', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(path, { maxLength: 5, selector: foldedPath }), path, (mounts, asked) => {
+      expect(routed(mounts, canonicalTarget(asked).path)).toBe(model(mounts, asked));
+    }),
+    { numRuns: 2000 },
+  );
+});

@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { comparePolicies } from '../../../src/policy/compare/compare.ts';
+import { kindBetween } from '../../../src/policy/compare/outcomes.ts';
+import type { PolicyDocument } from '../../../src/policy/document.ts';
+import { deciding, policyOf } from '../prove/deciding.ts';
+import { randomProperty } from '../prove/random-properties.ts';
+import { runs } from '../../support/runs.ts';
+import { everyExample, listingsOf, randomEdit, withoutListings } from './random-edits.ts';
+
+const setting = deciding();
+const examples = everyExample.map(({ given, when }) => {
+  return { principal: setting.callerOf(given), attempt: setting.attemptOf(when) };
+});
+
+/** Every kind of difference, and whether an entry causes it or the policy's own conditions. */
+function bruteForce(before: PolicyDocument, after: PolicyDocument): ReadonlySet<string> {
+  const [was, is] = [policyOf(before), policyOf(after)];
+  const [listedBefore, listedAfter] = [policyOf(listingsOf(before)), policyOf(listingsOf(after))];
+  const [ownBefore, ownAfter] = [policyOf(withoutListings(before)), policyOf(withoutListings(after))];
+  const found = new Set<string>();
+  for (const { principal, attempt } of examples) {
+    const kind = kindBetween(was.decide(principal, attempt), is.decide(principal, attempt));
+    if (kind === undefined) continue;
+    const byEntry = kindBetween(listedBefore.decide(principal, attempt), listedAfter.decide(principal, attempt));
+    const byOwn = kindBetween(ownBefore.decide(principal, attempt), ownAfter.decide(principal, attempt));
+    const needs = [ownBefore, ownAfter].map((policy) => policy.neededScopes(principal, attempt).toSorted().join(' '));
+    const isOwn = byEntry === undefined && (byOwn !== undefined || needs[0] !== needs[1]);
+    found.add(`${kind}, by ${isOwn ? 'policy' : 'an entry'}`);
+  }
+  return found;
+}
+
+test(
+  'R-248: finds every kind of difference between random policies that a brute force finds, and no other',
+  { timeout: 120_000 },
+  () => {
+    const outcomes = { same: 0, different: 0 };
+    fc.assert(
+      fc.property(randomEdit, ([before, after]) => {
+        const { differences, undecided } = comparePolicies(policyOf(before), policyOf(after), setting);
+        const found = differences.flatMap(({ kind, rule, witness }) =>
+          witness === undefined ? [] : [`${kind}, by ${rule === 'policy' ? 'policy' : 'an entry'}`],
+        );
+        expect(undecided).toEqual([]);
+        expect([...new Set(found)].toSorted()).toEqual([...bruteForce(before, after)].toSorted());
+        outcomes[found.length === 0 ? 'same' : 'different'] += 1;
+      }),
+      { numRuns: 200 },
+    );
+    expect(outcomes.same).toBeGreaterThan(10);
+    expect(outcomes.different).toBeGreaterThan(50);
+  },
+);
+
+test(
+  'R-248: the gateway confirms each witness of random policies, and another form of one is no difference',
+  {
+    timeout: 300_000,
+  },
+  () => {
+    fc.assert(
+      fc.property(randomProperty, randomProperty, ({ policy: before }, { policy: after }) => {
+        // A witness that the gateway decides in another way throws.
+        comparePolicies(policyOf(before), policyOf(after), setting);
+        const same = { ...listingsOf(before), all: [withoutListings(before)] };
+        const { differences } = comparePolicies(policyOf(before), policyOf(same), setting);
+        expect(differences).toEqual([]);
+      }),
+      { numRuns: Math.ceil(runs / 100), endOnFailure: true },
+    );
+  },
+);

@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import type { Policy } from '../../../src/model/policy.ts';
+import type { PolicyDocument } from '../../../src/policy/document.ts';
+import { isExpected } from '../../../src/policy/property.ts';
+import { isDescribed } from '../../../src/policy/prove/prove.ts';
+import { compiled, deciding, policyOf } from './deciding.ts';
+import type { RandomProperty } from './random-properties.ts';
+
+/** The code that serves, with a hierarchy of scopes. */
+export const setting = deciding({ write: ['read'] });
+
+/** JSON values on both sides of whatever random conditions can tell apart. */
+const numbers = [0, 1, 2, 3, 5, 6, -1, 0.5, 1.25, 1.75, 4.5, 5.5, 2 ** 60, Infinity];
+const words = ['', 'a', 'b', 'c', 'ab', 'aa', 'cb', 'a5', 'https://as.example'];
+const digits = ['5', '05', '055', '1', '01', '3', '6', '-1', '0', '99999999999999999999'];
+const arrays = [[], ['a'], ['b'], ['a', 'b'], ['c'], [1], [0, 'a'], [null], [true, 5], ['5'], [{}], [[], 'a']];
+const objects = [{}, { x: 'a' }, { x: 1 }, { x: null }, { x: { y: 'a' } }, { x: { y: 5 } }, { x: ['a'] }, { x: '05' }];
+const oddObjects = [
+  { 0: 'a' },
+  { 0: 1, 1: 'b', x: 'b' },
+  { '-': 'a' },
+  { x: 'a', X: 'b' },
+  { X: 'a' },
+  { 0: 'b', 1: 'a' },
+];
+const values = [null, true, false, ...numbers, ...words, ...digits, ...arrays, ...objects, ...oddObjects];
+const names = [
+  'get_x',
+  'get_y',
+  'get_',
+  'g',
+  'zzz',
+  'x',
+  'Get_x',
+  'a:x',
+  'a:y',
+  'a:x/y',
+  'a:xy',
+  'a:x?q',
+  'a:X',
+  'a:Xy',
+  'p',
+  'px',
+  'ping',
+  'tools/call',
+];
+const methods = [
+  'ping',
+  'tools/call',
+  'tasks/x',
+  'tasks/list',
+  'resources/list',
+  'x',
+  'zz',
+  'notifications/x',
+  'x/list',
+];
+
+const oneValue = fc.constantFrom(...values);
+const given = fc.record(
+  {
+    scope: fc.constantFrom('read', 'write', 'pay', 'read pay', 'pay write'),
+    claims: fc.record(
+      { r: oneValue, s: oneValue, iss: oneValue, scope: oneValue, exp: oneValue },
+      { requiredKeys: [] },
+    ),
+    lifetime: fc.constantFrom('1ms', '5ms', '6ms', '60s', '61s'),
+  },
+  { requiredKeys: [] },
+);
+const args = fc.record({ n: oneValue, N: oneValue, o: oneValue }, { requiredKeys: [] });
+const called = fc.oneof(
+  fc.constant({}),
+  fc.record({ tool: fc.constantFrom(...names), arguments: args }),
+  fc.record({ prompt: fc.constantFrom(...names), arguments: args }),
+  fc.record({ resource: fc.constantFrom(...names) }),
+  fc.record({ method: fc.constantFrom(...methods) }),
+);
+const examples = fc.sample(fc.record({ given, when: called }), { numRuns: 4000, seed: 1 });
+
+/** A described example that the policy decides in another way than the property wants. */
+export function refutation({ policy: document, property: wanted }: RandomProperty, from: number): unknown {
+  const policy = policyOf(document);
+  const property = compiled(wanted);
+  const listing = listingOf(document);
+  const isNamed = (when: object): boolean =>
+    Object.values(when).some((name) => typeof name === 'string' && JSON.stringify(wanted.when).includes(`"${name}"`));
+  for (let index = 0; index < 400; index += 1) {
+    const example = examples[(from + index * 7) % examples.length];
+    if (example === undefined) continue;
+    const principal = setting.callerOf(example.given);
+    const attempt = setting.attemptOf(example.when);
+    if (!evaluates(() => isDescribed(property, principal, attempt))) continue;
+    const decision = policy.decide(principal, attempt);
+    if (isLeftOut(decision) || (isLeftOut(listing.decide(principal, attempt)) && !isNamed(example.when))) continue;
+    if (!isExpected(decision, property.wanted)) return { example, decision };
+  }
+  return undefined;
+}
+
+/** A policy could promise nothing on values that the gateway refuses for their mere size or spelling. */
+function isLeftOut(decision: ReturnType<Policy['decide']>): boolean {
+  const denial = decision.allow ? decision.shadow : decision.denial;
+  return denial?.reason === 'policy.error' || /only an exact entry covers a/.test(denial?.detail ?? '');
+}
+
+/** What a policy lists, without any condition. */
+function listingOf({ tools, resources, prompts, methods }: PolicyDocument): Policy {
+  const bare = (entries: object = {}): Record<string, object> =>
+    Object.fromEntries(Object.keys(entries).map((name) => [name, {}]));
+  return policyOf({
+    ...(tools && { tools: bare(tools) }),
+    ...(resources && { resources: bare(resources) }),
+    ...(prompts && { prompts: bare(prompts) }),
+    ...(methods && { methods: bare(methods) }),
+  });
+}
+
+function evaluates(described: () => boolean): boolean {
+  try {
+    return described();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,248 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
+import { connectStore, type StoreConnection, StoreError } from '../../src/store/connection.ts';
+import { createShared } from '../../src/store/store.ts';
+import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
+import { listener, type Told } from './observer.ts';
+
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close();
+});
+
+async function redisWith(...options: string[]): Promise<Redis> {
+  const redis = await startRedis(options);
+  open.push(() => redis.close());
+  return redis;
+}
+
+function connected(url: string, told: Told): StoreConnection {
+  const connection = connectStore(url, told.observer, told.log);
+  open.push(() => connection.close());
+  return connection;
+}
+
+const ask = (connection: StoreConnection): Promise<unknown> => connection.run('get', (client) => client.get('x'));
+
+/** The same store, 30 ms away. */
+async function distant(redis: Redis): Promise<string> {
+  const server = createServer((socket) => {
+    const there = connect(redis.port, '127.0.0.1');
+    socket.on('data', (chunk) => setTimeout(() => there.write(chunk), 30));
+    socket.on('error', () => {}).on('close', () => there.destroy());
+    there.on('error', () => {}).pipe(socket);
+  }).listen(0, '127.0.0.1');
+  open.push(async () => void server.close());
+  await once(server, 'listening');
+  return `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** How long `work` took, whatever came of it. */
+async function took(work: () => Promise<unknown>): Promise<number> {
+  const begun = performance.now();
+  await work().catch(() => {});
+  return performance.now() - begun;
+}
+
+describe.skipIf(!hasRedis)('a store', () => {
+  test('is unavailable until it is connected', async () => {
+    const [redis, told] = [await redisWith(), listener()];
+    const connection = connected(redis.url, told);
+    expect(connection.state()).toEqual({ state: 'unavailable', problem: 'not connected yet' });
+    await expect(ask(connection)).rejects.toThrow(StoreError);
+    await told.until(true);
+    expect(connection.state()).toEqual({ state: 'available' });
+    await redis.client.set('x', '1');
+    await expect(ask(connection)).resolves.toBe('1');
+    expect(told.requests).toEqual(['get away', 'get ok']);
+    expect(told.lines).toEqual([{ level: 'info', msg: 'shared store available' }]);
+  });
+
+  test('that dies is unavailable at once and reconnects, with one log line for each change', async () => {
+    const [redis, told] = [await redisWith(), listener()];
+    const connection = connected(redis.url, told);
+    await told.until(true);
+    await redis.kill();
+    await told.until(false);
+    expect(connection.state()).toEqual({ state: 'unavailable', problem: expect.any(String) });
+    await expect(ask(connection)).rejects.toThrow(StoreError);
+    expect(told.requests).toEqual(['get away']);
+    await redis.restart();
+    await told.until(true);
+    await expect(ask(connection)).resolves.toBe(null);
+    expect(told.lines.map(({ msg }) => msg)).toEqual([
+      'shared store available',
+      'shared store unavailable',
+      'shared store available',
+    ]);
+  });
+
+  test('that hangs delays only the pending commands, by a quarter of a second', async () => {
+    const [redis, told] = [await redisWith(), listener()];
+    const connection = connected(redis.url, told);
+    await told.until(true);
+    redis.pause();
+    const first = await Promise.all(Array.from({ length: 20 }, () => took(() => ask(connection))));
+    expect(Math.min(...first)).toBeGreaterThan(200);
+    expect(Math.max(...first)).toBeLessThan(2_000);
+    // It still accepts connections; that is not enough to be asked again.
+    for (let n = 0; n < 5; n += 1) await expect(ask(connection)).rejects.toThrow(StoreError);
+    expect(told.requests.filter((request) => request === 'get away')).toHaveLength(5);
+    expect(connection.state()).toMatchObject({ state: 'unavailable' });
+    redis.resume();
+    await told.until(true);
+    await expect(ask(connection)).resolves.toBe(null);
+  });
+
+  test('stays available while the gateway’s event loop is blocked', async () => {
+    const [redis, told] = [await redisWith(), listener()];
+    const connection = connected(await distant(redis), told);
+    await told.until(true);
+    const asked = ask(connection);
+    const begun = performance.now();
+    while (performance.now() - begun < 500);
+    await expect(asked).resolves.toBe(null);
+    expect(connection.state()).toEqual({ state: 'available' });
+  });
+
+  test('that starts later is found', async () => {
+    const [redis, told] = [await redisWith(), listener()];
+    await redis.kill();
+    const connection = connected(redis.url, told);
+    await expect.poll(() => told.lines.length).toBe(1);
+    expect(told.lines).toEqual([
+      { level: 'warn', msg: 'shared store unavailable', problem: expect.stringContaining('ECONNREFUSED') },
+    ]);
+    await redis.restart();
+    await told.until(true);
+    expect(connection.state()).toEqual({ state: 'available' });
+  });
+
+  test('gets its password; the problem of a wrong one does not name it', async () => {
+    const redis = await redisWith('--requirepass', 'right%2Fs3cr3t');
+    const url = new URL(redis.url);
+    const [right, wrong, none] = [listener(), listener(), listener()];
+    const connection = connected(`redis://:${encodeURIComponent('right%2Fs3cr3t')}@${url.host}`, right);
+    await right.until(true);
+    await expect(ask(connection)).resolves.toBe(null);
+
+    const refused = connected(`redis://gateway:wr%6Fng-s3cr3t@${url.host}`, wrong);
+    await expect.poll(() => wrong.lines.length).toBe(1);
+    expect(refused.state().problem).toContain('WRONGPASS');
+    const without = connected(`redis://${url.host}`, none);
+    await expect.poll(() => none.lines.length).toBe(1);
+    expect(without.state().problem).toContain('NOAUTH');
+    expect(JSON.stringify([wrong.lines, refused.state()])).not.toContain('s3cr3t');
+  });
+
+  test('works with exactly the permissions of docs/replicas.md', async () => {
+    const [redis, told] = [await redisWith(), listener()];
+    const page = await readFile(new URL('../../docs/replicas.md', import.meta.url), 'utf8');
+    const [, rules = ''] = /`(~sallyport:v1:[^`]+)`/.exec(page) ?? [];
+    await redis.client.aclSetUser('gateway', ['on', '>secret', ...rules.split(' ')]);
+    const shared = createShared(told.observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
+    open.push(() => shared.close());
+    const url = `redis://gateway:secret@127.0.0.1:${redis.port}`;
+    const { use, limiters } = shared.prepare({ url, onFailure: 'closed' }, 'k3y-of-at-least-thirty-two-characters');
+    use();
+    await told.until(true);
+    const end = Date.now() + 5000;
+    shared.answers.set('introspection', 'key', 1, end);
+    expect(await shared.answers.get('introspection', 'key')).toMatchObject({ answer: 1 });
+    shared.answers.delete('introspection', 'key');
+    expect(await shared.answers.get('introspection', 'key')).toBeUndefined();
+    expect(await shared.replay.firstSeen('jti', end, 'alice')).toBe(true);
+    expect(await shared.replay.firstSeen('jti', end, 'alice')).toBe(false);
+    const limiter = limiters('requests', { requests: 1, perMs: 60_000, burst: 1 });
+    expect([await limiter.take('a'), await limiter.take('a')]).toEqual([0, expect.any(Number)]);
+    limiter.give('a');
+    expect(await shared.answers.get('introspection', 'key')).toBeUndefined();
+    expect(told.requests.filter((request) => /error|away/.test(request))).toEqual([]);
+    expect(told.requests.filter((request) => request === 'rate ok').length).toBeGreaterThan(1);
+  });
+
+  test('that refuses writes is unavailable, even if it answers PING', async () => {
+    const [redis, told] = [await redisWith('--maxmemory', '1'), listener()];
+    const connection = connected(redis.url, told);
+    await expect.poll(() => told.lines.length).toBe(1);
+    expect(connection.state().problem).toContain('OOM');
+    await redis.client.configSet('maxmemory', '0');
+    await told.until(true);
+
+    await redis.client.configSet('maxmemory', '1');
+    await expect(connection.run('set', (client) => client.set('y', '1'))).rejects.toThrow('OOM');
+    expect(connection.state()).toMatchObject({ state: 'unavailable' });
+  });
+
+  test('that answers one command with an error is available', async () => {
+    const [redis, told] = [await redisWith(), listener()];
+    const connection = connected(redis.url, told);
+    await told.until(true);
+    await redis.client.lPush('x', 'of another kind');
+    await expect(ask(connection)).rejects.toThrow('WRONGTYPE');
+    expect(connection.state()).toEqual({ state: 'available' });
+    expect(told.requests).toEqual(['get error']);
+  });
+
+  test('uses the database of its URL', async () => {
+    const [redis, told] = [await redisWith(), listener()];
+    const connection = connected(`${redis.url}/3`, told);
+    await told.until(true);
+    await connection.run('set', (client) => client.set('x', '3'));
+    expect(await redis.client.get('x')).toBeNull();
+    await redis.client.select(3);
+    expect(await redis.client.get('x')).toBe('3');
+  });
+
+  test('runs scripts, even after a lost connection', async () => {
+    const [redis, told] = [await redisWith(), listener()];
+    const connection = connected(redis.url, told);
+    const script = `return redis.call('incrby', KEYS[1], ARGV[1])`;
+    const add = (): Promise<unknown> =>
+      connection.run('rate', (client) => client.eval(script, { keys: ['n'], arguments: ['2'] }));
+    await expect(add()).rejects.toThrow(StoreError);
+    await told.until(true);
+    await expect(add()).resolves.toBe(2);
+    await redis.kill();
+    await told.until(false);
+    expect(connection.state().state).toBe('unavailable');
+    await expect(add()).rejects.toThrow(StoreError);
+    await redis.restart();
+    await told.until(true);
+    await expect(add()).resolves.toBe(2);
+    await expect(connection.run('rate', (client) => client.del('n'))).resolves.toBe(1);
+  });
+
+  test('gets no commands after close', async () => {
+    const [redis, told] = [await redisWith(), listener()];
+    const connection = connected(redis.url, told);
+    await told.until(true);
+    await connection.close();
+    await expect(ask(connection)).rejects.toThrow(StoreError);
+    await expect.poll(async () => (await redis.client.info('clients')).includes('connected_clients:1\r')).toBe(true);
+  });
+});
+
+test.for(['HTTP/1.1 400 Bad Request\r\n\r\n', '-\r\n', '$999999999999\r\n', ''])(
+  'reports a problem for a peer that is not a store: %j',
+  async (answer) => {
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      sockets.add(socket.on('error', () => {}));
+      if (answer === '') socket.destroy();
+      else socket.write(answer);
+    }).listen(0, '127.0.0.1');
+    open.push(async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    await new Promise((resolve) => server.once('listening', resolve));
+    const told = listener();
+    const connection = connected(`redis://127.0.0.1:${(server.address() as AddressInfo).port}`, told);
+    await expect.poll(() => told.lines.length).toBe(1);
+    expect(connection.state()).toMatchObject({ state: 'unavailable', problem: expect.stringMatching(/.+/) });
+  },
+);

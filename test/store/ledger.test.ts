@@ -1,0 +1,275 @@
+import { readFile } from 'node:fs/promises';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
+import { Denial } from '../../src/model/denial.ts';
+import type { Ledger, LedgerCheck, Reservation, Verdict } from '../../src/model/ledger.ts';
+import { connectStore, type StoreConnection } from '../../src/store/connection.ts';
+import { createSharedLedger } from '../../src/store/ledger.ts';
+import { reserveScript } from '../../src/store/ledger-scripts.ts';
+import { createSealing } from '../../src/store/sealing.ts';
+import { call } from '../pipeline/history/call.ts';
+import { play } from './play.ts';
+import { steps } from './random-calls.ts';
+import { createReferenceLedger } from './reference-ledger.ts';
+import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
+import { listener, type Told } from './observer.ts';
+
+const sealing = createSealing('k3y-of-at-least-thirty-two-characters');
+const HOUR = 3_600_000;
+const passed: Verdict = { passed: true, failed: undefined };
+
+function spend(amount: number, limit: number, track = 'q', keepMs = HOUR): Reservation {
+  return call({ checks: [{ kind: 'quota', track, amount, limit }], entries: [{ track, amount, keepMs }] });
+}
+
+/** A store that answers late, as on a busy machine, does not count as away. */
+function patientConnection(url: string, { observer, log }: Told): StoreConnection {
+  return connectStore(url, observer, log, undefined, 60_000);
+}
+
+const left = (wanted: Partial<Reservation> = {}): Reservation =>
+  call({ entries: [{ track: 't', amount: 0, keepMs: HOUR }], ...wanted });
+const looks = (kind: LedgerCheck['kind']): Reservation => call({ checks: [{ kind, track: 't', amount: 0, limit: 0 }] });
+
+describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
+  let redis: Redis;
+  let told: Told[];
+  let connections: StoreConnection[];
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.close());
+  beforeEach(async () => {
+    await redis.client.flushAll();
+    told = [listener(), listener()];
+    connections = told.map((each) => patientConnection(redis.url, each));
+    await Promise.all(told.map((each) => each.until(true)));
+  });
+  afterEach(async () => {
+    await Promise.all(connections.map((each) => each.close()));
+  });
+
+  function replica(index: number, wanted: Partial<Parameters<typeof createSharedLedger>[0]> = {}): Ledger {
+    const connection = connections[index] as StoreConnection;
+    const local = createMemoryLedger(() => performance.now());
+    return createSharedLedger({ connection, sealing, local, onFailure: 'closed', ...wanted });
+  }
+
+  /** By a clock that tests set. It starts after 1970, as that of a store does. */
+  const settable = reserveScript.replace("redis.call('TIME')", "{ redis.call('GET', 'now') / 1000, 0 }");
+  const setClock = async (ms: number): Promise<void> => void (await redis.client.set('now', String(ms)));
+
+  test('decides as a ledger that walks over everything, for random calls and times', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (random) => {
+        let now = 1_000_000;
+        const expected = await play(
+          createReferenceLedger(() => now),
+          random,
+          (ms) => void (now += ms),
+        );
+        await redis.client.flushDb();
+        now = 1_000_000;
+        await setClock(now);
+        const ledger = replica(0, { script: settable });
+        const wait = (ms: number): Promise<void> => setClock((now += ms));
+        expect(await play(ledger, random, wait)).toEqual(expected);
+      }),
+      { numRuns: 100 },
+    );
+  }, 60_000);
+
+  test('R-255: lets exactly two of three calls of 2,000 pass under 5,000, 1,000 times over two connections', async () => {
+    const [one, other] = [replica(0), replica(1)];
+    const passing: number[] = [];
+    for (let trial = 0; trial < 1000; trial += 1) {
+      const three = [one, other, one].map(async (each) => each.reserve(spend(2000, 5000, `q${trial}`)));
+      // oxlint-disable-next-line no-await-in-loop -- each trial has the store for itself
+      passing.push((await Promise.all(three)).filter((verdict) => verdict.passed).length);
+    }
+    expect(new Set(passing)).toEqual(new Set([2]));
+  }, 60_000);
+
+  test('names the time until a call passes as the ledger in memory does, among thousands of entries', async () => {
+    let now = 1_000_000;
+    await setClock(now);
+    const memory = createMemoryLedger(() => now);
+    const ledger = replica(0, { script: settable });
+    const both = async (reservation: Reservation): Promise<readonly Verdict[]> => [
+      memory.reserve(reservation),
+      await ledger.reserve(reservation),
+    ];
+    const amounts = Array.from({ length: 3000 }, (_, index) => (index * 7919) % 11);
+    const sum = amounts.reduce((total, amount) => total + amount, 0);
+    // oxlint-disable no-await-in-loop -- each call follows the one before
+    for (const amount of amounts) {
+      await setClock((now += 7));
+      await both(spend(amount, sum));
+    }
+    for (let excess = 1; excess < sum; excess += 397) {
+      const [expected, found] = await both(spend(excess, sum));
+      expect(found).toEqual(expected);
+      expect(expected?.passed).toBe(false);
+    }
+    await setClock((now += HOUR - 10_000));
+    const [expected, found] = await both(spend(sum - 1, sum));
+    expect(found).toEqual(expected);
+    // oxlint-enable no-await-in-loop
+  }, 60_000);
+
+  test('counts a call of one replica for the other, as soon as it is settled', async () => {
+    const approve = left();
+    expect(await replica(1).reserve(looks('after'))).toMatchObject({ passed: false });
+    await replica(0).reserve(approve);
+    expect(await replica(1).reserve(looks('never_after'))).toMatchObject({ passed: false });
+    await replica(0).settle(approve.id, 'answered');
+    expect(await replica(1).reserve(looks('after'))).toEqual(passed);
+  });
+
+  test('takes over a round that waited at the other replica, once', async () => {
+    const first = spend(3, 5);
+    await replica(0).reserve(first);
+    await replica(0).settle(first.id, 'waiting');
+    const next = (): Reservation => ({ ...spend(3, 5), continues: first.id });
+    const verdicts = await Promise.all([0, 1, 0].map(async (index) => replica(index).reserve(next())));
+    expect(verdicts.filter((verdict) => verdict.passed)).toHaveLength(1);
+  });
+
+  test('knows its scripts again after SCRIPT FLUSH and after a restart of the store', async () => {
+    const ledger = replica(0);
+    await ledger.reserve(left());
+    await redis.client.scriptFlush();
+    expect(await ledger.reserve(looks('never_after'))).toMatchObject({ passed: false });
+    await redis.kill();
+    await told[0]?.until(false);
+    await redis.restart();
+    await told[0]?.until(true);
+    expect(await ledger.reserve(looks('never_after'))).toEqual(passed);
+  });
+
+  test('R-256: refuses a caller that has its part, and every caller when it is full, until entries end', async () => {
+    await setClock(1_000_000);
+    const bounded = replica(0, { script: settable, bounds: { ofOwner: 1, ofAll: 2 } });
+    const full = (detail: string): Verdict => ({ passed: false, failed: { why: 'full', detail } });
+    const first = left();
+    expect(await bounded.reserve(first)).toEqual(passed);
+    expect(await bounded.reserve(left())).toEqual(full('1 entries of this caller are kept'));
+    const shadow = await bounded.reserve(left({ isShadow: true }));
+    expect(shadow).toEqual({ ...full('1 entries of this caller are kept'), passed: true });
+    expect(await bounded.reserve(left({ owner: 'bob' }))).toEqual(passed);
+    expect(await bounded.reserve(left({ owner: 'carol' }))).toEqual(full('2 entries are kept'));
+    await bounded.settle(first.id, 'returned');
+    expect(await bounded.reserve(left({ owner: 'carol' }))).toEqual(passed);
+    await setClock(1_000_000 + HOUR);
+    expect(await bounded.reserve(left())).toEqual(passed);
+  });
+
+  test('forgets nothing while the clock of the store goes backwards', async () => {
+    await setClock(9_000_000);
+    const ledger = replica(0, { script: settable });
+    await ledger.reserve(spend(5, 5));
+    await setClock(1_000_000);
+    expect(await ledger.reserve({ ...spend(0, 5), checks: [] })).toEqual(passed);
+    const failed = { why: 'check', check: 0, retryAfterMs: 8_000_000 + HOUR };
+    expect(await ledger.reserve(spend(1, 5))).toEqual({ passed: false, failed });
+  });
+
+  test('R-258: stores neither tracks nor callers nor ids, and every key expires', async () => {
+    await replica(0).reserve(spend(3, 5, 'secret-track'));
+    const keys: string[] = [];
+    for await (const found of redis.client.scanIterator()) keys.push(...found);
+    const own = keys.filter((key) => key.includes(':history'));
+    expect(own).toHaveLength(4);
+    expect(own.join()).not.toMatch(/secret|alice|id-/);
+    const expiries = await Promise.all(own.map((key) => redis.client.pTTL(key)));
+    expect(Math.min(...expiries)).toBeGreaterThan(HOUR - 60_000);
+    expect(Math.max(...expiries)).toBeLessThanOrEqual(HOUR);
+  });
+
+  test('R-257: refuses while the store is away, or counts alone with on_store_failure: open', async () => {
+    const local = createMemoryLedger(() => performance.now());
+    const open = replica(0, { onFailure: 'open', local });
+    const closed = replica(0);
+    const approve = left();
+    await open.reserve(approve);
+    await open.settle(approve.id, 'answered');
+    const refused = left();
+    await open.reserve({ ...refused, checks: looks('never_after').checks });
+    await redis.kill();
+    await told[0]?.until(false);
+    await expect(closed.reserve(looks('after'))).rejects.toThrow(Denial);
+    await expect(closed.reserve(looks('after'))).rejects.toMatchObject({ reason: 'shared_store.unavailable' });
+    await expect(closed.settle('unknown', 'answered')).resolves.toBeUndefined();
+    expect(await open.reserve(looks('after'))).toEqual(passed);
+    await redis.restart();
+    await Promise.all(told.map((each) => each.until(true)));
+  });
+
+  /** A connection on which every command fails while `failing` has one, as at a store that is away or refuses it. */
+  function faulty(failing: { state?: 'available' | 'unavailable' }): StoreConnection {
+    const connection = connections[0] as StoreConnection;
+    return {
+      ...connection,
+      run: async (...command) => {
+        if (failing.state !== undefined) throw new Error('not now');
+        return connection.run(...command);
+      },
+      state: () => (failing.state === 'unavailable' ? { state: 'unavailable', problem: '' } : { state: 'available' }),
+    };
+  }
+
+  test('settles late what the store could not take, before it judges the next call', async () => {
+    const failing: Parameters<typeof faulty>[0] = {};
+    const ledger = replica(0, { connection: faulty(failing) });
+    const [returned, answered] = [spend(5, 5, 'quota'), left()];
+    await Promise.all([ledger.reserve(returned), ledger.reserve(answered)]);
+    failing.state = 'unavailable';
+    await ledger.settle(returned.id, 'returned');
+    await ledger.settle(answered.id, 'answered');
+    await expect(ledger.reserve(looks('after'))).rejects.toMatchObject({ reason: 'shared_store.unavailable' });
+    delete failing.state;
+    expect(await ledger.reserve(spend(5, 5, 'quota'))).toEqual(passed);
+    expect(await ledger.reserve(looks('after'))).toEqual(passed);
+  });
+
+  test('does not repeat a settlement that the store refuses', async () => {
+    const failing: Parameters<typeof faulty>[0] = {};
+    const ledger = replica(0, { connection: faulty(failing) });
+    const answered = left();
+    await ledger.reserve(answered);
+    failing.state = 'available';
+    await ledger.settle(answered.id, 'answered');
+    delete failing.state;
+    expect(await ledger.reserve(looks('after'))).toMatchObject({ passed: false });
+  });
+
+  test('needs only the commands that docs/replicas.md lists', async () => {
+    const page = await readFile('docs/replicas.md', 'utf8');
+    const lines = page.split('\n- ').filter((line) => /^(?:All keys|With rules over time)/.test(line));
+    const commands = lines.flatMap((line) => line.match(/\+\w+/g) ?? []);
+    expect(commands.length).toBeGreaterThan(15);
+    await redis.client.aclSetUser('gateway', ['on', '>secret', '~sallyport:v1:*', ...commands]);
+    const watched = listener();
+    const connection = patientConnection(`redis://gateway:secret@127.0.0.1:${redis.port}`, watched);
+    await watched.until(true);
+    const ledger = replica(0, { connection });
+    const first = spend(3, 5);
+    expect(await ledger.reserve(first)).toEqual(passed);
+    await ledger.settle(first.id, 'waiting');
+    const next = { ...spend(3, 5), continues: first.id };
+    expect(await ledger.reserve(next)).toEqual(passed);
+    expect(await ledger.reserve(spend(3, 5))).toMatchObject({ passed: false });
+    await ledger.settle(next.id, 'returned');
+    expect(await ledger.reserve(spend(5, 5))).toEqual(passed);
+    await connection.close();
+  });
+
+  test('treats foreign values as an unavailable store', async () => {
+    await replica(0).reserve(left());
+    for await (const keys of redis.client.scanIterator()) {
+      await Promise.all(keys.map((key) => redis.client.set(key, 'nonsense')));
+    }
+    await expect(replica(0).reserve(left())).rejects.toMatchObject({ reason: 'shared_store.unavailable' });
+  });
+});

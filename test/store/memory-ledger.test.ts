@@ -1,0 +1,359 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createMemoryLedger, type MemoryLedger } from '../../src/store/memory-ledger.ts';
+import type { LedgerCheck, LedgerEntry, Reservation, Verdict } from '../../src/model/ledger.ts';
+import { call } from '../pipeline/history/call.ts';
+import { play } from './play.ts';
+import { steps } from './random-calls.ts';
+import { createReferenceLedger } from './reference-ledger.ts';
+
+const HOUR = 3_600_000;
+
+/** A call that adds `amount` to the quota of `limit` in an hour. */
+function spend(amount: number, limit: number, wanted: Partial<Reservation> = {}): Reservation {
+  return call({
+    checks: [{ kind: 'quota', track: 'q', amount, limit }],
+    entries: [{ track: 'q', amount, keepMs: HOUR }],
+    ...wanted,
+  });
+}
+
+const left = (track: string): Reservation => call({ entries: [{ track, amount: 0, keepMs: HOUR }] });
+const looks = (kind: LedgerCheck['kind'], track = 't'): Reservation =>
+  call({ checks: [{ kind, track, amount: 0, limit: 0 }] });
+const passed: Verdict = { passed: true, failed: undefined };
+const refused = (retryAfterMs = 0, check = 0): Verdict => ({
+  passed: false,
+  failed: { why: 'check', check, retryAfterMs },
+});
+
+function ledgerAt(start = 1000): MemoryLedger & { wait(ms: number): void } {
+  let now = start;
+  return { ...createMemoryLedger(() => now), wait: (ms) => void (now += ms) };
+}
+
+test('decides as a ledger that walks over everything, for random calls and times', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (random) => {
+      let now = 0;
+      const wait = (ms: number): void => void (now += ms);
+      const expected = await play(
+        createReferenceLedger(() => now),
+        random,
+        wait,
+      );
+      now = 0;
+      expect(
+        await play(
+          createMemoryLedger(() => now),
+          random,
+          wait,
+        ),
+      ).toEqual(expected);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+describe('a quota', () => {
+  test('lets exactly two calls of 2,000 pass under 5,000', () => {
+    const ledger = ledgerAt();
+    const verdicts = [1, 2, 3].map(() => ledger.reserve(spend(2000, 5000)));
+    expect(verdicts).toEqual([passed, passed, refused(HOUR)]);
+  });
+
+  test('lets a call pass when the time that it named is over, and not a millisecond before', () => {
+    const ledger = ledgerAt();
+    ledger.reserve(spend(3, 5));
+    ledger.wait(1000);
+    ledger.reserve(spend(1, 5));
+    ledger.wait(1000);
+    ledger.reserve(spend(1, 5));
+    expect(ledger.reserve(spend(4, 5))).toEqual(refused(HOUR - 1000));
+    ledger.wait(HOUR - 1001);
+    expect(ledger.reserve(spend(4, 5))).toEqual(refused(1));
+    ledger.wait(1);
+    expect(ledger.reserve(spend(4, 5))).toEqual(passed);
+  });
+
+  test('names the right time after half of the calls have ended', () => {
+    const ledger = ledgerAt();
+    for (let minute = 0; minute < 8; minute += 1) {
+      ledger.reserve(spend(1, 8));
+      ledger.wait(60_000);
+    }
+    expect(ledger.reserve(spend(1, 8))).toEqual(refused(HOUR - 8 * 60_000));
+    ledger.wait(HOUR - 4 * 60_000);
+    for (let i = 0; i < 4; i += 1) expect(ledger.reserve(spend(1, 8))).toEqual(passed);
+    expect(ledger.reserve(spend(2, 8))).toEqual(refused(60_000));
+  });
+
+  test('names the time for the last of several quotas, and the first that fails', () => {
+    const ledger = ledgerAt();
+    const both = (): Reservation =>
+      call({
+        checks: [
+          { kind: 'quota', track: 'minute', amount: 1, limit: 1 },
+          { kind: 'quota', track: 'hour', amount: 1, limit: 1 },
+        ],
+        entries: [
+          { track: 'minute', amount: 1, keepMs: 60_000 },
+          { track: 'hour', amount: 1, keepMs: HOUR },
+        ],
+      });
+    expect([both(), both()].map((each) => ledger.reserve(each))).toEqual([passed, refused(HOUR)]);
+    ledger.wait(60_000);
+    expect(ledger.reserve(both())).toEqual(refused(HOUR - 60_000, 1));
+  });
+});
+
+describe('a rule that looks back', () => {
+  test('finds a call for `after` once it was answered, until its window is over', () => {
+    const ledger = ledgerAt();
+    const approve = left('t');
+    expect(ledger.reserve(looks('after'))).toEqual(refused());
+    ledger.reserve(approve);
+    expect(ledger.reserve(looks('after'))).toEqual(refused());
+    ledger.settle(approve.id, 'answered');
+    expect(ledger.reserve(looks('after'))).toEqual(passed);
+    ledger.wait(HOUR - 1);
+    expect(ledger.reserve(looks('after'))).toEqual(passed);
+    ledger.wait(1);
+    expect(ledger.reserve(looks('after'))).toEqual(refused());
+  });
+
+  test('finds a call for `never_after` from its beginning, also if it is never settled', () => {
+    const ledger = ledgerAt();
+    expect(ledger.reserve(looks('never_after'))).toEqual(passed);
+    ledger.reserve(left('t'));
+    expect(ledger.reserve(looks('never_after'))).toEqual(refused());
+    ledger.wait(HOUR);
+    expect(ledger.reserve(looks('never_after'))).toEqual(passed);
+  });
+
+  test('does not find a call that was given back', () => {
+    const ledger = ledgerAt();
+    const read = left('t');
+    ledger.reserve(read);
+    ledger.settle(read.id, 'returned');
+    expect(ledger.reserve(looks('never_after'))).toEqual(passed);
+  });
+});
+
+test.each(['answered', 'returned', 'waiting'] as const)('settles a call once: %s is final', (outcome) => {
+  const ledger = ledgerAt();
+  const first = left('t');
+  ledger.reserve(first);
+  ledger.settle(first.id, outcome);
+  const seen = (): unknown => [ledger.reserve(looks('after')), ledger.reserve(looks('never_after'))];
+  const before = seen();
+  ledger.settle(first.id, 'returned');
+  ledger.settle(first.id, 'answered');
+  expect(seen()).toEqual(before);
+});
+
+describe('the rounds of one call', () => {
+  const q = (amount: number): LedgerEntry => ({ track: 'q', amount, keepMs: HOUR });
+  const waiting = (ledger: MemoryLedger, wanted: Partial<Reservation> = {}): Reservation => {
+    const first = spend(3, 5, wanted);
+    ledger.reserve(first);
+    ledger.settle(first.id, 'waiting');
+    return first;
+  };
+
+  test('count once', () => {
+    const ledger = ledgerAt();
+    const first = waiting(ledger);
+    const second = spend(3, 5, { continues: first.id });
+    expect(ledger.reserve(second)).toEqual(passed);
+    ledger.settle(second.id, 'waiting');
+    expect(ledger.reserve(spend(3, 5, { continues: second.id }))).toEqual(passed);
+    expect(ledger.reserve(spend(3, 5))).toEqual(refused(HOUR));
+  });
+
+  test('count until the window after the last one is over', () => {
+    const ledger = ledgerAt();
+    const first = waiting(ledger);
+    ledger.wait(HOUR - 1);
+    expect(ledger.reserve(spend(3, 5, { continues: first.id }))).toEqual(passed);
+    ledger.wait(1);
+    expect(ledger.reserve(spend(3, 5))).toEqual(refused(HOUR - 1));
+  });
+
+  test('count anew if one is replayed', () => {
+    const ledger = ledgerAt();
+    const first = waiting(ledger);
+    ledger.reserve(spend(3, 5, { continues: first.id }));
+    expect(ledger.reserve(spend(3, 5, { continues: first.id }))).toEqual(refused(HOUR));
+  });
+
+  test.each<{ title: string; before?: Partial<Reservation>; next: Partial<Reservation> }>([
+    { title: 'another amount', next: { entries: [q(2)] } },
+    { title: 'another track', next: { entries: [{ ...q(3), track: 'r' }] } },
+    { title: 'fewer entries', next: { entries: [] } },
+    { title: 'more entries', next: { entries: [q(3), { ...q(0), track: 'r' }] } },
+    {
+      title: 'another one of two amounts',
+      before: { entries: [q(3), { ...q(1), track: 'r' }] },
+      next: { entries: [q(3), { ...q(2), track: 'r' }] },
+    },
+    { title: 'another caller', next: { owner: 'bob' } },
+    { title: 'an unknown round before', next: { continues: 'unknown' } },
+  ])('count anew with $title', ({ before, next }) => {
+    const ledger = ledgerAt();
+    const first = waiting(ledger, before);
+    expect(ledger.reserve(spend(3, 5, { continues: first.id, ...next }))).toEqual(refused(HOUR));
+  });
+
+  test('count anew after a round that is still under way, or was answered', () => {
+    const ledger = ledgerAt();
+    const first = spend(3, 5);
+    ledger.reserve(first);
+    expect(ledger.reserve(spend(3, 5, { continues: first.id }))).toEqual(refused(HOUR));
+    ledger.settle(first.id, 'answered');
+    expect(ledger.reserve(spend(3, 5, { continues: first.id }))).toEqual(refused(HOUR));
+  });
+
+  test('meet every rule again, and a refused one changes nothing', () => {
+    const ledger = ledgerAt();
+    const first = waiting(ledger);
+    ledger.reserve(left('t'));
+    const { checks } = looks('never_after');
+    expect(ledger.reserve(spend(3, 5, { continues: first.id, checks }))).toEqual(refused());
+    expect(ledger.reserve(spend(3, 5, { continues: first.id }))).toEqual(passed);
+  });
+
+  test('do not forbid themselves', () => {
+    const ledger = ledgerAt();
+    const once = (continues?: string): Reservation => ({
+      ...left('t'),
+      checks: looks('never_after').checks,
+      continues,
+    });
+    const first = once();
+    expect(ledger.reserve(first)).toEqual(passed);
+    ledger.settle(first.id, 'waiting');
+    expect(ledger.reserve(once())).toEqual(refused());
+    expect(ledger.reserve(once(first.id))).toEqual(passed);
+    ledger.reserve(left('t'));
+    expect(ledger.reserve(once(first.id))).toEqual(refused());
+  });
+});
+
+describe('bounds', () => {
+  const bounded = (ofAll: number, ofOwner: number, clock = (): number => 0): MemoryLedger =>
+    createMemoryLedger(clock, { ofAll, ofOwner });
+  const full = (detail: string): Verdict => ({ passed: false, failed: { why: 'full', detail } });
+  const by = (owner: string, wanted: Partial<Reservation> = {}): Reservation => ({ ...left('t'), owner, ...wanted });
+
+  test('refuse a caller that has its part, and no other', () => {
+    const ledger = bounded(10, 2);
+    expect([by('alice'), by('alice'), by('alice'), by('bob')].map((each) => ledger.reserve(each))).toEqual([
+      passed,
+      passed,
+      full('2 entries of this caller are kept'),
+      passed,
+    ]);
+  });
+
+  test('refuse every caller when the ledger is full, until entries end or are given back', () => {
+    let now = 0;
+    const ledger = bounded(2, 2, () => now);
+    const first = by('alice');
+    expect([first, by('bob'), by('carol')].map((each) => ledger.reserve(each))).toEqual([
+      passed,
+      passed,
+      full('2 entries are kept'),
+    ]);
+    ledger.settle(first.id, 'returned');
+    expect([by('carol'), by('dave')].map((each) => ledger.reserve(each))).toEqual([passed, full('2 entries are kept')]);
+    now = HOUR;
+    expect([by('dave'), by('alice')].map((each) => ledger.reserve(each))).toEqual([passed, passed]);
+  });
+
+  test('let a caller use the part that ended or was given back, and no more', () => {
+    let now = 0;
+    const ledger = bounded(100, 3, () => now);
+    const first = by('alice');
+    ledger.reserve(first);
+    now = 1;
+    ledger.reserve(by('alice'));
+    ledger.reserve(by('alice'));
+    const tries = (): readonly boolean[] => [by('alice'), by('alice')].map((each) => ledger.reserve(each).passed);
+    ledger.settle(first.id, 'returned');
+    expect(tries()).toEqual([true, false]);
+    now = HOUR + 1;
+    expect([...tries(), ...tries()]).toEqual([true, true, true, false]);
+  });
+
+  test('count all entries of a call, or none', () => {
+    const ledger = bounded(3, 3);
+    const two = (): Reservation =>
+      by('alice', { entries: ['t', 'u'].map((track) => ({ track, amount: 0, keepMs: HOUR })) });
+    expect([two(), two(), by('alice'), by('alice')].map((each) => ledger.reserve(each))).toEqual([
+      passed,
+      full('2 entries of this caller are kept'),
+      passed,
+      full('3 entries of this caller are kept'),
+    ]);
+  });
+
+  test('let a further round pass, which takes over its entries', () => {
+    const ledger = bounded(1, 1);
+    const first = by('alice');
+    ledger.reserve(first);
+    ledger.settle(first.id, 'waiting');
+    expect(ledger.reserve(by('alice', { continues: first.id }))).toEqual(passed);
+  });
+
+  test('need room for the entries of a further round that have ended since', () => {
+    let now = 0;
+    const ledger = bounded(2, 2, () => now);
+    const two = (wanted: Partial<Reservation> = {}): Reservation => {
+      const entries = [HOUR, 2 * HOUR].map((keepMs) => ({ track: String(keepMs), amount: 0, keepMs }));
+      return by('alice', { entries, ...wanted });
+    };
+    const first = two();
+    ledger.reserve(first);
+    ledger.settle(first.id, 'waiting');
+    now = HOUR;
+    const other = by('alice');
+    ledger.reserve(other);
+    const second = two({ continues: first.id });
+    expect(ledger.reserve(second)).toEqual(full('2 entries of this caller are kept'));
+    ledger.settle(other.id, 'returned');
+    expect(ledger.reserve(second)).toEqual(passed);
+  });
+
+  test('refuse nothing in shadow mode', () => {
+    const ledger = bounded(1, 1);
+    ledger.reserve(by('alice'));
+    const failed = { why: 'full', detail: '1 entries of this caller are kept' };
+    expect(ledger.reserve(by('alice', { isShadow: true }))).toEqual({ passed: true, failed });
+  });
+
+  test('let calls pass that leave nothing', () => {
+    const ledger = bounded(1, 1);
+    ledger.reserve(by('alice'));
+    expect(ledger.reserve(by('alice', { entries: [] }))).toEqual(passed);
+  });
+});
+
+test('counts in shadow mode whatever the checks say', () => {
+  const ledger = ledgerAt();
+  ledger.reserve(spend(3, 5));
+  const { failed } = refused(HOUR);
+  expect(ledger.reserve(spend(3, 5, { isShadow: true }))).toEqual({ passed: true, failed });
+  expect(ledger.reserve(spend(0, 5))).toEqual(refused(HOUR));
+});
+
+test('stands still while the clock goes backwards', () => {
+  const ledger = ledgerAt();
+  ledger.reserve(spend(5, 5));
+  ledger.wait(1000);
+  ledger.reserve(call());
+  ledger.wait(-500_000);
+  expect(ledger.reserve(spend(1, 5))).toEqual(refused(HOUR - 1000));
+  ledger.wait(500_000 + HOUR - 1001);
+  expect(ledger.reserve(spend(1, 5))).toEqual(refused(1));
+});
