@@ -2,20 +2,27 @@ import type { Kind } from './scenarios/requests.ts';
 
 /** The budgets that all kinds of request share. */
 const shared = {
-  'src/listen': 1.5,
-  'src/route': 0.5,
-  'src/authenticate': 1,
-  'src/limit': 0.3,
-  'src/exchange': 0.3,
-  'src/forward': 3,
+  'src/pipeline/listen': 1.5,
+  'src/pipeline/route': 0.5,
+  'src/pipeline/authenticate': 1,
+  'src/pipeline/limit': 0.3,
+  'src/pipeline/exchange': 0.3,
+  'src/pipeline/forward': 3,
   'src/telemetry': 3,
   'src/pipeline/pipeline.ts': 1,
-  'src/gateway': 1,
+  'src/serve/gateway': 1,
   'src/serve': 0.3,
   'src/policy': 0.5,
 };
 
-const calls = { ...shared, 'src/authorize': 0.5, 'src/policy': 1, 'src/lib': 1, 'src/json': 2, 'src/mcp': 3 };
+const calls = {
+  ...shared,
+  'src/pipeline/authorize': 0.5,
+  'src/policy': 1,
+  'src/lib': 1,
+  'src/lib/json': 2,
+  'src/mcp': 3,
+};
 
 /**
  * The largest time of each stage over the floor's, in percent of the floor's total. The floor runs in the same profile,

@@ -23,6 +23,6 @@ test('docs/architecture.md has a row for each folder of src/, and draws each par
   const rows = [...text.matchAll(/^\| (`[^|]*`) +\|/gm)].flatMap(([, cell = '']) => cell.match(/[\w-]+(?=\/)/g) ?? []);
   expect(rows.toSorted()).toEqual(parts.filter((part) => !part.endsWith('.ts')).toSorted());
   const [, drawing = ''] = /^```\n( main\.ts.*?)^```/ms.exec(text) ?? [];
-  const drawn = drawing.split('\n').flatMap((line) => line.slice(0, 46).match(/[a-z][\w.-]*/g) ?? []);
+  const drawn = drawing.split('\n').flatMap((line) => line.slice(0, 50).match(/[a-z][\w.-]*/g) ?? []);
   expect(drawn).toEqual(layers.toReversed().flat());
 });

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { DraftAnswer, DraftMeaning, DraftReplay, DraftTests } from '../../src/admin/console/messages.ts';
-import { TestCount } from './policies.tsx';
+import { TestCount } from '../parts/test-count.tsx';
 
 /** What the draft means, in counters that open: its tests and properties, what it changes, and for which decisions. */
 export function Counters({

@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { DraftTests, PolicyView } from '../../src/admin/console/messages.ts';
+import type { PolicyView } from '../../src/admin/console/messages.ts';
 import { type Address, followLink } from '../address.ts';
 import { read, Refused } from '../requests.ts';
 import { useKnown } from '../status.ts';
 import { Playground } from './playground.tsx';
 import { TableHead } from '../parts/table-head.tsx';
+import { TestCount } from '../parts/test-count.tsx';
 
 /** The policies in force, and a playground for each. */
 export function Policies({ address: { query } }: { readonly address: Address }): JSX.Element {
@@ -93,16 +94,4 @@ function Row({
 /** The id of the link to a policy. */
 function idOf(policy: string): string {
   return `policy-${policy}`;
-}
-
-/** How many tests pass and fail. */
-export function TestCount({ results = [] }: { readonly results?: DraftTests['results'] | undefined }): JSX.Element {
-  const failed = results.filter(({ fault }) => fault !== undefined).length;
-  if (results.length === 0) return <span class="muted">none</span>;
-  return (
-    <>
-      <span class="good">{results.length - failed} ✓</span>
-      {failed > 0 && <span class="bad"> {failed} ✕</span>}
-    </>
-  );
 }

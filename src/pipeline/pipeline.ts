@@ -3,7 +3,7 @@
  *
  *     arrival → call → route → token → principal → (limit) → action → grant → (counted) → credential → forwarded
  *
- * The steps are declared here, and each names the file that implements it. `gateway/` wires them.
+ * The steps are declared here, and each names the file that implements it. `serve/gateway/` wires them.
  *
  * @module
  */
@@ -45,7 +45,7 @@ export interface Stages {
   readonly count: ((call: Call, grant: Grant) => Soon<CountedCall | undefined>) | undefined;
   /** Gets the credential that the upstream accepts. `exchange/credential-source.ts` */
   exchange(grant: Grant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
-  /** Keeps the token for a stream, which validates it again; undefined without one. `gateway/route-stages.ts` */
+  /** Keeps the token for a stream, which validates it again; undefined without one. `serve/gateway/route-stages.ts` */
   hold(token: PresentedToken | undefined, call: Call): HeldToken | undefined;
   /** Sends the call to the upstream, and the answer to the client until its last byte. `forward/forward.ts` */
   forward(granted: GrantedCall): Promise<void>;
@@ -69,13 +69,13 @@ export interface Gateway {
   publish(call: Call): boolean;
   /** Finds the route. `route/router.ts` */
   route(call: Call): Stages;
-  /** Answers a call that was refused before its route was known. `gateway/gateway.ts` */
+  /** Answers a call that was refused before its route was known. `serve/gateway/gateway.ts` */
   refuse(call: Call, denial: Denial, action: Action | undefined): void;
   /** Records the decision. `telemetry/log.ts` */
   record(outcome: Outcome): void;
   /** Counts an answered call. `telemetry/metrics.ts` */
   answered(route: Route | undefined, call: KnownCall, status: number): void;
-  /** Logs a failure that is no decision: after the call was allowed, or of the gateway itself. `gateway/gateway.ts` */
+  /** Logs a failure after the call was allowed, or of the gateway itself. `serve/gateway/gateway.ts` */
   failed(call: Call, route: Route | undefined, denial: Denial): void;
 }
 

@@ -1,112 +1,103 @@
+import { dirname } from 'node:path/posix';
 import { importsOf, type SourceFile } from './source-files.ts';
 
-/** The layers of `src/`, lowest first: a folder or file imports from lower layers and from itself, nothing else. */
+/** The floors of `src/`, lowest first: a room imports from lower floors and from itself, nothing else. */
 export const layers: readonly (readonly string[])[] = [
   ['lib'],
-  ['json', 'http'],
   ['model'],
-  ['policy', 'mcp', 'authorization-server'],
-  ['prove'],
-  ['compare'],
-  // The stages, and what stands beside them.
-  [
-    'listen',
-    'route',
-    'authenticate',
-    'limit',
-    'authorize',
-    'history',
-    'exchange',
-    'forward',
-    'respond',
-    'lock',
-    'shared',
-    'config',
-    'telemetry',
-    'mcp-client',
-  ],
-  ['pipeline.ts'],
-  ['gateway', 'review'],
-  ['console'],
-  ['admin', 'front-door'],
+  ['policy', 'mcp', 'authorization-server', 'store', 'telemetry'],
+  ['config', 'front-door', 'pipeline'],
+  ['review'],
+  ['admin'],
   ['serve'],
-  // What commands do beside serving.
-  ['init', 'doctor'],
   ['cli'],
   ['main.ts'],
 ];
 
-/** What a part may import although, or only although, its layer says something else. */
-const knowsOnly: Readonly<Record<string, readonly string[]>> = { 'pipeline.ts': ['model'] };
+/** The order of the stages. It knows their types, and none of their code. */
+const PATH_OF_A_REQUEST = 'src/pipeline/pipeline.ts';
 
 /** What of the repository outside `src/` a part may import. */
 const outside: Readonly<Record<string, RegExp>> = { config: /^schema\//, cli: /^(?:schema\/|package\.json$)/ };
 
 /** Each package that `src/` uses, with the folders that own it. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
-  '@eslint-community/regexpp': ['config', 'prove'],
-  '@modelcontextprotocol/client': ['mcp-client'],
+  '@eslint-community/regexpp': ['policy/patterns'],
+  '@modelcontextprotocol/client': ['mcp/client'],
   '@opentelemetry/api': ['telemetry'],
   '@opentelemetry/exporter-trace-otlp-proto': ['telemetry'],
   '@opentelemetry/resources': ['telemetry'],
   '@opentelemetry/sdk-trace': ['telemetry'],
-  '@redis/client': ['shared'],
+  '@redis/client': ['store'],
   canonicalize: ['mcp'],
-  'http-proxy-3': ['forward'],
+  'http-proxy-3': ['pipeline/forward'],
   'oidc-provider': ['front-door'],
   'openid-client': ['front-door'],
-  undici: ['forward'],
-  jose: ['authenticate', 'authorization-server', 'exchange', 'front-door'],
+  undici: ['pipeline/forward'],
+  jose: ['pipeline/authenticate', 'pipeline/exchange', 'authorization-server', 'front-door'],
   'lru-cache': ['lib'],
-  refa: ['config', 'prove'],
+  refa: ['policy/patterns'],
   yaml: ['config', 'policy'],
   ajv: ['config', 'policy'],
   'prom-client': ['telemetry'],
 };
 
 /** Pure: of Node only what computes, so that they decide alike everywhere and at all times. */
-const pure: ReadonlySet<string> = new Set(['json', 'policy', 'mcp']);
+const pure: readonly string[] = ['lib/json', 'policy', 'mcp'];
+/** Folders of pure rooms that call servers or watch them. */
+const impure: readonly string[] = ['mcp/client', 'mcp/lock'];
 
-/** The folder of `src/` that a file is in, or its name when it is in none. */
+/** The room of `src/` that a file is in, or its name when it is in none. */
 function partOf(path: string): string {
   return path.split('/')[1] ?? '';
+}
+
+/** Whether a file is in one of these folders of `src/`. */
+function isIn(path: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => path.startsWith(`src/${folder}/`));
+}
+
+function isPure(path: string): boolean {
+  return isIn(path, pure) && !isIn(path, impure);
 }
 
 function layerOf(part: string): number {
   return layers.findIndex((layer) => layer.includes(part));
 }
 
-/** Imports that go up, aside, or to where a part must know nothing. */
+/** Imports that go up, aside, from one stage to another, or from a stage to the policy language. */
 export function wrongDirections(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap((file) => {
     const from = partOf(file.path);
     if (layerOf(from) === -1) return [`${file.path}: ${from} has no place among the layers`];
     return importsOf(file)
-      .filter(({ isOurs, target }) => isOurs && !mayImport(from, target))
+      .filter(({ isOurs, target }) => isOurs && !mayImport(file.path, target))
       .map(({ target }) => `${file.path} imports ${target}`);
   });
 }
 
-function mayImport(from: string, target: string): boolean {
+function mayImport(path: string, target: string): boolean {
+  const from = partOf(path);
   if (!target.startsWith('src/')) return outside[from]?.test(target) === true;
   const to = partOf(target);
-  if (to === from) return true;
-  if (knowsOnly[from] !== undefined) return knowsOnly[from].includes(to);
-  return layerOf(to) !== -1 && layerOf(to) < layerOf(from);
+  if (path === PATH_OF_A_REQUEST) return to === 'model';
+  if (from === 'pipeline' && to === 'pipeline') return dirname(path) === dirname(target);
+  if (from === 'pipeline' && to === 'policy') return false;
+  return to === from || (layerOf(to) !== -1 && layerOf(to) < layerOf(from));
 }
 
 /** Packages outside the folder that owns them, or that no folder owns. */
 export function foreignPackages(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap((file) =>
     importsOf(file)
-      .filter(({ isOurs, target }) => !isOurs && !mayUse(partOf(file.path), target))
+      .filter(({ isOurs, target }) => !isOurs && !mayUse(file.path, target))
       .map(({ target }) => `${file.path} imports ${target}`),
   );
 }
 
-function mayUse(part: string, target: string): boolean {
-  if (target.startsWith('node:')) return target === 'node:crypto' || !pure.has(part);
-  return owners[target]?.includes(part) === true;
+function mayUse(path: string, target: string): boolean {
+  if (target.startsWith('node:')) return ['node:crypto', 'node:util'].includes(target) || !isPure(path);
+  return isIn(path, owners[target] ?? []);
 }
 
 /** Groups of files that import each other in a circle, each as the way around. */
@@ -141,7 +132,7 @@ export function defaultExports(files: readonly SourceFile[]): readonly string[] 
 /** Pure files that ask for the time, chance or the network themselves, instead of taking them as arguments. */
 export function impurities(files: readonly SourceFile[]): readonly string[] {
   const asks = /\b(?:random(?:Bytes|Int|UUID)|Math\.random|Date\.now|performance\.now|fetch)\b/;
-  return files.filter(({ path, text }) => pure.has(partOf(path)) && asks.test(text)).map(({ path }) => path);
+  return files.filter(({ path, text }) => isPure(path) && asks.test(text)).map(({ path }) => path);
 }
 
 /**

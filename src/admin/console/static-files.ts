@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
+import { packageRoot } from '../../lib/package-root.ts';
 
 /** The files of the console's page, built ahead by `npm run console`. */
 export interface StaticFiles {
@@ -15,8 +16,7 @@ interface StaticFile {
   readonly gzipped: Buffer | undefined;
 }
 
-/** From `src/`, `dist/` and `bundle/parts/` alike. */
-const folder = new URL('../../../console/built/', import.meta.url);
+const folder = new URL('console/built/', packageRoot);
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { packageRoot } from '../../lib/package-root.ts';
 import type { Discovered } from './discovered.ts';
 import type { ToolsPolicy } from './tools-policy.ts';
 
@@ -21,14 +22,14 @@ export const configurationFiles = [
 ];
 export const compositionFiles = ['docker-compose.yml', 'prometheus.yml'];
 
-/** The folder of the package, or of the checkout. */
-const root = new URL('../../../', import.meta.url);
-
 /** The content of one of the files. */
 export async function draft(file: string, { upstream, server }: Known): Promise<string> {
   if (upstream !== undefined && file === 'policies/tools.yaml') return upstream.policy.policy;
   if (upstream !== undefined && file === 'policies/tools.test.yaml') return upstream.policy.tests;
-  const template = await readFile(new URL(file.startsWith('schema/') ? file : `templates/${file}`, root), 'utf8');
+  const template = await readFile(
+    new URL(file.startsWith('schema/') ? file : `templates/${file}`, packageRoot),
+    'utf8',
+  );
   // URLs have neither spaces nor braces here, so that they stay within their placeholder and their scalar.
   switch (file) {
     case 'gateway.yaml':

@@ -1,7 +1,7 @@
 /**
  * @module Says what an edit of a policy means: for each rule that decides and each kind of difference, one caller and
  * one call on which both policies have decided differently. Pure. The differences are found as counterexamples of
- * properties are (`src/prove`), so that none that it does not find exists.
+ * properties are (`src/policy/prove`), so that none that it does not find exists.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -15,7 +15,7 @@ import { type Examination, type Example, examine } from '../prove/examination.ts
 import type { Formula } from '../prove/formula.ts';
 import { type Deciding, Disagreement } from '../prove/prove.ts';
 import type { Budget } from '../prove/search.ts';
-import { Undecidable } from '../prove/undecidable.ts';
+import { Undecidable } from '../patterns/undecidable.ts';
 import {
   type DecisionKind,
   decisionKinds,

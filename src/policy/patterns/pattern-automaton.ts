@@ -1,7 +1,7 @@
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 import { type CharSet, JS } from 'refa';
 import { numbered, type TextAutomaton, type TextMachine } from './text-automaton.ts';
-import { Undecidable } from '../prove/undecidable.ts';
+import { Undecidable } from './undecidable.ts';
 
 /** A place of a pattern. All ways from it can be taken; `accepts` takes a character. */
 interface Node {

@@ -3,8 +3,8 @@ import { integerAutomaton } from '../patterns/integer-automaton.ts';
 import { listedAutomaton } from '../patterns/listed-automaton.ts';
 import { patternAutomaton } from '../patterns/pattern-automaton.ts';
 import type { TextAutomaton } from '../patterns/text-automaton.ts';
-import { distinguishedTexts } from './texts.ts';
-import { Undecidable } from './undecidable.ts';
+import { distinguishedTexts } from '../patterns/texts.ts';
+import { Undecidable } from '../patterns/undecidable.ts';
 
 /** What tells texts apart. */
 export interface TextMarks {

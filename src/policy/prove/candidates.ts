@@ -1,7 +1,7 @@
 import type { Operand, Predicate } from '../predicate.ts';
 import { candidateTexts } from './candidate-texts.ts';
 import { representativeNumbers } from './numbers.ts';
-import { Undecidable } from './undecidable.ts';
+import { Undecidable } from '../patterns/undecidable.ts';
 
 /** A JSON value that stands for all values that some predicates cannot tell from it. */
 export interface Candidate {

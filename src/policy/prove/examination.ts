@@ -16,7 +16,7 @@ import { type Formula, and, holds } from './formula.ts';
 import { type Histories, historiesOf, noHistories } from './histories.ts';
 import { type Budget, search } from './search.ts';
 import { type Given, type Setting, Space } from './space.ts';
-import { Undecidable } from './undecidable.ts';
+import { Undecidable } from '../patterns/undecidable.ts';
 import { simplest } from './variables.ts';
 import { verdictsOn } from './verdicts.ts';
 

@@ -3,8 +3,8 @@ import type { Predicate } from '../predicate.ts';
 import { leavesOf } from './candidates.ts';
 import { listedAutomaton } from '../patterns/listed-automaton.ts';
 import { patternAutomaton } from '../patterns/pattern-automaton.ts';
-import { distinguishedTexts } from './texts.ts';
-import { Undecidable } from './undecidable.ts';
+import { distinguishedTexts } from '../patterns/texts.ts';
+import { Undecidable } from '../patterns/undecidable.ts';
 
 /** The names of one kind that a policy lists. */
 export interface NameTable {

@@ -1,6 +1,6 @@
 import type { Predicate } from '../predicate.ts';
 import { leavesOf } from './candidates.ts';
-import { Undecidable } from './undecidable.ts';
+import { Undecidable } from '../patterns/undecidable.ts';
 
 /** A place that conditions read, with the places inside it. */
 export interface PlaceDraft {

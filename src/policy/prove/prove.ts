@@ -19,7 +19,7 @@ import { type Described, type Example, examine } from './examination.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import { challengeIs } from './needed-scopes.ts';
 import type { Setting } from './space.ts';
-import { Undecidable } from './undecidable.ts';
+import { Undecidable } from '../patterns/undecidable.ts';
 
 /** What a property turned out to be. */
 export type Proof =

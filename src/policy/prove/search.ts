@@ -1,5 +1,5 @@
 import { type Formula, type Group, and, not, or } from './formula.ts';
-import { Undecidable } from './undecidable.ts';
+import { Undecidable } from '../patterns/undecidable.ts';
 
 /** What a search may still do, in parts of formulas that it looks at: a million take about half a second. */
 export interface Budget {

@@ -3,8 +3,8 @@ import { integerAutomaton } from '../../../src/policy/patterns/integer-automaton
 import { listedAutomaton } from '../../../src/policy/patterns/listed-automaton.ts';
 import { patternAutomaton } from '../../../src/policy/patterns/pattern-automaton.ts';
 import type { TextAutomaton } from '../../../src/policy/patterns/text-automaton.ts';
-import { distinguishedTexts } from '../../../src/policy/prove/texts.ts';
-import { Undecidable } from '../../../src/policy/prove/undecidable.ts';
+import { distinguishedTexts } from '../../../src/policy/patterns/texts.ts';
+import { Undecidable } from '../../../src/policy/patterns/undecidable.ts';
 
 function classOf({ step, classOf }: TextAutomaton, text: string): string {
   return classOf(Array.from(text).reduce((state, character) => step(state, character.codePointAt(0) ?? 0), 0));

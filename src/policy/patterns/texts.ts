@@ -1,6 +1,6 @@
 import { CharBase, CharSet } from 'refa';
-import { maxCharacter } from '../patterns/listed-automaton.ts';
-import type { TextAutomaton } from '../patterns/text-automaton.ts';
+import { maxCharacter } from './listed-automaton.ts';
+import type { TextAutomaton } from './text-automaton.ts';
 import { Undecidable } from './undecidable.ts';
 
 /** The limit on steps, over all automata: about a tenth of a second. */
