@@ -6,11 +6,11 @@ const outside: Readonly<Record<string, string>> = {
   '(garbage collector)': 'garbage collector',
 };
 
-/** The stage that a function belongs to: a folder or file of `src/`, a package, Node, or a part of the engine. */
+/** The stage that a function belongs to: a folder of `src/`, a package, Node, or a part of the engine. */
 export function stageOf({ url, functionName }: CallFrame): string {
   const library = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*\/node_modules\/)/.exec(url)?.[1];
   if (library !== undefined) return library;
-  const own = /\/src\/([^/]+)(?:\/.*)?$/.exec(url)?.[1];
+  const own = /\/src\/(.+)\/[^/]+$/.exec(url)?.[1];
   if (own !== undefined) return `src/${own}`;
   if (url.includes('/bench/servers/')) return 'the code of the floor';
   if (url !== '') return 'Node';

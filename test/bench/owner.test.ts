@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { stageOf } from '../../bench/profile/owner.ts';
 
 test.each([
-  ['file:///repo/src/forward/relay.ts', 'show', 'src/forward'],
-  ['file:///repo/src/pipeline.ts', 'serve', 'src/pipeline/pipeline.ts'],
-  ['file:///repo/src/gateway/metadata/answer.ts', 'answer', 'src/gateway'],
+  ['file:///repo/src/pipeline/forward/relay.ts', 'show', 'src/pipeline/forward'],
+  ['file:///repo/src/pipeline/pipeline.ts', 'serve', 'src/pipeline'],
+  ['file:///repo/src/serve/gateway/answer.ts', 'answer', 'src/serve/gateway'],
   ['file:///repo/bench/servers/undici-floor.ts', 'forward', 'the code of the floor'],
   ['file:///repo/node_modules/undici/lib/dispatcher/pool.js', 'dispatch', 'undici'],
   ['file:///repo/node_modules/@redis/client/dist/src/client.js', 'send', '@redis/client'],

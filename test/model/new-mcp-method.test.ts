@@ -46,7 +46,7 @@ beforeAll(async () => {
   writeFileSync(table, source.replace(start, start + rows));
   ({ readMessage } = await copied<Messages>('mcp/message.ts'));
   ({ compilePolicy } = await copied<Policies>('policy/compile.ts'));
-  ({ answerFilter } = await copied<Filters>('forward/answer-filter.ts'));
+  ({ answerFilter } = await copied<Filters>('pipeline/forward/answer-filter.ts'));
   ({ createToolHeaders } = await copied<Headers>('mcp/tool-headers.ts'));
 });
 

@@ -22,7 +22,7 @@ export const parts: Readonly<Record<string, Part>> = {
   pipeline: { mutate: ['src/pipeline/pipeline.ts'], tests: ['test/pipeline/pipeline-order.test.ts'], floor: 100 },
   json: {
     // Property tests check the files that read byte by byte.
-    mutate: ['src/lib/json/{lossless,own-member,pointer,splice-strings}.ts'],
+    mutate: ['src/lib/json/{describe-value,lossless,own-member,pointer,splice-strings}.ts'],
     tests: ['test/lib/json/*.test.ts', 'test/policy/*.test.ts'],
     floor: 100,
   },
