@@ -26,7 +26,7 @@ RUN npm run console
 FROM development AS bundle
 COPY deploy/bundle.config.ts ./deploy/
 COPY schema ./schema
-RUN npm run bundle
+RUN npm run schemas && npm run bundle
 
 FROM development AS demo
 COPY demo ./demo
