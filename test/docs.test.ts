@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { configurationPage } from '../docs/configuration.ts';
-import { refusals } from '../src/model/denial.ts';
+import { refusals } from '../src/model/reasons.ts';
 import { layers } from './architecture/rules.ts';
 
 const page = (name: string): Promise<string> => readFile(new URL(`../docs/${name}`, import.meta.url), 'utf8');

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { refusals, type Reason } from '../../src/model/denial.ts';
+import { refusals, type Reason } from '../../src/model/reasons.ts';
 
 /** A request that was sent. Three independent parties report its outcome: the client, the gateway and the upstream. */
 interface Sent {

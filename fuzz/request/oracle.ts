@@ -1,4 +1,4 @@
-import { refusals, type Reason } from '../../src/model/denial.ts';
+import { refusals, type Reason } from '../../src/model/reasons.ts';
 import { isCut } from '../parsers/must.ts';
 import type { Answer } from './clients.ts';
 import type { PythonMessage, PythonReading } from './python.ts';

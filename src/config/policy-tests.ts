@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { EarlierCall } from '../model/history.ts';
-import type { PolicyReason } from '../model/policy.ts';
+import type { PolicyReason } from '../model/reasons.ts';
 import type { PolicyFault } from '../policy/policy-error.ts';
 import { compileProperty, type Property, type PropertyDocument } from '../policy/property.ts';
 import { disk, type Files } from './files.ts';

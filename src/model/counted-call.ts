@@ -1,5 +1,5 @@
 import type { Settlement } from './ledger.ts';
-import type { ShadowDenial } from './policy.ts';
+import type { ShadowDenial } from './denial.ts';
 
 /**
  * How a call ended, for rules over time. `unanswered`: it reached the upstream, and no answer of its own was read.

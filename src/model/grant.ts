@@ -1,5 +1,5 @@
 import type { Call } from './call.ts';
-import type { Reason } from './denial.ts';
+import type { Reason } from './reasons.ts';
 import type { TraceContext } from '../lib/http/trace-context.ts';
 import type { CountedCall } from './counted-call.ts';
 import type { Era } from './mcp-methods.ts';

@@ -1,3 +1,5 @@
+import type { PolicyDenial } from './denial.ts';
+
 /** What one call means for the history of its caller: what must have happened before, and what it is recorded as. */
 export interface CallHistory {
   /** The rules over time that the call must meet, in the order of the policy. */
@@ -27,10 +29,8 @@ export interface HistoryCheck {
   readonly limit: number;
   /** The decimal places of a unit. */
   readonly decimals: number;
-  /** What must hold, in words, as in a denial's detail. */
-  readonly wanted: string;
-  /** The operator's words for a caller that it refuses. */
-  readonly because: string | undefined;
+  /** The refusal of a call that does not meet it. */
+  readonly denial: PolicyDenial;
 }
 
 /** What a call leaves in one track. */

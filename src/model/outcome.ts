@@ -1,6 +1,6 @@
 import type { Call } from './call.ts';
-import type { Denial } from './denial.ts';
-import type { Attempt, ShadowDenial } from './policy.ts';
+import type { Denial, ShadowDenial } from './denial.ts';
+import type { Attempt } from './policy.ts';
 import type { Principal } from './principal.ts';
 import type { Route } from './route.ts';
 

@@ -1,28 +1,7 @@
-import type { Reason } from './denial.ts';
+import type { PolicyDenial } from './denial.ts';
 import type { CallHistory } from './history.ts';
 import type { TargetKind } from './mcp-methods.ts';
 import type { Claims, Principal } from './principal.ts';
-
-/** The reasons of a policy's denials, explained in `docs/reasons.md`. */
-export const policyReasons = [
-  'scope.insufficient',
-  'claim.denied',
-  'argument.denied',
-  'lifetime.exceeded',
-  'alternatives.exhausted',
-  'exclusion.matched',
-  'tool.unlisted',
-  'resource.unlisted',
-  'prompt.unlisted',
-  'method.unlisted',
-  'policy.error',
-  'history.missing',
-  'history.forbidden',
-  'quota.exceeded',
-] as const satisfies readonly Reason[];
-
-/** One of {@link policyReasons}. */
-export type PolicyReason = (typeof policyReasons)[number];
 
 /** What an MCP message acts on. */
 export interface McpTarget {
@@ -52,23 +31,6 @@ export const unknownArguments: unique symbol = Symbol('unknown arguments');
 
 /** What a caller attempts: a plain HTTP request, or one MCP message. */
 export type Attempt = { readonly kind: 'http' } | McpAttempt;
-
-/** A refusal by a policy. `scope` lists all scopes that the operation needs; it is empty if they would not help. */
-export interface PolicyDenial {
-  readonly reason: PolicyReason;
-  /** For operators: what was wanted, what was found. */
-  readonly detail: string;
-  readonly scope: readonly string[];
-  /** Path into the policy file, such as `tools.transfer_funds.claims.role`. */
-  readonly rule: string;
-  /** The operator's words for the client; only of a refusal that {@link isFinal}. */
-  readonly because?: string;
-}
-
-/** A refusal that `mode: shadow` did not enforce. */
-export interface ShadowDenial extends Omit<PolicyDenial, 'reason'> {
-  readonly reason: Reason;
-}
 
 /** The decision of a policy. Both outcomes are normal answers. */
 export type Decision =

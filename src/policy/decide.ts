@@ -1,5 +1,6 @@
-import { isFinal } from '../model/denial.ts';
-import { unknownArguments, type Attempt, type Decision, type McpTarget, type PolicyDenial } from '../model/policy.ts';
+import { refusalOf } from '../model/reasons.ts';
+import { unknownArguments, type Attempt, type Decision, type McpTarget } from '../model/policy.ts';
+import type { PolicyDenial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
 import type { AllCondition } from './condition.ts';
 import { neededScopes, policyDenial } from './denial.ts';
@@ -100,7 +101,7 @@ function decideOrThrow({ condition, listing, past, because }: Rules, principal: 
 
 /** A denial with the operator's words, except where the caller can get a token that would be accepted. */
 function denied(denial: PolicyDenial, because: string | undefined): Decision {
-  const words = because !== undefined && isFinal(denial.reason) ? { because } : {};
+  const words = because !== undefined && refusalOf(denial.reason).isFinal ? { because } : {};
   return { allow: false, rule: denial.rule, denial: { ...denial, ...words } };
 }
 

@@ -1,4 +1,4 @@
-import type { PolicyDenial } from '../model/policy.ts';
+import type { PolicyDenial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
 import type { AllCondition, ClaimCondition, Condition } from './condition.ts';
 import { describeFound } from './describe-found.ts';

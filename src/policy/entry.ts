@@ -1,5 +1,6 @@
 import { mcpMethod } from '../model/mcp-methods.ts';
-import type { Decision, McpAttempt, PolicyDenial } from '../model/policy.ts';
+import type { Decision, McpAttempt } from '../model/policy.ts';
+import type { PolicyDenial } from '../model/denial.ts';
 import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
 import { type AllCondition, compileCondition } from './condition.ts';
 import { kindOf, malformedPointer } from '../lib/json/describe-value.ts';

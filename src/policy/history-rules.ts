@@ -1,4 +1,6 @@
 import { durationMs } from '../lib/quantity.ts';
+import type { PolicyDenial } from '../model/denial.ts';
+import type { ReasonBy } from '../model/reasons.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import { plainName } from '../lib/look-alike.ts';
 import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
@@ -8,6 +10,13 @@ import type { HistoryDocument, PastDocument, QuotaDocument } from './document.ts
 import { type HistoryOwner, compileOwner } from './history-owner.ts';
 import { namePattern } from './pattern.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
+
+/** The kinds of rules over time: the reason of a refusal, and what it found instead of what it wanted. */
+export const historyKinds = {
+  after: { reason: 'history.missing', found: 'none' },
+  never_after: { reason: 'history.forbidden', found: 'one' },
+  quota: { reason: 'quota.exceeded', found: 'that this call would exceed it' },
+} as const satisfies Readonly<Record<string, { readonly reason: ReasonBy<'history'>; readonly found: string }>>;
 
 /** A compiled rule over time. */
 export type HistoryRule = PastRule | QuotaRule;
@@ -24,6 +33,8 @@ interface AnyRule {
   readonly wanted: string;
   /** The operator's words for a caller that it refuses. */
   readonly because: string | undefined;
+  /** The refusal of a call that does not meet it. Another token would not help. */
+  readonly denial: PolicyDenial;
 }
 
 /** Calls of other tools that must, or must not, have come before. */
@@ -93,14 +104,17 @@ function compilePast(kind: PastRule['kind'], document: PastDocument, entry: Surr
   const pointers = same.map(({ pointer }) => pointer);
   const names = tools.toSorted();
   const which = `${tools.join(', ')} within ${within}${byInWords(by)}${sameInWords(pointers)}`;
+  const rule = rulePath(path);
+  const wanted = kind === 'after' ? `an answered call of ${which}` : `no call of ${which}`;
   return {
     kind,
-    rule: rulePath(path),
+    rule,
     owner: compileOwner(by, [...path, 'by'], entry.faults),
     windowMs,
     identity: lengthPrefixed([kind, by, String(windowMs), String(names.length), ...names, ...pointers]),
-    wanted: kind === 'after' ? `an answered call of ${which}` : `no call of ${which}`,
+    wanted,
     because: entry.because,
+    denial: denialBy(kind, { rule, wanted, because: entry.because }),
     tools,
     same,
     covers: coverageOf(tools, kind),
@@ -146,18 +160,30 @@ function compileQuota(document: QuotaDocument, path: DocumentPath, entry: Surrou
   }
   const windowMs = windowOf(per);
   const what = sum === undefined ? `at most ${limit} calls` : `a sum of ${sum} of at most ${limit}`;
+  const rule = rulePath(path);
+  const wanted = `${what} per ${per}${byInWords(by)}`;
   return {
     kind: 'quota',
-    rule: rulePath(path),
+    rule,
     owner: compileOwner(by, [...path, 'by'], faults),
     windowMs,
     identity: lengthPrefixed([key, name, by, String(windowMs), String(sum), String(units?.decimals)]),
-    wanted: `${what} per ${per}${byInWords(by)}`,
+    wanted,
     because: entry.because,
+    denial: denialBy('quota', { rule, wanted, because: entry.because }),
     sum: sum === undefined ? undefined : { ...compared(sum, [...path, 'sum'], entry), isInteger: integer, most: limit },
     // Undefined only beside a fault, with which no policy is made.
     units: units as Units,
   };
+}
+
+function denialBy(
+  kind: HistoryRule['kind'],
+  { rule, wanted, because }: Pick<HistoryRule, 'rule' | 'wanted' | 'because'>,
+): PolicyDenial {
+  const { reason, found } = historyKinds[kind];
+  const words = because === undefined ? {} : { because };
+  return { reason, rule, detail: `wanted ${wanted}, found ${found}`, scope: [], ...words };
 }
 
 /** Compiles a pointer into the arguments, which only calls of tools and prompts have. */

@@ -8,13 +8,8 @@ import { unreachable } from '../lib/json/pointer.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { HistoryCheck, HistoryRecord } from '../model/history.ts';
 import { mcpMethod } from '../model/mcp-methods.ts';
-import {
-  type Explanation,
-  type McpAttempt,
-  type Policy,
-  type PolicyDenial,
-  unknownArguments,
-} from '../model/policy.ts';
+import { type Explanation, type McpAttempt, type Policy, unknownArguments } from '../model/policy.ts';
+import type { PolicyDenial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
 import { amountOf } from './amount.ts';
 import { kindOf } from '../lib/json/describe-value.ts';
@@ -143,9 +138,9 @@ export function compileCallHistory(
 }
 
 function checkOf(rule: HistoryRule, { track, amount }: Counted): HistoryCheck {
-  const { kind, rule: path, windowMs, wanted, because } = rule;
+  const { kind, rule: path, windowMs, denial } = rule;
   const { limit, decimals } = rule.kind === 'quota' ? rule.units : { limit: 0, decimals: 0 };
-  return { kind, rule: path, track, windowMs, amount, limit, decimals, wanted, because };
+  return { kind, rule: path, track, windowMs, amount, limit, decimals, denial };
 }
 
 /** The rules of the entries that decide a call. A completion only names what it completes, and uses nothing of it. */

@@ -1,6 +1,8 @@
 import { plainName } from '../lib/look-alike.ts';
 import { knownRequests, mcpMethod, usedBy, type TargetKind } from '../model/mcp-methods.ts';
-import type { McpAttempt, McpTarget, PolicyDenial, PolicyReason } from '../model/policy.ts';
+import type { McpAttempt, McpTarget } from '../model/policy.ts';
+import type { PolicyDenial } from '../model/denial.ts';
+import type { PolicyReason } from '../model/reasons.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
 import type { PolicyDocument } from './document.ts';
 import { type Entry, type FindEntry, type ListingKey, compileEntries } from './entry.ts';

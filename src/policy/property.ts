@@ -1,5 +1,6 @@
 import type { TargetKind } from '../model/mcp-methods.ts';
-import type { Decision, PolicyReason } from '../model/policy.ts';
+import type { Decision } from '../model/policy.ts';
+import type { PolicyReason } from '../model/reasons.ts';
 import { type AllCondition, compileCondition } from './condition.ts';
 import type { ConditionDocument, ValueDocument } from './document.ts';
 import { type ArgumentCondition, compileArguments } from './entry.ts';

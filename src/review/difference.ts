@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { printable } from '../lib/wording.ts';
-import { reasonsOverTime } from '../pipeline/history/count.ts';
+import { isReasonBy } from '../model/reasons.ts';
 import type { Config } from '../model/config.ts';
 import type { Decision, Explanation, Policy } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
@@ -66,7 +66,7 @@ export function differenceOf(
   const unknown = whatIsMissing(record, alone, isChanged('argument'));
   if (unknown !== undefined) return { ...base, change: 'unknown', after: unknown };
   if (decision === undefined) {
-    const isAsRecorded = !isChanged('history') && (record.reason === undefined || reasonsOverTime.has(record.reason));
+    const isAsRecorded = !isChanged('history') && (record.reason === undefined || isReasonBy('history', record.reason));
     return isAsRecorded ? undefined : { ...base, change: 'unknown', after: 'depends on calls that are not logged' };
   }
   const after = deniesArguments && decision.allow ? before : outcomeOf(decision);

@@ -1,4 +1,4 @@
-import { reservationOf } from '../pipeline/history/count.ts';
+import { reservationOf } from '../store/reservation.ts';
 import { durationMs } from '../lib/quantity.ts';
 import type { CallHistory, EarlierCall, HistoryCheck } from '../model/history.ts';
 import type { Failed } from '../model/ledger.ts';

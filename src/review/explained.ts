@@ -1,4 +1,4 @@
-import { refusals } from '../model/denial.ts';
+import { refusals } from '../model/reasons.ts';
 import type { Config } from '../model/config.ts';
 import type { EarlierCall } from '../model/history.ts';
 import type { Attempt, Decision, Explanation, Policy } from '../model/policy.ts';

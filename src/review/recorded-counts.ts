@@ -1,4 +1,4 @@
-import { reasonsOverTime } from '../pipeline/history/count.ts';
+import { isReasonBy } from '../model/reasons.ts';
 import type { CallHistory } from '../model/history.ts';
 import type { LedgerCheck, LedgerEntry, Reservation } from '../model/ledger.ts';
 import type { RecordedDecision } from './recorded-decision.ts';
@@ -40,7 +40,7 @@ function recordedOutcome(
   { allow, reason, rule }: RecordedDecision,
 ): boolean | undefined {
   if (reason === undefined) return allow;
-  const refusing = reasonsOverTime.has(reason) ? checks.findIndex((check) => check.rule === rule) : -1;
+  const refusing = isReasonBy('history', reason) ? checks.findIndex((check) => check.rule === rule) : -1;
   return index > refusing ? undefined : index < refusing;
 }
 

@@ -1,6 +1,7 @@
 import { pointerKey } from '../lib/json/pointer.ts';
 import type { DecisionInput } from '../model/decision-input.ts';
-import { policyReasons, unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
+import { unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
+import { isPolicyReason } from '../model/reasons.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { principalWith } from './described-caller.ts';
@@ -67,10 +68,8 @@ export function calledIn({ tool, input, method }: RecordedDecision): string {
 /** Whether a policy decided, rather than a stage before it. */
 export function isPolicyDecision({ allow, reason, issuer }: RecordedDecision): boolean {
   if (issuer === undefined) return false;
-  return allow || (reason !== undefined && reasons.has(reason));
+  return allow || (reason !== undefined && isPolicyReason(reason));
 }
-
-const reasons: ReadonlySet<string> = new Set(policyReasons);
 
 /** The caller of a logged decision, with the claims that the policy read. */
 export function recordedPrincipal(

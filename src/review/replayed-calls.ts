@@ -1,4 +1,4 @@
-import { reservationOf } from '../pipeline/history/count.ts';
+import { reservationOf } from '../store/reservation.ts';
 import type { HistoryCheck } from '../model/history.ts';
 import type { LedgerCheck } from '../model/ledger.ts';
 import type { Attempt, Decision, Policy } from '../model/policy.ts';

@@ -1,4 +1,3 @@
-import { policyDenialBy } from '../pipeline/history/count.ts';
 import { createMemoryLedger, type MemoryLedger } from '../store/memory-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HistoryCheck } from '../model/history.ts';
@@ -18,7 +17,7 @@ export function failureOf(ledger: MemoryLedger, call: Reservation, check: number
 
 /** The decision on a call that a rule over time refuses. */
 export function deniedBy(check: HistoryCheck, isShadow: boolean): Decision {
-  const denial = policyDenialBy(check);
-  const denied = { allow: false, rule: denial.rule, denial } as const;
+  const { rule, denial } = check;
+  const denied = { allow: false, rule, denial } as const;
   return isShadow ? inShadow(denied) : denied;
 }

@@ -11,7 +11,8 @@ import { openCertificate, type OwnCertificate } from '../pipeline/listen/own-cer
 import { listen, type Listener, type OnMalformed, type OnRequest, type Security } from '../pipeline/listen/server.ts';
 import type { ServerState } from '../model/authorization-server.ts';
 import type { Config, Tls } from '../model/config.ts';
-import { Denial, refusals } from '../model/denial.ts';
+import { Denial } from '../model/denial.ts';
+import { refusals } from '../model/reasons.ts';
 import type { TlsObserver } from '../model/observer.ts';
 import type { StoreState } from '../model/shared.ts';
 import { serve, type Gateway } from '../pipeline/pipeline.ts';

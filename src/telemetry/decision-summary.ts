@@ -1,6 +1,6 @@
 import { remembered } from '../lib/remembered.ts';
 import type { DecisionInput } from '../model/decision-input.ts';
-import { type Reason, type Refusal, refusals } from '../model/denial.ts';
+import { type Reason, refusalOf } from '../model/reasons.ts';
 import { type Outcome, toolOf } from '../model/outcome.ts';
 import type { McpTarget, Policy } from '../model/policy.ts';
 import type { Principal, TokenForm } from '../model/principal.ts';
@@ -49,14 +49,6 @@ export interface DecisionSummary {
   readonly traceId: string | undefined;
 }
 
-/** The reasons of refusals after which a client is expected to come back with something better. */
-const asking: ReadonlySet<Reason> = new Set(
-  (Object.entries(refusals) as [Reason, Refusal][])
-    .filter(([reason, { error }]) => error === 'insufficient_scope' || reason === 'credentials.missing')
-    .map(([reason]) => reason)
-    .concat('proof.nonce'),
-);
-
 /** The summary of a decision that was made at `at`, in milliseconds since the epoch. */
 export function summaryOf(outcome: Outcome, at: number): DecisionSummary {
   const { call, route, principal, attempt, denial, shadow } = outcome;
@@ -85,7 +77,7 @@ export function summaryOf(outcome: Outcome, at: number): DecisionSummary {
 /** How a call ended for its caller. */
 function outcomeKind({ allow, denial, shadow }: Outcome): OutcomeKind {
   if (allow) return shadow === undefined ? 'allowed' : 'shadow';
-  return denial !== undefined && asking.has(denial.reason) ? 'asked' : 'refused';
+  return denial !== undefined && refusalOf(denial.reason).isAsking ? 'asked' : 'refused';
 }
 
 /** The time from the arrival of a call to its decision, with three decimals. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Reason } from '../../src/model/denial.ts';
+import type { Reason } from '../../src/model/reasons.ts';
 import { startIssuer, type Issuer, type SignOptions } from '../support/issuer.ts';
 import { get } from './requests.ts';
 import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Reason } from '../../src/model/denial.ts';
+import type { Reason } from '../../src/model/reasons.ts';
 import { bodyOf, callOf, fieldOf, post } from './requests.ts';
 import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 

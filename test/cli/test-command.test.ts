@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import policyTestSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
-import type { PolicyReason } from '../../src/model/policy.ts';
+import type { PolicyReason } from '../../src/model/reasons.ts';
 import { base, inFolder } from '../config/folder.ts';
 import { outcome } from '../serve/process.ts';
 

@@ -7,9 +7,9 @@ import { attemptOf, callerOf, foundOf, fulfils } from '../../src/review/test-cas
 import type { PolicyTest } from '../../src/config/policy-tests.ts';
 import { violations } from '../../src/config/schema.ts';
 import { slowPart } from '../../src/policy/patterns/slow-pattern.ts';
-import { refusals } from '../../src/model/denial.ts';
+import { refusals } from '../../src/model/reasons.ts';
 import { mcpMethod } from '../../src/model/mcp-methods.ts';
-import { policyReasons } from '../../src/model/policy.ts';
+import { policyReasons } from '../../src/model/reasons.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument, ValueDocument } from '../../src/policy/document.ts';
 import { blocksIn, sectionsOf } from './page.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { Denial, isTokenDenial, refusals, type Reason } from '../../src/model/denial.ts';
+import { Denial, isTokenDenial } from '../../src/model/denial.ts';
+import { refusals, type Reason } from '../../src/model/reasons.ts';
 
 test.each(Object.keys(refusals) as Reason[])('%s refuses the token itself only if it is a token.* reason', (reason) => {
   expect(isTokenDenial(new Denial(reason, ''))).toBe('inPhantom' in refusals[reason]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isFinal, refusals, type Reason, type Refusal } from '../../src/model/denial.ts';
+import { refusalOf, refusals, type Reason, type Refusal } from '../../src/model/reasons.ts';
 
 /** What operators alert on and clients see: reason, HTTP status, RFC 6750 error, JSON-RPC code, message. */
 const pinned = `
@@ -98,7 +98,7 @@ test('reasons and their answers', () => {
 
 test('the reasons for which a policy refuses a call whatever token the caller gets', () => {
   const reasons = Object.keys(refusals) as readonly Reason[];
-  expect(reasons.filter(isFinal)).toEqual([
+  expect(reasons.filter((reason) => refusalOf(reason).isFinal)).toEqual([
     'claim.denied',
     'argument.denied',
     'alternatives.exhausted',

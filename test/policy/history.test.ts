@@ -73,8 +73,12 @@ test('a call has the checks of its entry, in the order never_after, after, quota
       amount: 0,
       limit: 0,
       decimals: 0,
-      wanted: 'an answered call of approve within 1h with the same /claim_id',
-      because: undefined,
+      denial: {
+        reason: 'history.missing',
+        rule: 'tools.disburse.after',
+        detail: 'wanted an answered call of approve within 1h with the same /claim_id, found none',
+        scope: [],
+      },
       track: expect.any(String) as string,
     },
     {
@@ -84,8 +88,12 @@ test('a call has the checks of its entry, in the order never_after, after, quota
       amount: 1,
       limit: 20,
       decimals: 0,
-      wanted: 'at most 20 calls per 1h',
-      because: undefined,
+      denial: {
+        reason: 'quota.exceeded',
+        rule: 'tools.disburse.quota[0]',
+        detail: 'wanted at most 20 calls per 1h, found that this call would exceed it',
+        scope: [],
+      },
       track: expect.any(String) as string,
     },
     {
@@ -95,16 +103,20 @@ test('a call has the checks of its entry, in the order never_after, after, quota
       amount: 10_500_000,
       limit: 5_000_000_000,
       decimals: 6,
-      wanted: 'a sum of /amount of at most 5000 per 1d by tenant',
-      because: undefined,
+      denial: {
+        reason: 'quota.exceeded',
+        rule: 'tools.disburse.quota[1]',
+        detail: 'wanted a sum of /amount of at most 5000 per 1d by tenant, found that this call would exceed it',
+        scope: [],
+      },
       track: expect.any(String) as string,
     },
   ]);
   expect(unknown).toEqual([]);
   const sends = historyOf(claims, call('send_email'))?.checks;
-  expect(sends?.map(({ kind, rule, wanted }) => [kind, rule, wanted])).toEqual([
-    ['never_after', 'tools.send_*.never_after', 'no call of read_secret, export_* within 1d'],
-    ['quota', 'tools.send_*.quota[0]', 'at most 2 calls per 1m'],
+  expect(sends?.map(({ kind, rule, denial: { detail } }) => [kind, rule, detail])).toEqual([
+    ['never_after', 'tools.send_*.never_after', 'wanted no call of read_secret, export_* within 1d, found one'],
+    ['quota', 'tools.send_*.quota[0]', 'wanted at most 2 calls per 1m, found that this call would exceed it'],
   ]);
 });
 
@@ -274,8 +286,12 @@ describe('same', () => {
         amount: 0,
         limit: 0,
         decimals: 0,
-        wanted: 'an answered call of approve within 1h with the same /id, /to/name',
-        because: undefined,
+        denial: {
+          reason: 'history.missing',
+          rule: 'tools.pay.after',
+          detail: 'wanted an answered call of approve within 1h with the same /id, /to/name, found none',
+          scope: [],
+        },
       },
     ]);
   });
@@ -416,7 +432,10 @@ test('a policy names its rules over time, and the claims by which it counts', ()
 test('a check has the words of its entry, or else of the policy', () => {
   const quota = [{ count: 1, per: '1h' }];
   const document = { because: 'policy', tools: { a: { quota }, b: { quota, because: 'own' } } };
-  expect(['a', 'b'].map((tool) => historyOf(document, call(tool))?.checks[0]?.because)).toEqual(['policy', 'own']);
+  expect(['a', 'b'].map((tool) => historyOf(document, call(tool))?.checks[0]?.denial.because)).toEqual([
+    'policy',
+    'own',
+  ]);
 });
 
 describe('faults', () => {

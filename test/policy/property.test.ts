@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Decision, PolicyDenial } from '../../src/model/policy.ts';
+import type { Decision } from '../../src/model/policy.ts';
+import type { PolicyDenial } from '../../src/model/denial.ts';
 import { compiledRules, compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyFault } from '../../src/policy/policy-error.ts';
 import {

@@ -1,4 +1,4 @@
-import { reasonsOverTime } from '../../pipeline/history/count.ts';
+import { refusalOf } from '../../model/reasons.ts';
 import type { Explanation } from '../../model/policy.ts';
 import type { DecisionSummary } from '../../telemetry/decision-summary.ts';
 
@@ -16,7 +16,7 @@ export function asDecided(conditions: readonly Explanation[], decision: Decision
 /** @param order Of the rule against the one that refused: it is judged before (-1), is that one (0), or later (1). */
 function overTime(condition: Explanation, { kind, reason, detail }: DecisionSummary, order: number): Explanation {
   if (condition.outcome !== 'unknown') return condition;
-  const isRefusedOverTime = reason !== undefined && reasonsOverTime.has(reason);
+  const isRefusedOverTime = reason !== undefined && refusalOf(reason).by === 'history';
   if (kind === 'allowed' || reason === 'history.full' || (isRefusedOverTime && order < 0)) {
     return { ...condition, outcome: 'holds', found: 'not kept; this rule was met' };
   }

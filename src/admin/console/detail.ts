@@ -1,5 +1,5 @@
 import type { Config } from '../../model/config.ts';
-import { type Refusal, refusals } from '../../model/denial.ts';
+import { type Refusal, refusals } from '../../model/reasons.ts';
 import { createChallenges } from '../../pipeline/respond/challenge.ts';
 import { explainRecord, remediesIn } from '../../review/explained.ts';
 import { recordedDecision } from '../../review/recorded-decision.ts';

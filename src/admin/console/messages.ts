@@ -5,7 +5,7 @@
  */
 
 import type { ServerState } from '../../model/authorization-server.ts';
-import type { Reason } from '../../model/denial.ts';
+import type { Reason } from '../../model/reasons.ts';
 import type { LockState } from '../../model/lock.ts';
 import type { Explanation } from '../../model/policy.ts';
 import type { TokenForm } from '../../model/principal.ts';

@@ -1,7 +1,8 @@
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import * as errors from 'jose/errors';
 import type { AuthorizationServer, JwtValidation } from '../../model/authorization-server.ts';
-import { Denial, type Reason } from '../../model/denial.ts';
+import { Denial } from '../../model/denial.ts';
+import type { Reason } from '../../model/reasons.ts';
 import type { NumericDate } from '../../model/principal.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 import { notAccepted, outOfTime } from './found.ts';

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { createExpiringCache } from '../../lib/expiring-cache.ts';
-import { Denial, type Reason } from '../../model/denial.ts';
+import { Denial } from '../../model/denial.ts';
+import type { Reason } from '../../model/reasons.ts';
 import type { PresentedToken } from '../../model/grant.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { KeySource } from './keys.ts';

@@ -1,7 +1,8 @@
 import type { Clock } from '../../lib/clock.ts';
 import { createExpiringCache, type ExpiringCache } from '../../lib/expiring-cache.ts';
 import { createSingleFlight, type SingleFlight } from '../../lib/single-flight.ts';
-import { Denial, refusals, type Reason } from '../../model/denial.ts';
+import { Denial } from '../../model/denial.ts';
+import { refusals, type Reason } from '../../model/reasons.ts';
 import type { SharedAnswers } from '../../model/shared.ts';
 
 /** The `Authorization` value for an upstream, and when it was obtained. Plain JSON, for the shared store. */

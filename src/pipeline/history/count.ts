@@ -1,15 +1,14 @@
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { parseToRewrite } from '../../lib/json/lossless.ts';
 import { ownMemberAt } from '../../lib/json/own-member.ts';
-import { lengthPrefixed } from '../../lib/length-prefixed.ts';
+import { callerOf, reservationOf } from '../../store/reservation.ts';
 import type { Call } from '../../model/call.ts';
-import { Denial } from '../../model/denial.ts';
+import { Denial, type ShadowDenial } from '../../model/denial.ts';
 import type { Action, Grant } from '../../model/grant.ts';
 import type { CallOutcome, CountedCall } from '../../model/counted-call.ts';
 import type { CallHistory, HistoryCheck } from '../../model/history.ts';
-import type { Failed, Ledger, Reservation, Settlement, Verdict } from '../../model/ledger.ts';
+import type { Failed, Ledger, Settlement, Verdict } from '../../model/ledger.ts';
 import { mcpMethod } from '../../model/mcp-methods.ts';
-import type { PolicyDenial, ShadowDenial } from '../../model/policy.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 import { createCountUnderOwnId } from './own-ids.ts';
@@ -70,36 +69,6 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
   };
 }
 
-/** The call that is to be counted. */
-interface Counting extends Pick<Reservation, 'id' | 'continues'> {
-  readonly principal: Principal;
-  /** The name of the route, to which the history belongs. */
-  readonly route: string;
-}
-
-/** What a ledger is asked about a call. */
-export function reservationOf(
-  { isShadow, checks, records }: CallHistory,
-  { id, principal, route, continues }: Counting,
-): Reservation {
-  /** A digest: neither subjects nor arguments leave the process. No call is recorded where a value is missing. */
-  const placeOf = (track: string | undefined): string =>
-    track === undefined ? 'none' : hash('sha256', lengthPrefixed([route, track]), 'base64url');
-  return {
-    id,
-    owner: callerOf(principal),
-    checks: checks.map(({ kind, track, amount, limit }) => ({ kind, track: placeOf(track), amount, limit })),
-    entries: records.map(({ track, amount, keepMs }) => ({ track: placeOf(track), amount, keepMs })),
-    isShadow,
-    continues,
-  };
-}
-
-/** The caller, for the share that each may have of the memory. */
-function callerOf({ callerKey, issuer }: Principal): string {
-  return hash('sha256', callerKey ?? lengthPrefixed([issuer]), 'base64url');
-}
-
 /** The arguments of a message, with numbers as they were written where JavaScript would round them. */
 function exactArguments({ body }: Action): unknown {
   return ownMemberAt(parseToRewrite(String(body)), ['params', 'arguments']);
@@ -144,33 +113,12 @@ function createCountedCall(
   };
 }
 
-const failures = {
-  after: { reason: 'history.missing', found: 'none' },
-  never_after: { reason: 'history.forbidden', found: 'one' },
-  quota: { reason: 'quota.exceeded', found: 'that this call would exceed it' },
-} as const;
-
-/** The reasons of rules over time that were not met. */
-export const reasonsOverTime: ReadonlySet<string> = new Set(Object.values(failures).map(({ reason }) => reason));
-
 function denialOf(failed: Failed, checks: CallHistory['checks']): Denial {
   if (failed.why === 'full') return new Denial('history.full', failed.detail);
   const check = checks[failed.check] as HistoryCheck;
-  const { reason, detail, rule, because } = policyDenialBy(check);
+  const { reason, detail, rule, because } = check.denial;
   const retryAfterSeconds = check.kind === 'quota' ? Math.ceil(failed.retryAfterMs / 1000) : undefined;
   return new Denial(reason, detail, { rule, because, retryAfterSeconds });
-}
-
-/** The refusal by a rule over time that was not met. Another token would not help. */
-export function policyDenialBy({ kind, rule, wanted, because }: HistoryCheck): PolicyDenial {
-  const { reason, found } = failures[kind];
-  return {
-    reason,
-    rule,
-    detail: `wanted ${wanted}, found ${found}`,
-    scope: [],
-    ...(because !== undefined && { because }),
-  };
 }
 
 /** @param entry The rule that is named where no rule refuses, but the ledger. */

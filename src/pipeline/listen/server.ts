@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { http } from '../../lib/http/node-http.ts';
 import type { Address } from '../../model/config.ts';
-import type { Reason } from '../../model/denial.ts';
+import type { Reason } from '../../model/reasons.ts';
 import type { TlsObserver } from '../../model/observer.ts';
 import { createAdmissionScheduler, type EventLoop } from './admission-scheduler.ts';
 import { createConnections, endSoon, responseOn, watchSlowBodies } from './connections.ts';

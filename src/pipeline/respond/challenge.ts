@@ -1,5 +1,6 @@
 import type { Call } from '../../model/call.ts';
-import type { ChallengeError, Denial, Refusal } from '../../model/denial.ts';
+import type { Denial } from '../../model/denial.ts';
+import type { ChallengeError, Refusal } from '../../model/reasons.ts';
 import { firstScopes, type Route } from '../../model/route.ts';
 import { metadataUrl } from './resource-metadata.ts';
 
@@ -22,17 +23,27 @@ export function createChallenges(route: Route, publicUrl: string): Challenges {
   const beginAnyhow = challenge('Bearer', begin);
   const invalidBearer = challenge('Bearer', { ...begin, error: 'invalid_token' });
 
+  /** RFC 6750 has two errors for Bearer: one asks for more scope, any other refusal of a credential for a new token. */
+  const bearerFor = (error: ChallengeError, omitsError: boolean, scope: readonly string[]): string => {
+    switch (error) {
+      case 'insufficient_scope':
+        return challenge('Bearer', { error, scope, resourceMetadata });
+      case 'invalid_token':
+      case 'invalid_dpop_proof':
+      case 'use_dpop_nonce':
+        return omitsError ? beginAnyhow : invalidBearer;
+    }
+  };
+
   return ({ fields: { authorization = '' } }, { error }, denial) => {
     if (error === undefined) return undefined;
     const usedDpop = route.dpop !== undefined && dpopScheme.test(authorization);
     // RFC 6750 §3.1: a request without authentication information, or with another scheme, gets no error code.
     const omitsError = !isMcp && (usedDpop || denial.reason === 'credentials.missing');
-    const isScopeRefusal = error === 'insufficient_scope';
-    const parameters = isScopeRefusal ? { scope: denial.scope, resourceMetadata } : begin;
-    const beginning = omitsError ? beginAnyhow : invalidBearer;
-    const bearer = isScopeRefusal ? challenge('Bearer', { ...parameters, error }) : beginning;
+    const bearer = bearerFor(error, omitsError, denial.scope);
     if (route.dpop === undefined) return bearer;
     const { algorithms } = route.dpop;
+    const parameters = error === 'insufficient_scope' ? { scope: denial.scope, resourceMetadata } : begin;
     const dpop = challenge('DPoP', { ...parameters, error: usedDpop ? error : undefined, algorithms });
     // Clients that know one scheme look for it at the start of the value. The first generation of MCP clients looks for
     // Bearer there. A client that retries with a nonce looks for DPoP, and would read Bearer as an invalid token.

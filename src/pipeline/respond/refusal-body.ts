@@ -1,4 +1,5 @@
-import type { Denial, Refusal } from '../../model/denial.ts';
+import type { Denial } from '../../model/denial.ts';
+import type { Refusal } from '../../model/reasons.ts';
 import type { MessageId } from '../../model/grant.ts';
 import type { Era } from '../../model/mcp-methods.ts';
 

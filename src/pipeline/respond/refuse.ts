@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Call } from '../../model/call.ts';
-import { type Denial, isFinal, type Refusal, refusals } from '../../model/denial.ts';
+import type { Denial } from '../../model/denial.ts';
+import { type Refusal, refusalOf } from '../../model/reasons.ts';
 import type { Action } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
 import { answer } from './answer.ts';
@@ -41,15 +42,14 @@ export function createRefuse(route: Route | undefined, parts: RefuseParts): Refu
   const challengesOf = route === undefined ? () => undefined : createChallenges(route, publicUrl);
 
   return (call, denial, action) => {
-    const refusal: Refusal = refusals[denial.reason];
+    const refusal = refusalOf(denial.reason);
     const messageId = action?.messageId ?? denial.messageId ?? null;
-    // RFC 9112 §6.1: MUST close the connection. The end of the request is in doubt, so bytes after it are no request.
-    if (denial.reason === 'request.framing') call.response.shouldKeepAlive = false;
+    if (refusal.closesConnection) call.response.shouldKeepAlive = false;
     const headers: OutgoingHttpHeaders = { ...denial.headers, ...crossOrigin.headers(call) };
     if (nonce !== undefined) headers['DPoP-Nonce'] = nonce();
     const retryAfter = retryAfterOf(refusal, denial);
     const refused = { refusal, denial, decision: call.decision, messageId, retryAfter };
-    if (call.path === toolErrorPath && isFinal(denial.reason) && expectsToolResult(action)) {
+    if (call.path === toolErrorPath && refusal.isFinal && expectsToolResult(action)) {
       send(call, 200, headers, toolError(refused, action.era));
       return;
     }
@@ -79,9 +79,8 @@ function expectsToolResult(action: Action | undefined): action is Action {
 }
 
 /** Whole seconds, RFC 9110 §10.2.3; undefined if waiting does not help. */
-function retryAfterOf({ status }: Refusal, denial: Denial): number | undefined {
-  // Exact: a client that retries earlier is refused again.
-  if (status === 429) return denial.retryAfterSeconds;
-  if (status !== 503) return undefined;
+function retryAfterOf({ retryAfter }: Refusal, denial: Denial): number | undefined {
+  if (retryAfter === undefined) return undefined;
+  if (retryAfter === 'exact') return denial.retryAfterSeconds;
   return Math.min(Math.max(Math.ceil(denial.retryAfterSeconds ?? RETRY_AFTER), 1), LONGEST_RETRY_AFTER);
 }

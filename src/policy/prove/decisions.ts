@@ -1,4 +1,5 @@
-import type { McpAttempt, PolicyReason } from '../../model/policy.ts';
+import type { McpAttempt } from '../../model/policy.ts';
+import type { PolicyReason } from '../../model/reasons.ts';
 import type { Condition } from '../condition.ts';
 import type { Rules } from '../decide.ts';
 import { type Entry, takesArguments } from '../entry.ts';

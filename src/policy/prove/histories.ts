@@ -1,4 +1,4 @@
-import type { PolicyReason } from '../../model/policy.ts';
+import type { PolicyReason } from '../../model/reasons.ts';
 import type { HistoryRule } from '../history-rules.ts';
 import { countingOf } from './counting.ts';
 import { type Formula, and, atom, or } from './formula.ts';
@@ -27,12 +27,6 @@ export const noHistories: Histories = {
   refusing: () => undefined,
 };
 
-const reasons = {
-  after: 'history.missing',
-  never_after: 'history.forbidden',
-  quota: 'quota.exceeded',
-} as const satisfies Readonly<Record<HistoryRule['kind'], PolicyReason>>;
-
 /** All that earlier calls may make of some rules, in the order in which they are judged. */
 export function historiesOf(rules: readonly HistoryRule[], space: Space): Histories {
   if (rules.length === 0) return noHistories;
@@ -50,7 +44,7 @@ export function historiesOf(rules: readonly HistoryRule[], space: Space): Histor
   };
   return {
     met: refusedBy(undefined),
-    refusals: rules.map((rule) => ({ reason: reasons[rule.kind], rule: rule.rule, when: refusedBy(rule) })),
+    refusals: rules.map((rule) => ({ reason: rule.denial.reason, rule: rule.rule, when: refusedBy(rule) })),
     constraint: or(outcomes.map((refusing) => and([refusedBy(refusing), possible(refusing)]))),
     refusedBy,
     refusing: (classes) => outcomes[classes[variable.index] ?? 0],

@@ -6,7 +6,9 @@
 
 import { namedBy } from '../../model/mcp-methods.ts';
 import type { EarlierCall } from '../../model/history.ts';
-import type { Attempt, Decision, Policy, PolicyDenial, PolicyReason } from '../../model/policy.ts';
+import type { Attempt, Decision, Policy } from '../../model/policy.ts';
+import type { PolicyDenial } from '../../model/denial.ts';
+import { refusalOf } from '../../model/reasons.ts';
 import type { Principal } from '../../model/principal.ts';
 import { compiledRules } from '../compile.ts';
 import type { HistoryRule } from '../history-rules.ts';
@@ -109,7 +111,7 @@ function withEarlierCalls(
   { decide }: Deciding,
 ): Example | undefined {
   const alone = refusalIn(decide(policy, example));
-  if (rules.length === 0 || (alone !== undefined && !isOverTime(alone.reason))) return example;
+  if (rules.length === 0 || (alone !== undefined && refusalOf(alone.reason).by !== 'history')) return example;
   const after = (history: readonly EarlierCall[]): Example =>
     history.length === 0 ? example : { ...example, given: { ...example.given, history } };
   const isWanted = (history: readonly EarlierCall[]): boolean => {
@@ -121,11 +123,6 @@ function withEarlierCalls(
 
 function refusalIn(decision: Decision): PolicyDenial | undefined {
   return decision.allow ? decision.shadow : decision.denial;
-}
-
-/** Whether earlier calls are the reason of a refusal. */
-function isOverTime(reason: PolicyReason): boolean {
-  return reason === 'history.missing' || reason === 'history.forbidden' || reason === 'quota.exceeded';
 }
 
 /** A counterexample that the code that serves has decided too. */

@@ -1,4 +1,4 @@
-import type { PolicyReason } from '../../model/policy.ts';
+import type { PolicyReason } from '../../model/reasons.ts';
 import type { AllCondition, Condition } from '../condition.ts';
 import type { Verdict } from '../verdict.ts';
 import { type Formula, and, not } from './formula.ts';

@@ -1,4 +1,5 @@
-import { Denial, refusals } from '../../model/denial.ts';
+import { Denial } from '../../model/denial.ts';
+import { refusals } from '../../model/reasons.ts';
 import type { Span, Tracer } from '../../model/tracer.ts';
 import type { Stages } from '../../pipeline/pipeline.ts';
 import { serverAddress } from '../../telemetry/traced-client.ts';

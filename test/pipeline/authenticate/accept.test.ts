@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createAuthenticators } from '../../../src/pipeline/authenticate/authenticator.ts';
 import { unlimitedFailures } from '../../../src/pipeline/limit/failures.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../../src/model/authorization-server.ts';
-import { refusals, type Reason } from '../../../src/model/denial.ts';
+import { refusals, type Reason } from '../../../src/model/reasons.ts';
 import type { Confirmation, Principal } from '../../../src/model/principal.ts';
 import type { Route } from '../../../src/model/route.ts';
 import { bearer } from '../../support/bearer.ts';

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createCount, policyDenialBy } from '../../../src/pipeline/history/count.ts';
+import { createCount } from '../../../src/pipeline/history/count.ts';
 import { createMemoryLedger } from '../../../src/store/memory-ledger.ts';
 import type { Call } from '../../../src/model/call.ts';
 import type { CountedCall } from '../../../src/model/counted-call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Action, Grant } from '../../../src/model/grant.ts';
-import type { HistoryCheck } from '../../../src/model/history.ts';
 import type { Ledger, Reservation, Settlement, Verdict } from '../../../src/model/ledger.ts';
 import type { Attempt } from '../../../src/model/policy.ts';
 import type { Principal } from '../../../src/model/principal.ts';
@@ -162,13 +161,6 @@ test('the id of a request in a session belongs to the caller of the request', as
   await countingLater(ledger, route)(callOf('approve', { id: 1 }), { sessionId: 'session', messageId: 1 });
   expect(reserved).toHaveLength(2);
   expect(reserved[0]?.owner).toBe(reserved[1]?.owner);
-});
-
-test('a refusal by a rule asks for no scope, and has words only if the policy has', () => {
-  const check = { kind: 'after', rule: 'tools.pay.after', wanted: 'a call' } as HistoryCheck;
-  const denial = { reason: 'history.missing', rule: check.rule, detail: 'wanted a call, found none', scope: [] };
-  expect(policyDenialBy(check)).toStrictEqual(denial);
-  expect(policyDenialBy({ ...check, because: 'words' })).toStrictEqual({ ...denial, because: 'words' });
 });
 
 describe('refuses', () => {

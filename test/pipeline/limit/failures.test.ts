@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createFailures, createUnlistedProxyWarning, unlimitedFailures } from '../../../src/pipeline/limit/failures.ts';
 import { readFields } from '../../../src/pipeline/listen/fields.ts';
 import type { Call } from '../../../src/model/call.ts';
-import { Denial, type Reason } from '../../../src/model/denial.ts';
+import { Denial } from '../../../src/model/denial.ts';
+import type { Reason } from '../../../src/model/reasons.ts';
 import type { Failures } from '../../../src/model/limits.ts';
 import { createRateLimiters } from '../../../src/store/rate.ts';
 

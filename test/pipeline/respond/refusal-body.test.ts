@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { Denial, refusals } from '../../../src/model/denial.ts';
+import { Denial } from '../../../src/model/denial.ts';
+import { refusals } from '../../../src/model/reasons.ts';
 import { toolError } from '../../../src/pipeline/respond/refusal-body.ts';
 
 test.each([

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Denial, type DenialExtras, type Reason } from '../../../src/model/denial.ts';
+import { Denial, type DenialExtras } from '../../../src/model/denial.ts';
+import type { Reason } from '../../../src/model/reasons.ts';
 import type { Action, MessageId } from '../../../src/model/grant.ts';
 import { unknownArguments } from '../../../src/model/policy.ts';
 import type { Route } from '../../../src/model/route.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type PolicyReason, policyReasons } from '../../../src/model/policy.ts';
+import { type PolicyReason, policyReasons } from '../../../src/model/reasons.ts';
 import type {
   ConditionDocument,
   EntryDocument,

@@ -1,0 +1,35 @@
+import { hash } from 'node:crypto';
+import { lengthPrefixed } from '../lib/length-prefixed.ts';
+import type { CallHistory } from '../model/history.ts';
+import type { Reservation } from '../model/ledger.ts';
+import type { Principal } from '../model/principal.ts';
+
+/** The call that is to be counted. */
+interface Counting extends Pick<Reservation, 'id' | 'continues'> {
+  readonly principal: Principal;
+  /** The name of the route, to which the history belongs. */
+  readonly route: string;
+}
+
+/** What a ledger is asked about a call. */
+export function reservationOf(
+  { isShadow, checks, records }: CallHistory,
+  { id, principal, route, continues }: Counting,
+): Reservation {
+  /** A digest: neither subjects nor arguments leave the process. No call is recorded where a value is missing. */
+  const placeOf = (track: string | undefined): string =>
+    track === undefined ? 'none' : hash('sha256', lengthPrefixed([route, track]), 'base64url');
+  return {
+    id,
+    owner: callerOf(principal),
+    checks: checks.map(({ kind, track, amount, limit }) => ({ kind, track: placeOf(track), amount, limit })),
+    entries: records.map(({ track, amount, keepMs }) => ({ track: placeOf(track), amount, keepMs })),
+    isShadow,
+    continues,
+  };
+}
+
+/** The caller, for the share that each may have of the memory. */
+export function callerOf({ callerKey, issuer }: Principal): string {
+  return hash('sha256', callerKey ?? lengthPrefixed([issuer]), 'base64url');
+}
