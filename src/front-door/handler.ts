@@ -88,11 +88,14 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   };
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // RFC 9112 §3.2.1: only the origin form. Any other names a host or a scheme, which oidc-provider would believe.
+    const { url: target = '' } = request;
+    if (!target.startsWith('/') || target.startsWith('//')) return void response.writeHead(400).end();
     // Everything is built from the issuer. What the request says of its host and scheme counts for nothing.
     request.headers.host = base.host;
     request.headers['x-forwarded-proto'] = base.protocol.replace(':', '');
     request.headers['x-forwarded-host'] = base.host;
-    const path = pathBelow(request.url ?? '/');
+    const path = pathBelow(target);
     if (path === undefined) return void response.writeHead(404).end();
     const url = URL.parse(path, 'http://front-door.invalid');
     if (url === null) return void response.writeHead(400).end();

@@ -4,16 +4,19 @@
  *
  * @module
  */
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createAdapter } from '../../src/front-door/adapter.ts';
 import { createDocumentFetch } from '../../src/front-door/document-fetch.ts';
 import { createMemoryStore } from '../../src/front-door/memory-store.ts';
 import { pem } from '../support/certificates.ts';
 import { exchangeRaw } from '../support/raw.ts';
+import { keepSecret } from '../support/secrecy.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, oauthClient, register, registerClient } from '../worlds/oauth-client.ts';
 
@@ -296,6 +299,24 @@ test('the Host of a request changes nothing', async () => {
   expect(evil).toBe(body(await exchangeRaw(world.issuer, head(host))));
 });
 
+test.each([
+  'https://evil.example/.well-known/oauth-authorization-server',
+  'https://evil.example/token',
+  'HTTP://evil.example/authorize?client_id=x',
+  '//evil.example/.well-known/oauth-authorization-server',
+  'evil.example:443',
+  '*',
+  '.well-known/oauth-authorization-server',
+])('the request target %s is refused before anything of it is believed', async (target) => {
+  for (const method of ['GET', 'POST', 'OPTIONS']) {
+    const head = `${method} ${target} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
+    // oxlint-disable-next-line no-await-in-loop: one connection at a time
+    const answer = await exchangeRaw(world.issuer, head);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).not.toContain('evil.example');
+  }
+});
+
 test('a flood of registrations ends at 10,000, without loss of the first ones', async () => {
   const adapter = createAdapter({
     store: createMemoryStore(Date.now),
@@ -380,6 +401,43 @@ describe('a metadata document', () => {
     expect(requests).toEqual(['/allowed.json']);
     const { body } = await oauthClient(open.issuer, `https://localhost:${port}/allowed.json`).token();
     expect(body['access_token']).toEqual(expect.any(String));
+  });
+
+  test('authenticates its client by assertions for this front door, whatever a request says of its target', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256');
+    const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', use: 'sig', kid: '1' }] };
+    const id = `https://localhost:${port}/asserting.json`;
+    answer = (response) => send(response, id, { token_endpoint_auth_method: 'private_key_jwt', jwks });
+    const redeem = async (audience: string, target: string): Promise<string> => {
+      const assertion = await new SignJWT({ jti: randomUUID() })
+        .setProtectedHeader({ alg: 'ES256', kid: '1' })
+        .setIssuer(id)
+        .setSubject(id)
+        .setAudience(audience)
+        .setIssuedAt()
+        .setExpirationTime('1m')
+        .sign(privateKey);
+      keepSecret(assertion);
+      const body = new URLSearchParams({
+        grant_type: 'authorization_code',
+        code: 'x',
+        redirect_uri: 'http://127.0.0.1:8976/callback',
+        code_verifier: 'v'.repeat(43),
+        client_id: id,
+        client_assertion: assertion,
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      }).toString();
+      return exchangeRaw(
+        open.issuer,
+        `POST ${target} HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\nConnection: close\r\n` +
+          `Content-Type: application/x-www-form-urlencoded\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      );
+    };
+    // The client is authenticated: only its code is unknown.
+    expect(await redeem(`${open.issuer}/token`, '/token')).toContain('invalid_grant');
+    expect(await redeem(open.issuer, '/token')).toContain('invalid_grant');
+    expect(await redeem('https://evil.example/token', '/token')).toContain('invalid_client');
+    expect(await redeem('https://evil.example/token', 'https://evil.example/token')).toMatch(/^HTTP\/1\.1 400 /);
   });
 
   test.each(['127.0.0.1', 'localhost', '[::ffff:7f00:1]', '[::ffff:127.0.0.1]'])(

@@ -35,6 +35,8 @@ export interface OwnHeaders {
    * is the front door.
    */
   readonly upstreamChallenges: boolean;
+  /** The names of cookies that the upstream may not set. */
+  readonly reservedCookies: RegExp;
   /**
    * The `DPoP-Nonce` for the next proof, RFC 9449 §8.2; undefined if proofs need none. The upstream's own is dropped.
    */
@@ -112,7 +114,9 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
         if (willChange) value = value.replace(otherCharset, '$1');
       } else if (lower === 'content-encoding') contentEncoding += contentEncoding === '' ? value : `, ${value}`;
       else if (lower === 'expires') expires = true;
-      else if (lower === 'mcp-session-id') {
+      else if (lower === 'set-cookie') {
+        if (own.reservedCookies.test(cookieSet(value))) continue;
+      } else if (lower === 'mcp-session-id') {
         sessionId = value;
         value = own.sessionId(value, grant);
       } else if (!isPublic && lower.endsWith('cache-control')) {
@@ -151,6 +155,20 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
       isEncoded: contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity',
     };
   };
+}
+
+/**
+ * The name of the cookie that a `Set-Cookie` sets, as the browser sends it back: RFC 6265bis §5.6 ignores white space
+ * before it, and a cookie without a name is sent as its value alone, which reads as a name.
+ */
+function cookieSet(value: string): string {
+  return (
+    value
+      .split(';', 1)[0]
+      ?.replace(/^[\s=]+/, '')
+      .split('=', 1)[0]
+      ?.trim() ?? ''
+  );
 }
 
 function without(fields: readonly string[], names: readonly string[]): string[] {

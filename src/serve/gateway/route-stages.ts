@@ -28,6 +28,7 @@ import { createHandleBinding } from '../../mcp/handles-binding.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
+import { ownCookies } from '../../model/own-cookies.ts';
 import type { Route } from '../../model/route.ts';
 import type { Stages } from '../../pipeline/pipeline.ts';
 import { createCrossOrigin, type CrossOrigin } from '../../pipeline/respond/cross-origin.ts';
@@ -103,6 +104,7 @@ export function createRouteStages(
         isPublic: route.public,
         allowedCommands: route.upstream.allowedCommands,
         crossOrigin: crossOrigin.headers,
+        reservedCookies: route.isFrontDoor ? ownCookies.admin : ownCookies.all,
         upstreamChallenges: route.isFrontDoor || route.upstream.token.kind === 'forward',
         nonce,
         sessionId: createSessionId(route, sessions),

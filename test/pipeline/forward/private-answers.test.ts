@@ -80,6 +80,7 @@ test.each(targeted)('%s goes on from a public route alone', (name) => {
       isPublic,
       allowedCommands: [],
       upstreamChallenges: false,
+      reservedCookies: /^never$/,
       crossOrigin: () => ({}),
       nonce: undefined,
       sessionId: () => '',

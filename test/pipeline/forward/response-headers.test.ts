@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createCleanAnswer, type ResponseHeaders } from '../../../src/pipeline/forward/response-headers.ts';
+import { ownCookies } from '../../../src/model/own-cookies.ts';
 import type { Call } from '../../../src/model/call.ts';
 import type { Grant } from '../../../src/model/grant.ts';
 
@@ -10,6 +11,7 @@ const own = {
   upstreamChallenges: false,
   crossOrigin: () => ({}),
   nonce: undefined,
+  reservedCookies: ownCookies.all,
   sessionId: (theirs: string) => theirs,
 };
 
@@ -29,6 +31,30 @@ describe('what goes on', () => {
 
   test('but a challenge: clients would go where the upstream sends them, with a token that is fine', () => {
     expect(fieldsOf('WWW-Authenticate', 'Bearer resource_metadata="http://evil.example"')).toEqual([]);
+  });
+});
+
+describe('a cookie with a name of the gateway', () => {
+  test.each([
+    'sallyport_admin=x; Path=/',
+    '__Host-sallyport_signin=x; Secure; Path=/',
+    'sallyport_anything=',
+    ' \tsallyport_admin=x',
+    // A cookie without a name: browsers send its value as it is, which reads as one of ours.
+    '=sallyport_admin=x',
+    ' = =sallyport_admin=x',
+    'sallyport_admin',
+  ])('%j is dropped', (cookie) => expect(fieldsOf('Set-Cookie', cookie, 'a', 'b')).toEqual(['a', 'b']));
+
+  test.each(['session=sallyport_admin=x', 'my_sallyport_admin=x', 'a=b; sallyport_admin=x'])('%j goes on', (cookie) =>
+    expect(fieldsOf('set-cookie', cookie)).toEqual(['set-cookie', cookie]),
+  );
+
+  test('of the front door goes on where the front door answers, and that of operators nowhere', () => {
+    const clean = createCleanAnswer({ ...own, reservedCookies: ownCookies.admin });
+    const raw = ['Set-Cookie', '__Host-sallyport_session=x', 'Set-Cookie', 'sallyport_admin=x'];
+    const { fields } = clean({ raw, status: 200, call: {} as Call, grant: { action: {} } as Grant, willChange: false });
+    expect(fields).toEqual(raw.slice(0, 2));
   });
 });
 
