@@ -69,6 +69,8 @@ function registeredRedirect(text: string): string {
 }
 
 function urlPattern(text: string): string {
+  // A `*` in the scheme would also stand for schemes that carry codes to an attacker.
+  if (!/^[a-z][a-z0-9+.-]*:/.test(text)) reject('does not begin with a scheme, such as https:');
   const [, authority = '', path = ''] = /^[a-z][a-z0-9+.-]*:\/\/([^/]*)(.*)$/.exec(text) ?? [];
   // In a host, `*` would also stand for hosts of other people.
   if (authority.replace(/:\*$/, '').includes('*')) reject('has a * in its host: name each host');

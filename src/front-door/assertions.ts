@@ -19,7 +19,7 @@ import { jwtBearerGrant } from './client-policy.ts';
 import type { Resources } from './resources.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import type { Store } from './store.ts';
-import { subjectOf } from './subject.ts';
+import { requireSubject, subjectOf } from './subject.ts';
 
 /** How old an assertion may be. */
 const MAX_AGE_SECONDS = 300;
@@ -153,7 +153,7 @@ export function createAssertions({ frontDoor, resources, scopes, store, clock }:
     const { sub, aud, jti, scope } = payload;
     const { client_id: clientId, resource: named } = payload;
     const { client, params } = ctx.oidc;
-    if (typeof sub !== 'string' || sub === '') refuse('sub is not a text');
+    const subject = subjectIn(sub);
     if (typeof jti !== 'string' || jti === '') refuse('jti is not a text');
     if (typeof scope !== 'string') refuse('scope is not a text');
     // Another audience could present it here.
@@ -166,7 +166,7 @@ export function createAssertions({ frontDoor, resources, scopes, store, clock }:
     if (params.resource !== undefined && audienceOf(params.resource) !== audience) {
       refuse('the requested resource is not the asserted one');
     }
-    return { payload, subject: sub, resource, scopes: scopes.known(scope) };
+    return { payload, subject, resource, scopes: scopes.known(scope) };
   }
 
   function audienceOf(resource: string): string {
@@ -215,6 +215,15 @@ export function createAssertions({ frontDoor, resources, scopes, store, clock }:
     },
     claimsOf: (token) => claims.get(token),
   };
+}
+
+function subjectIn(sub: unknown): string {
+  try {
+    requireSubject(sub);
+    return sub;
+  } catch (error) {
+    return refuse(reasonOf(error));
+  }
 }
 
 /** RFC 7800 §3.1: an assertion that names a key counts only with a proof for that key. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type ClientMetadata, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { isObject } from '../lib/json/own-member.ts';
 import type { FrontDoor } from '../model/front-door.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import { anyPattern } from './url-pattern.ts';
@@ -47,6 +48,7 @@ export function createClientPolicy({ clients, tokens }: FrontDoor, scopes: Scope
     validator(ctx, key, _value, metadata) {
       // oidc-provider calls this once for each property.
       if (key !== policyMembers[0] || isOperators(metadata.client_id)) return;
+      requireTypes(metadata);
       const isDocument = isDocumentId(metadata.client_id);
       requireRedirects(metadata.redirect_uris, isDocument ? isSafeRedirect : mayRegister);
       const isNew = ctx?.oidc.route === 'registration';
@@ -88,6 +90,25 @@ export function createClientPolicy({ clients, tokens }: FrontDoor, scopes: Scope
       requires_consent: true,
     };
   }
+}
+
+/** The members of a registration whose values are texts, and those whose values are lists of texts, RFC 7591 §2. */
+const texts = [
+  'client_name client_uri logo_uri tos_uri policy_uri jwks_uri scope',
+  'token_endpoint_auth_method application_type software_id software_version software_statement',
+].flatMap((names) => names.split(' '));
+const lists = ['redirect_uris', 'grant_types', 'response_types', 'contacts'];
+
+/** @throws {InvalidClientMetadata} for a member of another type. A null is no value. */
+function requireTypes(metadata: Readonly<Record<string, unknown>>): void {
+  const require = (names: readonly string[], type: string, isOfType: (value: unknown) => boolean): void => {
+    const wrong = names.find((name) => (metadata[name] ?? undefined) !== undefined && !isOfType(metadata[name]));
+    if (wrong !== undefined) throw new errors.InvalidClientMetadata(`${wrong} must be ${type}`);
+  };
+  const isText = (value: unknown): boolean => typeof value === 'string';
+  require(texts, 'a string', isText);
+  require(lists, 'a list of strings', (value) => Array.isArray(value) && value.every(isText));
+  require(['jwks'], 'an object', isObject);
 }
 
 /** A name for pages and logs, without invisible characters, which could reorder the text around it. */

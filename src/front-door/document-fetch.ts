@@ -10,6 +10,9 @@ const MAX_BYTES = 64 * 1024;
 /** How long any answer is kept, failures too: a request for a sign-in must not cause a request each time. */
 const KEPT_MS = 60_000;
 const MAX_KEPT = 1_000;
+/** The limits on fetches in flight. A host that answers slowly holds a part of them. */
+const MAX_IN_FLIGHT = 32;
+const MAX_IN_FLIGHT_OF_HOST = 4;
 const TIMEOUT_MS = 5_000;
 
 /** An answer, or why there is none. */
@@ -34,6 +37,8 @@ export interface DocumentFetchParts {
 export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts): typeof fetch {
   const isAllowed = createIsWithin(allowed);
   const kept = createExpiringCache<Promise<Outcome>>(MAX_KEPT, clock);
+  const inFlight = new Map<string, number>();
+  let inFlightOfAll = 0;
 
   async function addressOf(host: string): Promise<string> {
     const plain = host.replace(/^\[|\]$/g, '');
@@ -48,18 +53,31 @@ export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts):
   }
 
   async function outcomeOf(url: URL): Promise<Outcome> {
+    inFlightOfAll += 1;
+    inFlight.set(url.host, (inFlight.get(url.host) ?? 0) + 1);
     try {
       if (url.protocol !== 'https:') throw new Error('not an https URL');
       return await read(url, await addressOf(url.hostname), ca);
     } catch (error) {
       return { fault: error instanceof Error ? error.message : String(error) };
+    } finally {
+      const left = (inFlight.get(url.host) ?? 0) - 1;
+      inFlightOfAll -= 1;
+      if (left > 0) inFlight.set(url.host, left);
+      else inFlight.delete(url.host);
     }
+  }
+
+  function hasRoom({ host }: URL): boolean {
+    return inFlightOfAll < MAX_IN_FLIGHT && (inFlight.get(host) ?? 0) < MAX_IN_FLIGHT_OF_HOST;
   }
 
   /** Shared by requests at the same time. A use does not lengthen it: a document may change, a fault may pass. */
   function outcomeOnce(url: URL): Promise<Outcome> {
     const known = kept.get(url.href);
     if (known !== undefined) return known;
+    // Not kept: the next request may find room.
+    if (!hasRoom(url)) return Promise.resolve({ fault: 'too many documents are being fetched: try again' });
     const asked = outcomeOf(url);
     kept.set(url.href, asked, clock() + KEPT_MS);
     return asked;

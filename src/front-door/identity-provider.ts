@@ -3,6 +3,7 @@ import * as openid from 'openid-client';
 import type { Clock } from '../lib/clock.ts';
 import type { IdentityProvider } from '../model/front-door.ts';
 import { createClaimsReader, type MappedClaims } from './claims.ts';
+import { requireSubject } from './subject.ts';
 import { discoverIssuer, hourly } from './issuer-discovery.ts';
 
 /** One sign-in at a provider, as it was begun. */
@@ -83,6 +84,7 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
       });
       const idToken = tokens.claims();
       if (idToken === undefined) throw new Error('the provider sent no ID token');
+      requireSubject(idToken.sub);
       // OpenID Connect Core §3.1.3.7: with one audience openid-client does not look at `azp`.
       if (idToken.azp !== undefined && idToken.azp !== settings.credentials.clientId) {
         throw new Error('azp of the ID token is another client');

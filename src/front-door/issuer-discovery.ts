@@ -1,6 +1,7 @@
 import * as openid from 'openid-client';
 import { reachable } from '../authorization-server/discovery.ts';
 import type { Clock } from '../lib/clock.ts';
+import { boundedBody } from '../lib/http/bounded-body.ts';
 
 /** An issuer whose tokens the front door accepts, and where it reaches it. */
 interface TrustedIssuer {
@@ -35,9 +36,17 @@ export function hourly<Value>(discover: () => Promise<Value>, clock: Clock): () 
   };
 }
 
-/** The `fetch` of endpoints of an issuer. It follows no redirect, which could lead to another party's keys. */
+/** The longest answer of an issuer: metadata, keys, tokens or claims of a person. */
+const MAX_BYTES = 512 * 1024;
+
+/**
+ * The `fetch` of endpoints of an issuer, which bounds each answer. It follows no redirect, which could lead to another
+ * party's keys. The caller's `signal` bounds the time, until the last byte.
+ */
 export function createIssuerFetch(from: TrustedIssuer): (url: string, options: object) => Promise<Response> {
-  return (url, options) => fetch(reachable(url, from), { ...options, redirect: 'error' });
+  return async (url, options) => {
+    return boundedBody(await fetch(reachable(url, from), { ...options, redirect: 'error' }), MAX_BYTES);
+  };
 }
 
 /** Discovers an issuer. @throws if its metadata name another one. */

@@ -4,6 +4,19 @@ import { lengthPrefixed } from '../lib/length-prefixed.ts';
 /** The party that vouches for a subject: a provider, or an issuer of assertions with subjects of its own. */
 export type SubjectSource = 'provider' | 'assertion';
 
+/** OpenID Connect Core §2. */
+const MAX_LENGTH = 255;
+
+/**
+ * Requires that a `sub` names one person: all people with an empty one would be the same person.
+ *
+ * @throws {Error} for any other value than 1 to 255 characters.
+ */
+export function requireSubject(subject: unknown): asserts subject is string {
+  if (typeof subject === 'string' && subject !== '' && subject.length <= MAX_LENGTH) return;
+  throw new Error(`sub is not a text of 1 to ${MAX_LENGTH} characters`);
+}
+
 /**
  * The `sub` of a person: the same at each sign-in, after restarts and on all replicas, and opaque to clients.
  *

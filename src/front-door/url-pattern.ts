@@ -2,8 +2,8 @@
  * Compiles a pattern of URLs, as `front_door` has them for redirect URIs and metadata documents: `:*` is any port or
  * none, `*` is a part of a path segment, and a final `**` is any rest.
  *
- * Only a URL in its canonical form matches: dot segments, user names, backslashes and spaces would make two readers see
- * two URLs (RFC 9700 §4.1).
+ * Only a URL in its canonical form matches: dot segments, encoded ones too, user names, backslashes and spaces would
+ * make two readers see two URLs (RFC 9700 §4.1).
  */
 function urlPattern(pattern: string): (url: string) => boolean {
   const matcher = new RegExp(
@@ -12,8 +12,14 @@ function urlPattern(pattern: string): (url: string) => boolean {
       .map(source)
       .join('')}$`,
   );
-  return (url) => isCanonical(url) && matcher.test(url);
+  return (url) => isCanonical(url) && !encodedSeparator.test(url) && matcher.test(url);
 }
+
+/**
+ * An encoded dot, slash or backslash, encoded more than once too. A server that decodes it before it looks at the path
+ * leaves the folder that the pattern names: `/cb/..%2fadmin`.
+ */
+const encodedSeparator = /^[^?]*%(?:25)*(?:2e|2f|5c)/i;
 
 /** Whether any of `patterns` matches. */
 export function anyPattern(patterns: readonly string[]): (url: string) => boolean {

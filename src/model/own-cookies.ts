@@ -5,9 +5,9 @@ export const ADMIN_COOKIE = 'sallyport_admin';
 export const OWN_COOKIE = 'sallyport_';
 
 /**
- * The cookies that an upstream neither gets nor sets. Browsers send a cookie to every port and path of a host: an upstream could
- * use an operator's session for the console, or a person's session at the front door. With a cookie of such a name, it
- * could sign a person in as somebody else. `admin`: the front door itself has the others.
+ * The cookies that an upstream neither gets nor sets. Browsers send a cookie to every port and path of a host: an
+ * upstream could use an operator's session for the console, or a person's session at the front door. With a cookie of
+ * such a name, it could sign a person in as another person. `admin`: the front door itself has the others.
  */
 export const ownCookies = {
   admin: /^sallyport_admin$/,

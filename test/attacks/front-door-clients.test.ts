@@ -317,6 +317,24 @@ test.each([
   }
 });
 
+test.each([
+  { client_name: {} },
+  { client_name: ['Agent'] },
+  { grant_types: 'authorization_code' },
+  { grant_types: {} },
+  { grant_types: [1] },
+  { response_types: 'code' },
+  { scope: ['read'] },
+  { token_endpoint_auth_method: 1 },
+  { contacts: 'a@b.example' },
+  { jwks: [] },
+  { redirect_uris: 'http://127.0.0.1:1/cb' },
+  { redirect_uris: [{}] },
+])('a registration with %j is refused as wrong metadata', async (members) => {
+  const { status, body } = await register(world.issuer, members);
+  expect([status, body['error']]).toEqual([400, expect.stringMatching(/^invalid_(?:client_metadata|redirect_uri)$/)]);
+});
+
 test('a flood of registrations ends at 10,000, without loss of the first ones', async () => {
   const adapter = createAdapter({
     store: createMemoryStore(Date.now),
@@ -464,6 +482,29 @@ describe('a metadata document', () => {
       expect(await status(open, id), id).toBe(400);
     }
     expect(connections).toBe(before);
+  });
+
+  test('is fetched with few others at a time, and a host that answers slowly leaves room for the others', async () => {
+    const fetchDocument = createDocumentFetch({ allowed: ['127.0.0.0/8'], clock: Date.now, ca: pem('ca') });
+    const held: (() => void)[] = [];
+    answer = (response, id) => held.push(() => send(response, id));
+    const fetches = Array.from({ length: 300 }, (_, index) =>
+      fetchDocument(`https://localhost:${port}/slow-${index}.json`).then(
+        () => 'fetched',
+        (error: unknown) => (error instanceof Error ? error.message : ''),
+      ),
+    );
+    const refused = await Promise.all(fetches.slice(4));
+    expect(new Set(refused)).toEqual(
+      new Set([`https://localhost:${port}: too many documents are being fetched: try again`]),
+    );
+    await expect.poll(() => held.length).toBe(4);
+    answer = send;
+    const other = await fetchDocument(`https://127.0.0.1:${port}/other.json`);
+    expect(other.status, 'another host').toBe(200);
+    for (const finish of held) finish();
+    expect(await Promise.all(fetches.slice(0, 4))).toEqual(Array.from({ length: 4 }, () => 'fetched'));
+    expect((await fetchDocument(`https://localhost:${port}/slow-299.json`)).status, 'refusals are not kept').toBe(200);
   });
 
   test('that redirects is not followed', async () => {

@@ -184,6 +184,8 @@ const forgeries: Record<string, (claims: JWTPayload) => JWTPayload> = {
   'without an expiry': (claims) => without(claims, 'exp'),
   'from the future': (claims) => ({ ...claims, nbf: now() + 3600 }),
   'without a subject': (claims) => without(claims, 'sub'),
+  'with an empty subject, which all people would share': (claims) => ({ ...claims, sub: '' }),
+  'with a subject of 256 characters': (claims) => ({ ...claims, sub: 's'.repeat(256) }),
 };
 
 describe('an ID token', () => {

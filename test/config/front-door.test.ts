@@ -67,3 +67,26 @@ describe('front_door.assertions', () => {
     ]);
   });
 });
+
+describe('front_door.clients', () => {
+  /** A front door at which a client may register with this redirect URI. */
+  const registration = (pattern: string): string => `public_url: https://gateway.example
+front_door:
+  issuer: https://signin.example
+  identity_providers:
+    corporate: { issuer: https://login.example, client_id: a, client_secret: s3cr3t }
+  clients: { registration: { redirect_uris: ["${pattern}"] } }
+  scopes: { read: { title: Read } }
+routes:
+  - { name: tools, path: /mcp, protocol: mcp, upstream: { url: http://127.0.0.1:3001 } }
+`;
+  const env = { REDIRECT: '*://evil.example/cb' };
+
+  test.each(['*://evil.example/cb', '${env:REDIRECT}', 'ht*s://evil.example/cb'])(
+    'refuses a wildcard in the scheme: %s',
+    async (pattern) => {
+      const lines = await refusals({ yaml: registration(pattern), env });
+      expect(lines).toEqual([expect.stringMatching(/^gateway\.yaml:6:\d+: .*redirect_uris\[0\].*begin with a scheme/)]);
+    },
+  );
+});

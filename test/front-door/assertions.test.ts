@@ -185,7 +185,7 @@ describe('refuses an assertion', () => {
     'without a jti': { claims: { jti: undefined }, why: /"jti"/ },
     'without an iat': { claims: { iat: undefined }, why: /"iat"/ },
     'without a scope': { claims: { scope: undefined }, why: /"scope"/ },
-    'whose subject is empty': { claims: { sub: '' }, why: /sub is not a text/ },
+    'whose subject is empty': { claims: { sub: '' }, why: /sub is not a text of 1 to 255/ },
     'whose subject is a number': { claims: { sub: 7 }, why: /sub/ },
     'that is six minutes old': { claims: { iat: Math.floor(Date.now() / 1000) - 360 }, why: /"iat"/ },
     'that is from the future': { claims: { iat: Math.floor(Date.now() / 1000) + 600 }, why: /"iat"/ },
