@@ -190,7 +190,7 @@ export function isReasonBy<Part extends PolicyPart>(part: Part, reason: string):
 }
 
 /** Whether a text is a reason. */
-export function isReason(text: string): text is Reason {
+function isReason(text: string): text is Reason {
   return Object.hasOwn(refusals, text);
 }
 

@@ -12,7 +12,7 @@ import { namePattern } from './pattern.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
 
 /** The kinds of rules over time: the reason of a refusal, and what it found instead of what it wanted. */
-export const historyKinds = {
+const historyKinds = {
   after: { reason: 'history.missing', found: 'none' },
   never_after: { reason: 'history.forbidden', found: 'one' },
   quota: { reason: 'quota.exceeded', found: 'that this call would exceed it' },
