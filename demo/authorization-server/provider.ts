@@ -21,6 +21,7 @@ import { isHighPrivilege, scopeRules } from './scopes.ts';
 import { errorPage, signedOutPage, signOutPage } from './small-pages.ts';
 import { createTokenClaims } from './token-claims.ts';
 import { addTokenExchange } from './token-exchange.ts';
+import { nameGrants } from '../../src/front-door/token-ids.ts';
 
 /** The parts of one authorization server. Lifetimes are in seconds. */
 export interface ProviderOptions {
@@ -99,6 +100,7 @@ export function createProvider(options: ProviderOptions): Provider {
 
   addDefaults(provider, routes);
   addTokenExchange(provider, resources, lifetime);
+  nameGrants(provider, Date.now);
   return provider;
 }
 

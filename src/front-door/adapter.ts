@@ -1,18 +1,16 @@
-import { hash } from 'node:crypto';
 import { type Adapter, type AdapterFactory, type AdapterPayload, errors } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
+import { INTERACTION_SECONDS } from './browser-binding.ts';
+import { Full, isRecordKind } from './record-kinds.ts';
 import type { Store } from './store.ts';
+import { digestOf, usedGrant } from './token-ids.ts';
 
-/** The live registrations that are kept at most. */
-const MAX_REGISTRATIONS = 10_000;
 /** How long a new registration waits for its first use, so that a flood does not keep clients out for longer. */
 const FIRST_USE_MS = 86_400_000;
+/** How long a session without a person lives: as long as what waits for one. */
+const VISIT_MS = INTERACTION_SECONDS * 1000;
 /** The live tokens of one grant, for each model. More than one refresh a second, for as long as a token lives. */
 const MAX_LIVE_TOKENS = 1_000;
-
-/** The longest record of a caller that has not signed in, as JSON: such records are many, and hold what it sent. */
-const MAX_LENGTH = 8 * 1024;
-const ofStrangers: ReadonlySet<string> = new Set(['Interaction', 'Client']);
 
 /** What the adapter of oidc-provider is built from. */
 export interface AdapterParts {
@@ -25,7 +23,11 @@ export interface AdapterParts {
 }
 
 /** Models that end with their grant. */
-const ofGrants: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
+const ofGrants = ['AccessToken', 'AuthorizationCode', 'RefreshToken'] as const;
+
+function isOfGrants(model: string): model is (typeof ofGrants)[number] {
+  return (ofGrants as readonly string[]).includes(model);
+}
 
 /**
  * Creates the storage of oidc-provider. Records are found by the SHA-256 of their id, so that no store has a usable
@@ -35,76 +37,86 @@ export function createAdapter(parts: AdapterParts): AdapterFactory {
   return (model) => adapterOf(model, parts);
 }
 
-/** The key of a token in the store, and its name in messages to the gateway. */
-export function digestOf(id: string): string {
-  return hash('sha256', id, 'base64url');
-}
-
 function adapterOf(model: string, parts: AdapterParts): Adapter {
   const { store, clock, registrationMs, onRevoked } = parts;
 
-  async function keep(digest: string, payload: AdapterPayload, expiresAt: number): Promise<void> {
-    if (ofStrangers.has(model) && JSON.stringify(payload).length > MAX_LENGTH)
-      throw new errors.InvalidRequest('the request is too long');
-    if (model !== 'Client') return store.set(model, digest, payload, expiresAt);
-    if (await store.setBounded(model, digest, payload, expiresAt, MAX_REGISTRATIONS)) return undefined;
-    throw new errors.CustomOIDCProviderError('temporarily_unavailable', 'too many clients are registered');
-  }
-
   /** Lists a token with its grant, so that it ends with it. */
   async function list(digest: string, grantId: string, expiresAt: number): Promise<void> {
-    if (await store.addMember(setOf(model, grantId), digest, expiresAt, MAX_LIVE_TOKENS)) return;
-    throw new errors.CustomOIDCProviderError('temporarily_unavailable', 'too many tokens of one grant are in use');
+    if (await store.addMember(setOf(model, digestOf(grantId)), digest, expiresAt, MAX_LIVE_TOKENS)) return;
+    if (isRecordKind(model)) await store.delete(model, digest);
+    throw new Full(`${model} of one grant`);
   }
 
-  /** Ends all tokens of this model that rest on a grant. */
-  async function revokeByGrantId(grantId: string): Promise<void> {
-    const digests = await store.takeMembers(setOf(model, grantId));
-    await Promise.all(digests.map((digest) => store.delete(model, digest)));
-    if (model === 'AccessToken' && digests.length > 0) await onRevoked(digests);
+  async function read(kind: string, digest: string): Promise<AdapterPayload | undefined> {
+    return isRecordKind(kind) ? ((await store.get(kind, digest)) as AdapterPayload | undefined) : undefined;
   }
 
   return {
     async upsert(id, payload, expiresIn) {
-      const expiresAt = clock() + (expiresIn === undefined ? Math.min(FIRST_USE_MS, registrationMs) : expiresIn * 1000);
+      const { accountId, grantId, uid } = payload;
+      const kind = model === 'Session' && accountId === undefined ? 'Visit' : model;
+      if (!isRecordKind(kind)) throw new TypeError(`${kind} is off`);
+      const lifeMs = expiresIn === undefined ? Math.min(FIRST_USE_MS, registrationMs) : expiresIn * 1000;
+      const expiresAt = clock() + (kind === 'Visit' ? Math.min(lifeMs, VISIT_MS) : lifeMs);
       const digest = digestOf(id);
-      if (ofGrants.has(model) && payload.grantId !== undefined) await list(digest, payload.grantId, expiresAt);
-      await keep(digest, payload, expiresAt);
-      if (model === 'Session' && payload.uid !== undefined) {
-        await store.set('SessionUid', digestOf(payload.uid), id, expiresAt);
+      await store.set({ kind, id: digest, value: payload, expiresAt, owner: accountId });
+      if (isOfGrants(kind) && grantId !== undefined) await list(digest, grantId, expiresAt);
+      if (kind === 'Session' && uid !== undefined) {
+        await store.set({ kind: 'SessionUid', id: digestOf(uid), value: id, expiresAt, owner: accountId });
       }
     },
-    find: async (id) => (await store.get(model, digestOf(id))) as AdapterPayload | undefined,
+    async find(id) {
+      const digest = digestOf(id);
+      const found = (await read(model, digest)) ?? (model === 'Session' ? await read('Visit', digest) : undefined);
+      if (found === undefined && isOfGrants(model)) await endUsed(id, parts);
+      return found;
+    },
     async findByUid(uid) {
       const id = await store.get('SessionUid', digestOf(uid));
-      return typeof id === 'string'
-        ? ((await store.get(model, digestOf(id))) as AdapterPayload | undefined)
-        : undefined;
+      return typeof id === 'string' ? read('Session', digestOf(id)) : undefined;
     },
     // The device flow is off.
     findByUserCode: async () => undefined,
     async consume(id) {
       const digest = digestOf(id);
-      const found = (await store.get(model, digest)) as AdapterPayload | undefined;
-      const { exp = 0, clientId = '', grantId = '' } = found ?? {};
-      // oidc-provider has looked already, and another replica may have looked at the same time.
-      if (found === undefined || !(await store.firstSeen(`${model} ${digest}`, exp * 1000, clientId))) {
-        await Promise.all([...ofGrants].map((each) => adapterOf(each, parts).revokeByGrantId(grantId)));
-        await store.delete('Grant', digestOf(grantId));
+      // oidc-provider has found it already, and another replica may have found it at the same time.
+      const used = isOfGrants(model) ? ((await store.take(model, digest)) as AdapterPayload | undefined) : undefined;
+      if (used === undefined) {
+        await endUsed(id, parts);
         throw new errors.InvalidGrant('it was used already');
       }
-      await store.set(model, digest, { ...found, consumed: Math.floor(clock() / 1000) }, exp * 1000);
-      // It opens nothing any more, and its record alone shows a second use: the list does not grow with each refresh.
-      await store.removeMember(setOf(model, grantId), digest);
+      await store.removeMember(setOf(model, digestOf(used.grantId ?? '')), digest);
     },
     async destroy(id) {
-      await store.delete(model, digestOf(id));
-      if (model === 'AccessToken') await onRevoked([digestOf(id)]);
+      const digest = digestOf(id);
+      const found = isRecordKind(model) ? ((await store.take(model, digest)) as AdapterPayload | undefined) : undefined;
+      if (found?.grantId !== undefined) await store.removeMember(setOf(model, digestOf(found.grantId)), digest);
+      if (model === 'Session') await store.delete('Visit', digest);
+      if (model === 'AccessToken') await onRevoked([digest]);
     },
-    revokeByGrantId,
+    revokeByGrantId: (grantId) => endTokens(model, digestOf(grantId), parts),
   };
 }
 
-function setOf(model: string, grantId: string): string {
-  return `${model} ${digestOf(grantId)}`;
+/** Ends all tokens of a model that rest on a grant, by the digest of the grant. */
+async function endTokens(model: string, grant: string, { store, onRevoked }: AdapterParts): Promise<void> {
+  if (!isOfGrants(model)) return;
+  const digests = await store.takeMembers(setOf(model, grant));
+  await Promise.all(digests.map((digest) => store.delete(model, digest)));
+  if (model === 'AccessToken' && digests.length > 0) await onRevoked(digests);
+}
+
+/**
+ * Ends a grant with all its tokens, if a code or a refresh token of it was presented that has no record and has not
+ * expired: it was used before (RFC 9700 §4.14.2).
+ */
+async function endUsed(id: string, parts: AdapterParts): Promise<void> {
+  const grant = usedGrant(id, parts.clock());
+  if (grant === undefined) return;
+  await Promise.all(ofGrants.map((model) => endTokens(model, grant, parts)));
+  await parts.store.delete('Grant', grant);
+}
+
+function setOf(model: string, grant: string): string {
+  return `${model} ${grant}`;
 }

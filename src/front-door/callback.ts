@@ -4,6 +4,8 @@ import { errors, type Interaction, type Provider } from 'oidc-provider';
 import type { FrontDoorObserver } from '../model/front-door.ts';
 import type { Identity, ProviderClient } from './identity-provider.ts';
 import { reasonOf, saveGrant } from './interactions.ts';
+import { sendPage } from './page.ts';
+import { goOnPage } from './pages.ts';
 import type { People } from './people.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import type { PendingSignIn, SignIns } from './sign-ins.ts';
@@ -45,7 +47,8 @@ export function createCallback({ provider, people, scopes, signIns, providers, o
     if (interaction === undefined) throw new errors.SessionNotFound('the sign-in has expired');
     interaction.result = await resultOf(client, pending, interaction, query);
     await interaction.persist();
-    response.writeHead(303, { location: interaction.returnTo, 'cache-control': 'no-store' }).end();
+    // Not a redirect, to which the policy of the provider's form would apply.
+    sendPage(response, 200, goOnPage(interaction.returnTo));
   };
 
   async function resultOf(

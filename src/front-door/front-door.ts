@@ -11,17 +11,20 @@
  * | how a person is sent to a provider, and back  | `sign-ins.ts`, `identity-provider.ts`, `callback.ts` |
  * | how a provider or an issuer is discovered     | `issuer-discovery.ts`, `assertion-keys.ts`       |
  * | what tokens say                               | `subject.ts`, `claims.ts`, `scope-rules.ts`, `resources.ts` |
- * | what is stored, and where                     | `adapter.ts`, `store.ts`, `keys.ts`              |
+ * | what is stored, where, and how much           | `adapter.ts`, `store.ts`, `record-kinds.ts`, `keys.ts` |
+ * | how often an address may begin                | `admission.ts`                                   |
  *
  * @module
  */
 
 import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
+import { createTokenBuckets } from '../lib/token-buckets.ts';
 import type { Config } from '../model/config.ts';
 import type { StoreObserver } from '../model/shared.ts';
 import type { LogStore } from '../store/connection.ts';
 import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
+import { MAX_ADDRESSES } from './admission.ts';
 import { createAnnouncements } from './announcements.ts';
 import { createDocumentFetch } from './document-fetch.ts';
 import { createHandler, type Handler } from './handler.ts';
@@ -71,6 +74,7 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
   const keys = createKeys(await readSecret(first.keys, config.sessionKey), clock);
   const store = await openStore(config, parts.log, clock);
   const announcements = createAnnouncements(store);
+  const buckets = createTokenBuckets(MAX_ADDRESSES, clock);
   let current = config;
   let keyOfDay = keys.signing()[0]?.kid;
   let handler = handlerOf(config);
@@ -78,7 +82,7 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
   function handlerOf(next: Config): Handler {
     const frontDoor = required(next);
     const fetchDocument = createDocumentFetch({ allowed: frontDoor.clients.documentAddresses, clock, ca: parts.ca });
-    return createHandler(next, frontDoor, { ...parts, store, keys, clock, fetch: fetchDocument, onRevoked });
+    return createHandler(next, frontDoor, { ...parts, store, keys, clock, buckets, fetch: fetchDocument, onRevoked });
   }
 
   async function onRevoked(tokens: readonly string[]): Promise<void> {
@@ -130,7 +134,7 @@ async function openStore({ shared, sessionKey }: Config, log: LogStore, clock: C
 }
 
 async function answers(store: Store): Promise<boolean> {
-  return store.get('probe', '').then(
+  return store.get('Visit', '').then(
     () => true,
     () => false,
   );

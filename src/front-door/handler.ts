@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
+import type { TokenBuckets } from '../lib/token-buckets.ts';
 import type { Config } from '../model/config.ts';
 import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
+import { createAdmission } from './admission.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { createCallback } from './callback.ts';
 import { createProviderOfAddress } from './domains.ts';
@@ -13,8 +15,9 @@ import { sendPage } from './page.ts';
 import { failedPage } from './pages.ts';
 import { createMetadataRules, type MetadataRules } from './metadata.ts';
 import { createPeople } from './people.ts';
-import { createProvider, routes } from './provider.ts';
+import { createProvider } from './provider.ts';
 import { createResources, type Resources } from './resources.ts';
+import { routes } from './routes.ts';
 import { createScopeRules, type ScopeRules } from './scope-rules.ts';
 import { createSignIns } from './sign-ins.ts';
 import type { Store } from './store.ts';
@@ -30,6 +33,8 @@ export interface HandlerParts {
   readonly clock: Clock;
   readonly fetch: typeof fetch;
   readonly observer: FrontDoorObserver;
+  /** The requests of each address. */
+  readonly buckets: TokenBuckets;
   readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
   readonly onBug: (error: unknown) => void;
 }
@@ -45,6 +50,9 @@ const foreignPagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** When a client may try again after a 503: a full or an absent store may take a new record then. */
+const RETRY_SECONDS = 10;
+
 /** Builds everything that answers by one configuration. */
 export function createHandler(config: Config, frontDoor: FrontDoor, parts: HandlerParts): Handler {
   const { store, clock, observer, onBug } = parts;
@@ -55,7 +63,8 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   const resources = createResources(config);
   const people = createPeople(store, clock);
   const browsers = createBrowserBinding(issuer, parts.keys.cookie);
-  const provider = createProvider({ ...parts, frontDoor, scopes, resources, people, browsers });
+  const admission = createAdmission(parts.buckets, config.trustedProxies);
+  const provider = createProvider({ ...parts, frontDoor, scopes, resources, people, browsers, admission });
   const signIns = createSignIns(store, browsers, clock);
   const providers = new Map(
     [...frontDoor.providers.values()].map((each) => [
@@ -79,6 +88,7 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
       } else if (error instanceof errors.OIDCProviderError) {
         const why =
           error instanceof errors.SessionNotFound ? texts.failed.expired : (error.error_description ?? error.error);
+        if (error.status === 503) response.setHeader('retry-after', RETRY_SECONDS);
         sendPage(response, error.status, failedPage(why, error.error));
       } else {
         onBug(error);
@@ -104,6 +114,8 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
       if (place === 'interaction' && isOneOf(request, ['GET', 'POST'])) return interactions(request, response, name);
       if (place === 'callback' && isOneOf(request, ['GET'])) return callback(request, response, name, url.searchParams);
     }
+    const waitMs = admission.waitMs(request, url.pathname);
+    if (waitMs > 0) return refuseForNow(request, response, waitMs);
     // Also where oidc-provider shows a page of its own: after a sign-out without a session, for example.
     response.setHeader('x-frame-options', 'DENY');
     response.setHeader('content-security-policy', foreignPagePolicy);
@@ -121,6 +133,21 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     if (prefix !== '' && !path.startsWith(`${prefix}/`)) return undefined;
     return [path.slice(prefix.length), ...query].join('?');
   }
+}
+
+/** Refuses a caller whose address has sent too many requests, as a page or as an error of RFC 7591 §3.2.2. */
+function refuseForNow({ url }: IncomingMessage, response: ServerResponse, waitMs: number): void {
+  response.setHeader('retry-after', Math.ceil(waitMs / 1000));
+  const error = 'temporarily_unavailable';
+  const why = texts.failed.tooMany;
+  if (url?.split('?')[0]?.endsWith(routes.registration) !== true)
+    return sendPage(response, 429, failedPage(why, error));
+  const headers = {
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    'access-control-allow-origin': '*',
+  };
+  response.writeHead(429, headers).end(JSON.stringify({ error, error_description: why }));
 }
 
 function isOneOf({ method }: IncomingMessage, methods: readonly string[]): boolean {
@@ -163,6 +190,7 @@ function addDefaults(provider: Provider, resources: Resources, scopes: ScopeRule
       if (scope !== '') ctx.query = { ...ctx.query, scope };
     }
     await next();
+    if (ctx.status === 503) ctx.set('retry-after', String(RETRY_SECONDS));
     // Not one of the client's settings: oidc-provider would then require OpenID Connect in each of its requests.
     if (isRegistration && ctx.status === 201) {
       Object.assign(ctx.body as object, { scope: scopes.all, default_acr_values: [] });

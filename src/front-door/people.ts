@@ -1,8 +1,8 @@
 import type { Account } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
-import { digestOf } from './adapter.ts';
 import type { MappedClaims } from './claims.ts';
 import type { Store } from './store.ts';
+import { digestOf } from './token-ids.ts';
 
 /** A person, as the provider last described them. */
 export interface Person {
@@ -27,7 +27,8 @@ const PERSON_MS = 15 * 86_400_000;
 export function createPeople(store: Store, clock: Clock): People {
   return {
     find: async (subject) => (await store.get('Person', digestOf(subject))) as Person | undefined,
-    save: (person) => store.set('Person', digestOf(person.subject), person, clock() + PERSON_MS),
+    save: (person) =>
+      store.set({ kind: 'Person', id: digestOf(person.subject), value: person, expiresAt: clock() + PERSON_MS }),
   };
 }
 

@@ -2,6 +2,7 @@ import { type Configuration, errors, type KoaContextWithOIDC, Provider, type Res
 import type { Clock } from '../lib/clock.ts';
 import type { FrontDoor } from '../model/front-door.ts';
 import { createAdapter } from './adapter.ts';
+import type { Admission } from './admission.ts';
 import { createAssertions } from './assertions.ts';
 import { type BrowserBinding, INTERACTION_SECONDS } from './browser-binding.ts';
 import { createClientPolicy } from './client-policy.ts';
@@ -12,9 +13,11 @@ import { failedPage, signedOutPage, signOutPage } from './pages.ts';
 import { accountOf, type People } from './people.ts';
 import { registeredClients } from './registered-clients.ts';
 import type { Resources } from './resources.ts';
+import { routes } from './routes.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import type { Store } from './store.ts';
 import { texts } from './texts.ts';
+import { nameGrants } from './token-ids.ts';
 import { anyPattern } from './url-pattern.ts';
 
 /** What oidc-provider is configured from. */
@@ -30,18 +33,8 @@ export interface ProviderParts {
   /** Reads what clients publish. */
   readonly fetch: typeof fetch;
   readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
+  readonly admission: Admission;
 }
-
-/** The endpoints, below the issuer. */
-export const routes = {
-  authorization: '/authorize',
-  token: '/token',
-  registration: '/register',
-  introspection: '/introspect',
-  revocation: '/revoke',
-  jwks: '/jwks',
-  end_session: '/sign-out',
-} as const;
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -91,9 +84,7 @@ export function createProvider(parts: ProviderParts): Provider {
     clockTolerance: 0,
     expiresWithSession: () => false,
     rotateRefreshToken: true,
-    // A token that is refreshed has no scope with `max_age`; without any other it would have none.
-    issueRefreshToken: (_ctx, client, code) =>
-      client.grantTypeAllowed('refresh_token') && refreshableOf(code.scopes).length > 0,
+    issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     ttl: {
       AccessToken: (_ctx, token) => scopes.lifetimeSeconds(token.scope?.split(' ') ?? []),
       AuthorizationCode: MINUTE,
@@ -147,9 +138,11 @@ export function createProvider(parts: ProviderParts): Provider {
     ctx.status = 400;
     showPage(ctx, failedPage(texts.failed.expired, 'invalid_request'));
   });
-  // oidc-provider looks first and writes then: two replicas could both accept one assertion of a client.
+  nameGrants(provider, clock);
+  // oidc-provider looks first and writes then: two replicas could both accept one assertion of a client. It counts for
+  // the address: a public client is one for all its people.
   provider.ReplayDetection.unique = async (owner: string, jti: string, exp: number) =>
-    store.firstSeen(`jti ${owner} ${jti}`, exp * 1000, owner);
+    store.firstSeen(`jti ${owner} ${jti}`, exp * 1000, addressOfCaller());
   const registrations = adapter('Client');
   const renew = (ctx: KoaContextWithOIDC): void => void renewRegistration(ctx).catch(() => {});
   provider.on('authorization.success', renew);
@@ -163,8 +156,25 @@ export function createProvider(parts: ProviderParts): Provider {
     if (client && registered) await registrations.upsert(client.clientId, registered, registrationMs / 1000);
   }
 
-  function refreshableOf(granted: ReadonlySet<string>): readonly string[] {
-    return scopes.refreshable.split(' ').filter((name) => granted.has(name));
+  function addressOfCaller(): string {
+    const { ctx } = Provider;
+    return ctx === undefined ? '' : parts.admission.addressOf(ctx.req);
+  }
+
+  /**
+   * The scopes of a new token. A refreshed one keeps a scope with `max_age` while the sign-in is that fresh: common
+   * clients renew a token of a minute before each use.
+   *
+   * @throws {InvalidGrant} if none is left: the person has to sign in again.
+   */
+  function grantable({ oidc: { params, entities } }: KoaContextWithOIDC): string {
+    if (params?.['grant_type'] !== 'refresh_token') return scopes.all;
+    const { authTime = 0, scope } = entities.RefreshToken ?? {};
+    const fresh = scopes.freshEnough(clock() / 1000 - authTime);
+    if (!scopes.known(scope).some((name) => fresh.split(' ').includes(name))) {
+      throw new errors.InvalidGrant('the sign-in is too old for the scopes of this token');
+    }
+    return fresh;
   }
 
   function resourceServer(ctx: KoaContextWithOIDC, indicator: string): ResourceServer {
@@ -172,10 +182,9 @@ export function createProvider(parts: ProviderParts): Provider {
     if (Array.isArray(params?.['resource']) && params['resource'].length > 1) {
       throw new errors.InvalidTarget('one resource at a time: a token opens no other');
     }
-    const isRefresh = params?.['grant_type'] === 'refresh_token';
     return {
       audience: parts.resources.audienceOf(indicator),
-      scope: isRefresh ? scopes.refreshable : scopes.all,
+      scope: grantable(ctx),
       accessTokenFormat: tokens.format,
       ...(tokens.format === 'jwt' && { jwt: { sign: { alg: 'ES256', kid: String(keys.signing()[0]?.kid) } } }),
     };

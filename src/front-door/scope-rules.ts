@@ -11,8 +11,8 @@ export interface ScopeRules {
   maxAgeSeconds(scopes: Iterable<string>): number | undefined;
   /** All scopes, separated by spaces. */
   readonly all: string;
-  /** Those that a refreshed token keeps: a fresh sign-in is not renewed without the person. */
-  readonly refreshable: string;
+  /** Those that a token may have whose sign-in has this age, separated by spaces. */
+  freshEnough(ageSeconds: number): string;
 }
 
 /** Creates the rules of `front_door.scopes`. */
@@ -32,6 +32,7 @@ export function createScopeRules({ scopes, tokens }: Pick<FrontDoor, 'scopes' | 
       return least === Infinity ? undefined : Math.floor(least / 1000);
     },
     all: [...scopes.keys()].join(' '),
-    refreshable: [...scopes].flatMap(([name, { maxAgeMs }]) => (maxAgeMs === undefined ? [name] : [])).join(' '),
+    freshEnough: (ageSeconds) =>
+      [...scopes].flatMap(([name, { maxAgeMs = Infinity }]) => (ageSeconds * 1000 <= maxAgeMs ? [name] : [])).join(' '),
   };
 }

@@ -7,6 +7,7 @@ import { connectStore, type LogStore, StoreError } from '../store/connection.ts'
 import { createReplayMemory, createSharedReplayMemory } from '../store/replay.ts';
 import { publishRevoked } from '../store/revocations.ts';
 import { createSealing } from '../store/sealing.ts';
+import { Full, limitsOf, textOf } from './record-kinds.ts';
 import type { Store } from './store.ts';
 
 /** What a shared store is built from. */
@@ -26,15 +27,35 @@ const COMMAND_MS = 2_000;
 const MAX_BYTES = 256 * 1024;
 
 /**
- * KEYS: the record, and the index of all records of its kind. ARGV: the value, its expiry and the time (ms), the most
- * live ones. Returns 1, or 0 and keeps nothing.
+ * KEYS: the record, the index of its kind, and the index of its owner if it has one. ARGV: the value, its expiry and
+ * the time (ms), and for each index the most live ones. An index has records by their expiry; each call removes a part
+ * of those that have expired, so that no call is long. Returns 1, or 0 and keeps nothing.
  */
-const boundedScript = `
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[3])
-if not redis.call('ZSCORE', KEYS[2], KEYS[1]) and redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[4]) then return 0 end
-redis.call('ZADD', KEYS[2], ARGV[2], KEYS[1])
-redis.call('SET', KEYS[1], ARGV[1], 'PXAT', ARGV[2])
+const setScript = `
+local now, left = ARGV[3], ARGV[2] - ARGV[3]
+for index = 2, #KEYS do
+  local key = KEYS[index]
+  local ended = redis.call('ZRANGE', key, '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)
+  if #ended > 0 then redis.call('ZREM', key, unpack(ended)) end
+  local isNew = not redis.call('ZSCORE', key, KEYS[1])
+  if isNew and redis.call('ZCOUNT', key, '(' .. now, '+inf') >= tonumber(ARGV[index + 2]) then return 0 end
+end
+for index = 2, #KEYS do
+  redis.call('ZADD', KEYS[index], ARGV[2], KEYS[1])
+  if redis.call('PTTL', KEYS[index]) < left then redis.call('PEXPIRE', KEYS[index], left) end
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', left)
 return 1
+`;
+
+/** KEYS: the record, which is deleted, and the index of its kind. ARGV: the most bytes that are read, less one. */
+const takeRecordScript = `
+local value = redis.call('GETRANGE', KEYS[1], 0, ARGV[1])
+redis.call('DEL', KEYS[1])
+redis.call('ZREM', KEYS[2], KEYS[1])
+local owner = string.match(value, '^([^\\n]+)\\n')
+if owner then redis.call('ZREM', owner, KEYS[1]) end
+return value
 `;
 
 /**
@@ -47,13 +68,6 @@ if not redis.call('ZSCORE', KEYS[1], ARGV[1]) and redis.call('ZCARD', KEYS[1]) >
 redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
 if redis.call('PEXPIRETIME', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIREAT', KEYS[1], ARGV[2]) end
 return 1
-`;
-
-/** KEYS: the record, which is deleted. ARGV: the most bytes that are read, less one. */
-const takeRecordScript = `
-local value = redis.call('GETRANGE', KEYS[1], 0, ARGV[1])
-redis.call('DEL', KEYS[1])
-return value
 `;
 
 /** KEYS: the set, which is emptied. ARGV: the time (ms). */
@@ -79,13 +93,19 @@ export function createSharedStore({ settings, sessionKey, observer, log, clock }
     clock,
   });
   const placeOf = (kind: string, id: string): string => sealing.place(`front-door:${kind}`, id);
-  /** The index and the sets hold only keyed digests and SHA-256 of random tokens. */
-  const sealed = (place: string, value: unknown): string => sealing.seal(place, JSON.stringify(value));
+  const indexOf = (kind: string): string => placeOf('index', kind);
 
+  /** The index of the owner stands in the first line: a keyed digest, as the indexes and the sets have. */
   function opened(place: string, text: unknown): unknown {
     if (typeof text !== 'string' || text === '' || text.length > MAX_BYTES) return undefined;
-    const json = sealing.open(place, text);
+    const json = sealing.open(place, text.slice(text.indexOf('\n') + 1));
     return json === undefined ? undefined : (JSON.parse(json) as unknown);
+  }
+
+  async function take(kind: string, id: string): Promise<unknown> {
+    const place = placeOf(kind, id);
+    const run = { keys: [place, indexOf(kind)], arguments: [String(MAX_BYTES)] };
+    return opened(place, await connection.run('get', (client) => client.eval(takeRecordScript, run)));
   }
 
   return unavailableAs503({
@@ -93,28 +113,23 @@ export function createSharedStore({ settings, sessionKey, observer, log, clock }
       const place = placeOf(kind, id);
       return opened(place, await connection.run('get', (client) => client.getRange(place, 0, MAX_BYTES)));
     },
-    async set(kind, id, value, expiresAt) {
-      const leftMs = Math.floor(expiresAt - clock());
+    async set(record) {
+      const { kind, id, owner, expiresAt } = record;
+      const { most, mostOfOwner } = limitsOf(kind);
+      if (Math.floor(expiresAt) <= clock()) return;
       const place = placeOf(kind, id);
-      if (leftMs > 0) await connection.run('set', (client) => client.set(place, sealed(place, value), { PX: leftMs }));
+      const ofOwner = owner === undefined ? undefined : placeOf(`owner ${kind}`, owner);
+      const keys = [place, indexOf(kind), ...(ofOwner === undefined ? [] : [ofOwner])];
+      const value = `${ofOwner ?? ''}\n${sealing.seal(place, textOf(record))}`;
+      const args = [
+        value,
+        ...[Math.floor(expiresAt), Math.floor(clock()), most, Math.min(mostOfOwner, most)].map(String),
+      ];
+      const kept = await connection.run('set', (client) => client.eval(setScript, { keys, arguments: args }));
+      if (kept !== 1) throw new Full(kind);
     },
-    async setBounded(kind, id, value, expiresAt, max) {
-      const place = placeOf(kind, id);
-      const keys = [place, placeOf('index', kind)];
-      const args = [sealed(place, value), Math.floor(expiresAt), clock(), max].map(String);
-      return (await connection.run('set', (client) => client.eval(boundedScript, { keys, arguments: args }))) === 1;
-    },
-    async take(kind, id) {
-      const place = placeOf(kind, id);
-      const run = { keys: [place], arguments: [String(MAX_BYTES)] };
-      return opened(place, await connection.run('get', (client) => client.eval(takeRecordScript, run)));
-    },
-    async delete(kind, id) {
-      const place = placeOf(kind, id);
-      await connection.run('delete', async (client) => {
-        await Promise.all([client.del(place), client.zRem(placeOf('index', kind), place)]);
-      });
-    },
+    take,
+    delete: async (kind, id) => void (await take(kind, id)),
     async addMember(set, member, expiresAt, max) {
       const keys = [placeOf('members', set)];
       const args = [member, Math.floor(expiresAt), clock(), max].map(String);
@@ -150,7 +165,6 @@ function unavailableAs503(store: Store): Store {
   return {
     get: answered(store.get),
     set: answered(store.set),
-    setBounded: answered(store.setBounded),
     take: answered(store.take),
     delete: answered(store.delete),
     addMember: answered(store.addMember),

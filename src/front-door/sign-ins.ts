@@ -37,7 +37,8 @@ export function createSignIns(store: Store, browsers: BrowserBinding, clock: Clo
         string,
       ];
       const pending: PendingSignIn = { ...signIn, state, nonce, codeVerifier, beganAt: clock() };
-      await store.set('SignIn', idOf(state), pending, clock() + INTERACTION_SECONDS * 1000);
+      const expiresAt = clock() + INTERACTION_SECONDS * 1000;
+      await store.set({ kind: 'SignIn', id: idOf(state), value: pending, expiresAt, owner: signIn.interaction });
       return pending;
     },
     async take(request, state, provider) {

@@ -1,19 +1,15 @@
-/** The kinds of records, each in a name space of its own. */
-type RecordKind = string;
+import type { RecordKind, StoredRecord } from './record-kinds.ts';
 
 /** What the front door remembers: in memory, or in the store that replicas share, sealed. */
 export interface Store {
   readonly get: (kind: RecordKind, id: string) => Promise<unknown>;
-  /** Keeps a JSON value until `expiresAt` (ms since the epoch). */
-  readonly set: (kind: RecordKind, id: string, value: unknown, expiresAt: number) => Promise<void>;
-  /** As {@link set}, but false, and nothing is kept, for a new record while `max` are live. */
-  readonly setBounded: (
-    kind: RecordKind,
-    id: string,
-    value: unknown,
-    expiresAt: number,
-    max: number,
-  ) => Promise<boolean>;
+  /**
+   * Keeps a record, or replaces the one with this id.
+   *
+   * @throws {Full} for a new one while its kind or its owner has as many live ones as it may. No record that lives is
+   *   forgotten before it expires.
+   */
+  readonly set: (record: StoredRecord) => Promise<void>;
   /** Returns a record and deletes it, in one atomic step over all replicas. */
   readonly take: (kind: RecordKind, id: string) => Promise<unknown>;
   readonly delete: (kind: RecordKind, id: string) => Promise<void>;

@@ -38,6 +38,7 @@ export const texts = {
     expired: 'This sign-in has expired, was finished already, or began in another browser.',
     unavailable: 'The sign-in service of your organization does not answer. Try again in a moment.',
     crossSite: 'Another site sent this form.',
+    tooMany: 'Too many sign-ins began at this network address. Try again in a minute.',
   },
   signOut: {
     title: 'Sign out',

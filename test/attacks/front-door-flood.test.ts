@@ -1,13 +1,66 @@
 /**
- * A site sends the browsers of many people to the front door, and through the provider, to fill its memory.
+ * Floods of the front door's memory: by a site that sends the browsers of many people through it, by one address
+ * without a sign-in, and by one signed-in person. Each ends with a refusal of the flooder alone.
  *
  * @module
  */
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/front-door/memory-store.ts';
 import { createSignIns } from '../../src/front-door/sign-ins.ts';
+import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { register, registerClient } from '../worlds/oauth-client.ts';
+
+let world: FrontDoorWorld;
+beforeAll(async () => {
+  world = await startFrontDoorWorld({
+    frontDoor: 'clients: { refresh: true, registration: { redirect_uris: ["http://127.0.0.1:*/**"] } }',
+  });
+});
+afterAll(() => world.close());
+
+const from = (address: string): Record<string, string> => ({ 'x-forwarded-for': address });
+
+test('sign-ins of one address are refused after 300, and those of others begin and end', async () => {
+  const client = await registerClient(world.issuer);
+  const begin = (address: string): Promise<Response> =>
+    fetch(client.authorizationUrl(), { redirect: 'manual', headers: from(address) });
+  const statuses = await Promise.all(Array.from({ length: 320 }, async () => (await begin('203.0.113.7')).status));
+  expect(statuses.filter((status) => status === 303).length).toBeGreaterThanOrEqual(300);
+  const refused = await begin('203.0.113.7');
+  expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
+  expect(await refused.text()).toContain('Too many sign-ins began');
+  expect((await begin('2001:db8::1')).status).toBe(303);
+  const { body } = await client.token();
+  expect(await world.listTools(body['access_token'])).not.toBe(401);
+});
+
+test('registrations of one IPv6 network are refused after 100, as an OAuth error with a time to try again', async () => {
+  const all = await Promise.all(
+    Array.from({ length: 110 }, (_each, index) => register(world.issuer, {}, from(`2001:db8:7::${index + 1}`))),
+  );
+  const refused = all.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThanOrEqual(8);
+  expect(refused[0]?.body).toMatchObject({ error: 'temporarily_unavailable' });
+  expect((await register(world.issuer, {}, from('2001:db8:8::1'))).status).toBe(201);
+});
+
+test('refreshes of one person leave no record, and the first of them still ends all tokens when it is used again', async () => {
+  const client = await registerClient(world.issuer, { grant_types: ['authorization_code', 'refresh_token'] });
+  const { body: first } = await client.token();
+  const refresh = (token: unknown) => client.post({ grant_type: 'refresh_token', refresh_token: String(token) });
+  let last = first;
+  for (let count = 0; count < 1_050; count += 1) {
+    // oxlint-disable-next-line no-await-in-loop: each has the token of the one before
+    ({ body: last } = await refresh(last['refresh_token']));
+    // oxlint-disable-next-line no-await-in-loop
+    await client.post({ token: String(last['access_token']) }, '/revoke');
+  }
+  expect(last['refresh_token']).toBeDefined();
+  expect((await refresh(first['refresh_token'])).body).toMatchObject({ error: 'invalid_grant' });
+  expect((await refresh(last['refresh_token'])).body).toMatchObject({ error: 'invalid_grant' });
+});
 
 test('a flood of sign-ins that come back does not keep others out, and each counts once', async () => {
   const signIns = createSignIns(createMemoryStore(Date.now), { bind() {}, isBound: () => true }, Date.now);

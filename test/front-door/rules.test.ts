@@ -79,7 +79,17 @@ describe('scopes', () => {
   test('are known once each, in any text', () => {
     expect(rules.known('pay read pay evil')).toEqual(['pay', 'read']);
     expect(rules.known(undefined)).toEqual([]);
-    expect(rules.refreshable).toBe('read long');
+  });
+
+  test.each([
+    [0, 'read pay admin long'],
+    [120, 'read pay admin long'],
+    [120.5, 'read pay long'],
+    [300, 'read pay long'],
+    [301, 'read long'],
+    [Infinity, 'read long'],
+  ])('fit a sign-in that is %s s old: %s', (age, names) => {
+    expect(rules.freshEnough(age)).toBe(names);
   });
 });
 

@@ -28,7 +28,7 @@ describe.runIf(hasRedis)('with a store', () => {
       [one, other] = [open(), open()];
       await redis.client.flushAll();
       await until(() =>
-        Promise.all([one.get('a', ''), other.get('a', '')]).then(
+        Promise.all([one.get('Visit', ''), other.get('Visit', '')]).then(
           () => true,
           () => false,
         ),
@@ -43,24 +43,36 @@ describe.runIf(hasRedis)('with a store', () => {
     }
 
     test('are sealed, and found by all replicas until they expire', async () => {
-      await one.set('Token', 'id', { secret: 'a secret text' }, Date.now() + 10_000);
-      expect(await other.get('Token', 'id')).toEqual({ secret: 'a secret text' });
+      await one.set({ kind: 'Visit', id: 'id', value: { secret: 'a secret text' }, expiresAt: Date.now() + 10_000 });
+      expect(await other.get('Visit', 'id')).toEqual({ secret: 'a secret text' });
       expect(await other.get('Grant', 'id')).toBeUndefined();
       const texts = [...(await redis.everything())].flat().join('\n');
-      expect(texts).not.toMatch(/secret|Token:id/);
-      await other.delete('Token', 'id');
-      expect(await one.get('Token', 'id')).toBeUndefined();
+      expect(texts).not.toMatch(/secret|Visit:id/);
+      await other.delete('Visit', 'id');
+      expect(await one.get('Visit', 'id')).toBeUndefined();
     });
 
-    test('of a bounded kind are refused when it is full, and renewed', async () => {
-      const end = Date.now() + 10_000;
-      expect(await one.setBounded('Client', 'a', 1, end, 2)).toBe(true);
-      expect(await other.setBounded('Client', 'b', 1, end, 2)).toBe(true);
-      expect(await one.setBounded('Client', 'c', 1, end, 2)).toBe(false);
-      expect(await one.setBounded('Client', 'a', 2, end, 2)).toBe(true);
-      expect(await one.get('Client', 'c')).toBeUndefined();
-      await other.delete('Client', 'b');
-      expect(await one.setBounded('Client', 'c', 1, end, 2)).toBe(true);
+    test('are refused when their owner has too many, and none that lives is forgotten', async () => {
+      const soon = Date.now() + 10_000;
+      const begin = (at: Store, id: string, owner = 'jane', expiresAt = soon) =>
+        at.set({ kind: 'SignIn', id, value: id, expiresAt, owner });
+      for (let count = 0; count < 9; count += 1) await begin(one, `sign-in ${count}`, 'jane', soon + 20_000);
+      await begin(other, 'ends sooner');
+      const full = { error: 'temporarily_unavailable', status: 503 };
+      await expect(begin(one, 'one more')).rejects.toMatchObject(full);
+      expect([await one.get('SignIn', 'sign-in 0'), await one.get('SignIn', 'one more')]).toEqual([
+        'sign-in 0',
+        undefined,
+      ]);
+      // The same again, and that of another owner.
+      await begin(one, 'sign-in 0', 'jane', soon + 20_000);
+      await begin(one, 'of joe', 'joe');
+      // Room again: by a use, and by time.
+      await other.take('SignIn', 'sign-in 1');
+      await begin(one, 'instead', 'jane', soon + 20_000);
+      await expect(begin(one, 'one more')).rejects.toMatchObject(full);
+      ahead = 10_001;
+      await begin(one, 'later', 'jane', soon + 20_000);
     });
 
     test('R-281: of a set are counted while they live, and forgotten by the store afterwards', async () => {
@@ -82,7 +94,7 @@ describe.runIf(hasRedis)('with a store', () => {
       const end = Date.now() + 10_000;
       const uses = await Promise.all([one, other, one, other].map((store) => store.firstSeen('code', end, 'client')));
       expect(uses.filter(Boolean)).toHaveLength(1);
-      await one.set('SignIn', 'id', 'a sign-in', end);
+      await one.set({ kind: 'SignIn', id: 'id', value: 'a sign-in', expiresAt: end });
       const found = await Promise.all([one, other, one, other].map((store) => store.take('SignIn', 'id')));
       expect(found.filter((each) => each !== undefined)).toEqual(['a sign-in']);
       await Promise.all([one.addMember('set', 'a', end, 9), other.addMember('set', 'b', end, 9)]);
@@ -108,18 +120,18 @@ describe.runIf(hasRedis)('with a store', () => {
     const store = createSharedStore({ settings, sessionKey, observer, log() {}, clock: Date.now });
     const end = Date.now() + 10_000;
     await until(() =>
-      store.set('a', 'b', 1, end).then(
+      store.set({ kind: 'Grant', id: 'b', value: 1, expiresAt: end, owner: 'jane' }).then(
         () => true,
         () => false,
       ),
     );
     problems.length = 0;
-    expect(await store.setBounded('Client', 'x', 1, end, 5)).toBe(true);
+    await store.set({ kind: 'Client', id: 'x', value: 1, expiresAt: end });
     await store.addMember('set', 'a', end, 9);
     await store.addMember('set', 'b', end, 9);
     await store.removeMember('set', 'b');
     expect(await store.takeMembers('set')).toEqual(['a']);
-    expect(await store.take('a', 'b')).toBe(1);
+    expect(await store.take('Grant', 'b')).toBe(1);
     await store.delete('Client', 'x');
     expect([await store.get('Client', 'x'), await store.firstSeen('x', end, 'y')]).toEqual([undefined, true]);
     await store.publishRevoked(Array.from({ length: 1500 }, (_each, index) => `digest-${index}`));

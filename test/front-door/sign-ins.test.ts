@@ -91,7 +91,7 @@ describe('refuses the answer of a provider', () => {
   test('that was used already', async () => {
     const browser = new Stepper();
     const callback = await toCallback(browser);
-    expect((await browser.open(callback)).status).toBe(303);
+    expect((await browser.open(callback)).status).toBe(200);
     expect((await browser.open(callback)).html).toContain(expired);
   });
 

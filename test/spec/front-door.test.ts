@@ -15,8 +15,9 @@ const deskClient = (issuer: string) =>
   oauthClient(issuer, 'desk', 'https://desk.example/callback', { client_secret: 'a-secret-of-the-desk' });
 
 let world: FrontDoorWorld;
+let ahead = 0;
 beforeAll(async () => {
-  world = await startFrontDoorWorld({ frontDoor: clients });
+  world = await startFrontDoorWorld({ frontDoor: clients, clock: () => Date.now() + ahead });
 });
 beforeEach(() => {
   world.provider.person = {
@@ -188,16 +189,30 @@ test('R-240: fails closed where the provider does not confirm a recent sign-in',
 });
 
 describe('refresh tokens', () => {
-  test('R-241: go only to clients that the operator allows, and lose scopes that need a recent sign-in', async () => {
+  /** The answers to refreshes of a token with a scope of `max_age: 5m`, while the sign-in is fresh and afterwards. */
+  async function refreshedOf(scope: string) {
     world.provider.person = { sub: '3' };
     const client = deskClient(world.issuer);
-    const { body } = await client.token({ parameters: { scope: 'read payments' } });
-    const { body: refreshed } = await client.post({
-      grant_type: 'refresh_token',
-      refresh_token: String(body['refresh_token']),
-    });
-    expect(refreshed['scope']).toBe('read');
-    expect(refreshed['refresh_token']).not.toBe(body['refresh_token']);
+    const { body } = await client.token({ parameters: { scope } });
+    const refresh = (token: unknown) => client.post({ grant_type: 'refresh_token', refresh_token: String(token) });
+    const { body: fresh } = await refresh(body['refresh_token']);
+    expect(fresh['refresh_token']).not.toBe(body['refresh_token']);
+    ahead = 301_000;
+    try {
+      return { fresh, late: (await refresh(fresh['refresh_token'])).body };
+    } finally {
+      ahead = 0;
+    }
+  }
+
+  test('R-241: go only to allowed clients, and keep a scope with max_age while the sign-in is that fresh', async () => {
+    const { fresh, late } = await refreshedOf('read payments');
+    expect([fresh['scope'], late['scope']]).toEqual(['read payments', 'read']);
+  });
+
+  test('R-241: end with the freshness of the sign-in where every scope needs it', async () => {
+    const { fresh, late } = await refreshedOf('payments');
+    expect([fresh['scope'], late['error']]).toEqual(['payments', 'invalid_grant']);
   });
 
   test('R-241: are used once: a second use ends every token of the family at the gateway too', async () => {

@@ -91,7 +91,11 @@ export async function startRedis(options: readonly string[] = []): Promise<Redis
     async everything() {
       const found = new Map<string, string>();
       for await (const keys of client.scanIterator()) {
-        for (const key of keys) found.set(key, (await client.get(key)) ?? '');
+        for (const key of keys) {
+          // A sorted set has members instead of a value.
+          const text = (await client.type(key)) === 'zset' ? await client.zRange(key, 0, -1) : await client.get(key);
+          found.set(key, String(text));
+        }
       }
       return found;
     },

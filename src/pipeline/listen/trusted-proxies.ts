@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
-import { createIsWithin, type IsWithin, plainAddress } from '../../lib/ip-address.ts';
+import { hopsBefore } from '../../lib/http/forwarded-for.ts';
+import { createIsWithin } from '../../lib/ip-address.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import { type Fields, fieldValues } from '../../model/fields.ts';
@@ -14,9 +14,6 @@ type Client = Pick<Call, 'client' | 'forwardedFor' | 'certificateThumbprint'>;
  * @throws {Denial} `request.duplicate_header` for a second `Client-Cert`, `request.certificate` for a malformed one.
  */
 export type ClientBehind = (peer: string, fields: Fields) => Client | undefined;
-
-/** The most hops of `X-Forwarded-For` that are followed. */
-const MAX_HOPS = 32;
 
 /**
  * Creates the reader of what proxies report about their clients; undefined if no proxy is trusted.
@@ -54,27 +51,4 @@ function certificateIn(fields: Fields): string | undefined {
   const [certificate, second] = fieldValues(fields, 'client-cert');
   if (second !== undefined) throw new Denial('request.duplicate_header', 'two client-cert headers');
   return certificate === undefined ? undefined : thumbprintOfHeader(certificate);
-}
-
-/**
- * The hops of a request, from the client to `peer`. Each address was seen by the trusted proxy after it. An entry
- * counts only if every address after it is trusted: the client could have written the others.
- */
-function hopsBefore(peer: string, forwardedFor: string, isTrusted: IsWithin): readonly string[] {
-  const hops = [peer];
-  for (const entry of forwardedFor.split(',').toReversed()) {
-    const address = addressIn(entry.trim());
-    if (address === undefined || hops.length > MAX_HOPS) break;
-    hops.unshift(address);
-    if (!isTrusted(address)) break;
-  }
-  return hops;
-}
-
-/** An address as proxies write it: some add a port, and put IPv6 in brackets. */
-function addressIn(entry: string): string | undefined {
-  const [, bracketed, dotted] = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?$/.exec(entry) ?? [];
-  const address = bracketed ?? dotted ?? entry;
-  // A zone (`fe80::1%eth0`) has a meaning on one machine only.
-  return isIP(address) === 0 || address.includes('%') ? undefined : plainAddress(address.toLowerCase());
 }

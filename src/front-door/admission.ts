@@ -1,0 +1,52 @@
+import type { IncomingMessage } from 'node:http';
+import { hopsBefore } from '../lib/http/forwarded-for.ts';
+import { addressBlock, createIsWithin, plainAddress } from '../lib/ip-address.ts';
+import type { TokenBuckets } from '../lib/token-buckets.ts';
+import { routes } from './routes.ts';
+
+const MINUTE_MS = 60_000;
+
+/** What callers without a sign-in make the front door remember, for each address. An office may share one address. */
+const rates = new Map([
+  [routes.authorization, { requests: 60, perMs: MINUTE_MS, burst: 300 }],
+  [routes.end_session, { requests: 60, perMs: MINUTE_MS, burst: 300 }],
+  [routes.registration, { requests: 2, perMs: MINUTE_MS, burst: 100 }],
+] as const);
+
+/** The number of addresses whose requests are counted. */
+export const MAX_ADDRESSES = 50_000;
+
+/** Bounds what one address makes the front door remember. */
+export interface Admission {
+  /** The client's address, as trusted proxies report it; of IPv6 its network. */
+  addressOf(request: IncomingMessage): string;
+  /** 0 if a request may pass, or the milliseconds until one may. */
+  waitMs(request: IncomingMessage, path: string): number;
+}
+
+/**
+ * Creates the admission. A peer on this machine is a proxy: the gateway leads callers here by a public route.
+ *
+ * @param buckets Those of all configurations, so that a reload fills none.
+ */
+export function createAdmission(buckets: TokenBuckets, trustedProxies: readonly string[]): Admission {
+  const isTrusted = createIsWithin(['127.0.0.0/8', '::1', ...trustedProxies]);
+
+  function addressOf({ socket, headers }: IncomingMessage): string {
+    const peer = plainAddress(socket.remoteAddress ?? '');
+    const [client = peer] = isTrusted(peer)
+      ? hopsBefore(peer, [headers['x-forwarded-for'] ?? []].flat().join(','), isTrusted)
+      : [];
+    return addressBlock(client);
+  }
+
+  return {
+    addressOf,
+    waitMs(request, path) {
+      const [route, rate] = [...rates].find(([each]) => each === path) ?? [];
+      // Another method is refused, and makes nothing remembered.
+      if (route === undefined || rate === undefined || request.method === 'OPTIONS') return 0;
+      return buckets.take(`${route} ${addressOf(request)}`, rate);
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { errors } from 'oidc-provider';
+
+const KiB = 1024;
+
+/** What bounds the records of a kind. A record of each started kibibyte of JSON counts once. */
+export interface RecordLimits {
+  /** The live ones of all owners. */
+  readonly most: number;
+  /** The live ones of one owner: a person, or what the record belongs to. */
+  readonly mostOfOwner: number;
+  /** The length of one as JSON, in bytes. */
+  readonly maxLength: number;
+}
+
+/**
+ * Every kind of record. Those of the first group belong to callers that have not signed in: the rate of each address is
+ * bounded too (`admission.ts`). Those of the second group belong to a person. The sum of `most` bounds the memory of
+ * the front door; docs/front-door.md states it.
+ */
+const limits = {
+  Interaction: { most: 24_000, mostOfOwner: Infinity, maxLength: 8 * KiB },
+  /** Of one interaction. */
+  SignIn: { most: 24_000, mostOfOwner: 10, maxLength: 4 * KiB },
+  /** A session in which no person has signed in. */
+  Visit: { most: 16_000, mostOfOwner: Infinity, maxLength: 4 * KiB },
+  Client: { most: 10_000, mostOfOwner: Infinity, maxLength: 8 * KiB },
+
+  Session: { most: 32_000, mostOfOwner: 100, maxLength: 64 * KiB },
+  SessionUid: { most: 10_000, mostOfOwner: 100, maxLength: KiB },
+  AuthorizationCode: { most: 16_000, mostOfOwner: 200, maxLength: 64 * KiB },
+  AccessToken: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
+  RefreshToken: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
+  Grant: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
+  /** A token of a client for itself: the demo's server issues them, the front door none. */
+  ClientCredentials: { most: 4_000, mostOfOwner: Infinity, maxLength: 8 * KiB },
+  Person: { most: 40_000, mostOfOwner: 64, maxLength: 64 * KiB },
+} satisfies Readonly<Record<string, RecordLimits>>;
+
+/** The kinds of records, each in a name space of its own. */
+export type RecordKind = keyof typeof limits;
+
+/** A record to keep. */
+export interface StoredRecord {
+  readonly kind: RecordKind;
+  readonly id: string;
+  /** A JSON value. */
+  readonly value: unknown;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** The party that it counts for. Default: none; it counts for all. */
+  readonly owner?: string | undefined;
+}
+
+/** @throws {TypeError} for a kind without a row, whose records would have no bound. */
+export function limitsOf(kind: string): RecordLimits {
+  if (!isRecordKind(kind)) throw new TypeError(`no limits of ${kind}`);
+  return limits[kind];
+}
+
+/** Whether a name of oidc-provider's models is a kind of records. */
+export function isRecordKind(name: string): name is RecordKind {
+  return Object.hasOwn(limits, name);
+}
+
+/**
+ * The JSON of a record.
+ *
+ * @throws {InvalidRequest} for a record that is too long.
+ */
+export function textOf({ kind, value }: StoredRecord): string {
+  const text = JSON.stringify(value);
+  if (Buffer.byteLength(text) > limits[kind].maxLength) throw new errors.InvalidRequest('the request is too long');
+  return text;
+}
+
+/** How often a record counts. */
+export function weightOf(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / KiB);
+}
+
+/** No room is left for a new record, in the form that oidc-provider answers with. Nothing else is forgotten for it. */
+export class Full extends errors.CustomOIDCProviderError {
+  override readonly status = 503;
+  override readonly statusCode = 503;
+
+  constructor(kind: string) {
+    super('temporarily_unavailable', `the front door has too many live records of this kind: ${kind}`);
+  }
+}
