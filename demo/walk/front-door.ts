@@ -61,7 +61,7 @@ async function refresh(report: Report, deployment: Deployment, agent: Agent): Pr
     assert.equal(await agent.connect(), true, 'the client connects without its user');
     const after = agent.oauth.tokens();
     assert.notEqual(after?.refresh_token, before?.refresh_token, 'the refresh token rotates');
-    assert.equal(after?.scope, 'read', 'a scope that needs a recent sign-in is not renewed');
+    assert.equal(after?.scope, 'read payments', 'the scope of the step-up stays while the sign-in is fresh');
     const statuses = agent.recorder.take().map(({ method, url, status }) => `${method} ${url.pathname} ${status}`);
     return { note: `${statuses.join(', ')}; a new refresh token, scope ${after?.scope}` };
   });

@@ -9,16 +9,14 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { startAuthorizationServer } from '../../demo/authorization-server.ts';
 import { startBackend } from '../../demo/backend.ts';
-import { startCompanyProvider } from '../../demo/company-provider.ts';
 import { listen, type Running } from '../../demo/listen.ts';
 import { startMcpServer } from '../../demo/mcp-server.ts';
 import { busyPorts } from '../../demo/ports.ts';
 import { runWalk } from '../../demo/walk.ts';
-import { startFrontDoor } from '../../src/front-door/front-door.ts';
 import { start } from '../../src/serve/start.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { freePort } from '../support/ports.ts';
-import { observerInto } from '../worlds/front-door.ts';
+import { startFrontDoorDemo } from '../worlds/front-door-demo.ts';
 
 const open: { close(): Promise<void> }[] = [];
 
@@ -51,38 +49,11 @@ async function startDemo(highPrivilegeTtl: number, configFile = 'gateway.yaml'):
   return gatewayUrl;
 }
 
-/** The demo with the front door as its own configuration describes it; returns the URLs that the walk needs. */
-async function startFrontDoorDemo(): Promise<{ readonly gatewayUrl: string; readonly companyUrl: string }> {
-  const [gatewayUrl, issuer] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
-  const company = await startCompanyProvider({ port: 0, redirectUri: `${issuer}/callback/company` });
-  const mcpServer = await startMcpServer({ port: 0, apiUrl: gatewayUrl });
-  const config = await loadConfig('demo/front-door/gateway.yaml', {
-    PUBLIC_URL: gatewayUrl,
-    GATEWAY_LISTEN: new URL(gatewayUrl).host,
-    GATEWAY_ADMIN: 'off',
-    FRONT_DOOR_ISSUER: issuer,
-    FRONT_DOOR_LISTEN: new URL(issuer).host,
-    FRONT_DOOR_BACKCHANNEL: issuer,
-    COMPANY_ISSUER: company.issuer,
-    COMPANY_BACKCHANNEL: company.issuer,
-    MCP_SERVER_URL: mcpServer.url,
-  });
-  // Before the gateway, as `serve` does: a gateway that does not find it asks again a second later.
-  const frontDoor = await startFrontDoor(config, {
-    observer: observerInto([]),
-    onRevoked: (digests) => gateway.endTokens(digests),
-    log() {},
-    onBug: (error) => expect.unreachable(String(error)),
-  });
-  const gateway = await start(config, { output: new PassThrough().resume() });
-  open.push(company, mcpServer, frontDoor, { close: () => gateway.close(0) });
-  return { gatewayUrl, companyUrl: company.issuer };
-}
-
 describe('the walk', () => {
   it('passes every step with the front door', async () => {
     const lines: string[] = [];
-    const urls = await startFrontDoorDemo();
+    const { close, ...urls } = await startFrontDoorDemo();
+    open.push({ close });
     const isPassed = await runWalk({ ...urls, print: (line) => lines.push(line) });
     expect(isPassed ? [] : lines).toEqual([]);
     expect(lines.at(-1)).toBe('All 18 steps passed.');
