@@ -22,6 +22,7 @@ import { errorPage, signedOutPage, signOutPage } from './small-pages.ts';
 import { createTokenClaims } from './token-claims.ts';
 import { addTokenExchange } from './token-exchange.ts';
 import { nameGrants } from '../../src/front-door/token-ids.ts';
+import { createReplayMemory } from '../../src/store/replay.ts';
 
 /** The parts of one authorization server. Lifetimes are in seconds. */
 export interface ProviderOptions {
@@ -101,6 +102,9 @@ export function createProvider(options: ProviderOptions): Provider {
   addDefaults(provider, routes);
   addTokenExchange(provider, resources, lifetime);
   nameGrants(provider, Date.now);
+  const replay = createReplayMemory(Date.now);
+  provider.ReplayDetection.unique = async (owner: string, jti: string, exp: number) =>
+    replay.firstSeen(`${owner} ${jti}`, exp * 1000, owner);
   return provider;
 }
 

@@ -112,35 +112,3 @@ function escaped(character: string): string {
 function isEndpoint(event: string, data: string): boolean {
   return /^(?:\/|https?:\/\/)[!-~]*$/.test(data) && /^event: ?endpoint\r?$/m.test(event);
 }
-
-/** Only a member looks like this: within a JSON string the quotes would be escaped. */
-const publicScope = /("cacheScope"\s*:\s*)"public"/gi;
-const spelled = '"cachescope":"public"';
-/** Longer than the member in any spelling that a serializer writes. */
-const LONGEST = 128;
-
-/**
- * Creates the filter that makes a `public` result `private`, so that no cache serves it to other users. It holds back
- * at most the beginning of the member, so that results of any length and the events of a stream pass at once.
- */
-export function createPrivateFilter(): BodyFilter {
-  let held = '';
-  return {
-    push(chunk) {
-      const text = (held + chunk.toString('latin1')).replace(publicScope, '$1"private"');
-      const end = beginningOfMember(text);
-      held = text.slice(end);
-      return end === 0 ? [] : [Buffer.from(text.slice(0, end), 'latin1')];
-    },
-    end: () => (held === '' ? [] : [Buffer.from(held, 'latin1')]),
-  };
-}
-
-/** Where an incomplete member may begin; the length of `text` where none does. */
-function beginningOfMember(text: string): number {
-  let at = text.indexOf('"', Math.max(0, text.length - LONGEST));
-  while (at !== -1 && !spelled.startsWith(text.slice(at).replace(/\s/g, '').toLowerCase())) {
-    at = text.indexOf('"', at + 1);
-  }
-  return at === -1 ? text.length : at;
-}

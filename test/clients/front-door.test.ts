@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
         await page.getByRole('heading', { name: 'Received' }).waitFor();
         expect(blocked.filter((text) => /Content Security Policy/i.test(text))).toEqual([]);
       });
-      expect(posted.join('')).toMatch(/^code=[\w-]+&iss=/);
+      expect(posted.join('')).toMatch(/^code=[\w.-]+&iss=/);
     });
 
     test('confirm a sign-out without a session', async () => {

@@ -4,10 +4,10 @@ import {
   createDroppingFilter,
   createEventFilter,
   createJsonFilter,
-  createPrivateFilter,
   createUnreadableFilter,
   type Rewriting,
 } from '../../mcp/body-filter.ts';
+import { createPrivateFilter } from '../../mcp/private-filter.ts';
 import { createEventIdFilter } from '../../mcp/event-ids.ts';
 import { mayGiveHandle } from '../../mcp/handles.ts';
 import type { AnswerLock } from '../../mcp/guarded-message.ts';
@@ -94,7 +94,7 @@ export function answerFilter(
       if (listsTools && !filtersLists) filter = inTurn(filter, reading(answer, toolHeadersRewriting(toolHeaders)));
       if (lock?.mode === 'report' && locked) filter = inTurn(filter, reading(answer, locked));
       if (rewriting !== undefined) filter = inTurn(filter, filterOf(answer, status, rewriting));
-      if (becomesPrivate) filter = inTurn(filter, createPrivateFilter());
+      if (becomesPrivate) filter = inTurn(filter, createPrivateFilter(answer.isEventStream));
       // MCP 2026-07-28 resumes no stream: the gateway drops `Last-Event-ID`, and an id gives no access.
       if (answer.isEventStream && !answer.isEncoded && grant.action.era === 'legacy') {
         const bindId = bindEventIds(grant, answer.sessionId ?? grant.action.sessionId);

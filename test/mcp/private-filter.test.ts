@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createPrivateFilter } from '../../src/mcp/private-filter.ts';
+
+/** What comes out of `text` in pieces that are cut at `cuts`. */
+function filtered(text: string, isEventStream = false, cuts: readonly number[] = []): string {
+  const bytes = Buffer.from(text);
+  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b);
+  const filter = createPrivateFilter(isEventStream);
+  const out = [0, ...places].flatMap((start, i) => filter.push(bytes.subarray(start, places[i] ?? bytes.length)));
+  return Buffer.concat([...out, ...filter.end()]).toString();
+}
+
+/** The different outputs of `text`, whole and cut at a hundred random sets of places. */
+function outputs(text: string, isEventStream: boolean): string[] {
+  const cuts = fc.sample(fc.array(fc.nat(text.length * 2)), 100);
+  return [...new Set([[], ...cuts].map((each) => filtered(text, isEventStream, each)))];
+}
+
+const escapedWhole = (text: string): string =>
+  text.replaceAll(/./g, (each) => String.raw`\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+describe('a public result becomes private, however the body is split into chunks', () => {
+  const said = '\\"cacheScope\\":\\"public\\"';
+  const long = 'x'.repeat(200);
+  test.each([
+    [
+      `{"id":1,"result":{"contents":[{"text":"é ${said}"}],"ttlMs":5,"cacheScope" : "public"}}`,
+      `{"id":1,"result":{"contents":[{"text":"é ${said}"}],"ttlMs":5,"cacheScope" : "private"}}`,
+    ],
+    ['{"cacheScope":"public","cacheScope":"public"}', '{"cacheScope":"private","cacheScope":"private"}'],
+    ['{"CacheScope":\n\t"public"}', '{"CacheScope":\n\t"private"}'],
+    [String.raw`{"cacheScope":"\u0070ublic"}`, '{"cacheScope":"private"}'],
+    [String.raw`{"cache\u0053cope":"public"}`, String.raw`{"cache\u0053cope":"private"}`],
+    [`{"${escapedWhole('cacheScope')}":"${escapedWhole('public')}"}`, `{"${escapedWhole('cacheScope')}":"private"}`],
+    [`{"cacheScope":${' '.repeat(300)}"public"}`, `{"cacheScope":${' '.repeat(300)}"private"}`],
+    [`{"text":"${long}${said}\\\\","cacheScope":"public"}`, `{"text":"${long}${said}\\\\","cacheScope":"private"}`],
+    ['{"cacheScope":"private"}', '{"cacheScope":"private"}'],
+    ['{"cacheScope":5,"public":"public"}', '{"cacheScope":5,"public":"public"}'],
+    ['["cacheScope","public"]', '["cacheScope","public"]'],
+    [`{"cacheScope":"${long}","a":"public"}`, `{"cacheScope":"${long}","a":"public"}`],
+    ['{"cacheScope":"pub', '{"cacheScope":"pub'],
+    [String.raw`{"cacheScope":"\q","public":1}`, String.raw`{"cacheScope":"\q","public":1}`],
+    ['', ''],
+  ])('%j', (text, wanted) => expect(outputs(text, false)).toEqual([wanted]));
+
+  test.each([
+    ['data: {"cacheScope":"public"}\n\n', 'data: {"cacheScope":"private"}\n\n'],
+    ['\uFEFFdata:{"cacheScope":"public"}\r\n\r\n', '\uFEFFdata:{"cacheScope":"private"}\r\n\r\n'],
+    ['data: {"cacheScope":\ndata: "public"}\n\n', 'data: {"cacheScope":\ndata: "private"}\n\n'],
+    [
+      'data: {"cacheScope":\rid: 1, "x"\r: a " quote\rdata:"public"}\r\r',
+      'data: {"cacheScope":\rid: 1, "x"\r: a " quote\rdata:"private"}\r\r',
+    ],
+    ['event: "\ndata: {"cacheScope":"public"}\n\n', 'event: "\ndata: {"cacheScope":"private"}\n\n'],
+    ['data\ndatabase: "cacheScope"\ndata: "public"\n\n', 'data\ndatabase: "cacheScope"\ndata: "public"\n\n'],
+  ])('in an event stream: %j', (text, wanted) => expect(outputs(text, true)).toEqual([wanted]));
+
+  test('and any JSON text without such a member passes unchanged', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.array(fc.nat(500)), (text, cuts) => {
+        fc.pre(!/scope/i.test(text));
+        expect(filtered(text, false, cuts)).toBe(text);
+      }),
+    );
+  });
+});
+
+test('each event passes at once', () => {
+  const event = 'data: {"method":"notifications/progress"}\n\n';
+  expect(createPrivateFilter(true).push(Buffer.from(event)).join('')).toBe(event);
+});
+
+test('a long string passes as it comes', () => {
+  const filter = createPrivateFilter(false);
+  const text = `{"text":"${'x'.repeat(200)}`;
+  expect(filter.push(Buffer.from(text)).join('')).toBe(text);
+});
+
+test('the end of the body releases the held bytes unchanged', () => {
+  const filter = createPrivateFilter(false);
+  filter.push(Buffer.from('{}'));
+  expect(filter.end()).toEqual([]);
+  const bytes = Buffer.from('"cacheScope\xa0', 'latin1');
+  expect(filter.push(bytes)).toEqual([]);
+  expect(filter.end()).toEqual([bytes]);
+});
