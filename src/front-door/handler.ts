@@ -17,7 +17,7 @@ import { createMetadataRules, type MetadataRules } from './metadata.ts';
 import { createPeople } from './people.ts';
 import { createProvider } from './provider.ts';
 import { createResources, type Resources } from './resources.ts';
-import { routes } from './routes.ts';
+import { isEndpoint, isWellKnown, routes } from './routes.ts';
 import { createScopeRules, type ScopeRules } from './scope-rules.ts';
 import { createSignIns } from './sign-ins.ts';
 import type { Store } from './store.ts';
@@ -49,6 +49,9 @@ const foreignPagePolicy = [
   "base-uri 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
+
+/** A path that begins with exactly one slash: `//` and `/\\` begin a host for many parsers. */
+const originForm = /^\/(?![/\\])/;
 
 /** When a client may try again after a 503: a full or an absent store may take a new record then. */
 const RETRY_SECONDS = 10;
@@ -100,38 +103,38 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // RFC 9112 §3.2.1: only the origin form. Any other names a host or a scheme, which oidc-provider would believe.
     const { url: target = '' } = request;
-    if (!target.startsWith('/') || target.startsWith('//')) return void response.writeHead(400).end();
+    if (!originForm.test(target)) return void response.writeHead(400).end();
     // Everything is built from the issuer. What the request says of its host and scheme counts for nothing.
     request.headers.host = base.host;
     request.headers['x-forwarded-proto'] = base.protocol.replace(':', '');
     request.headers['x-forwarded-host'] = base.host;
-    const path = pathBelow(target);
+    const [pathOfAll = '', ...rest] = target.split('?');
+    const path = pathBelow(pathOfAll);
     if (path === undefined) return void response.writeHead(404).end();
-    const url = URL.parse(path, 'http://front-door.invalid');
-    if (url === null) return void response.writeHead(400).end();
-    const [, place, name, more] = url.pathname.split('/');
-    if (more === undefined && name !== undefined && name !== '') {
-      if (place === 'interaction' && isOneOf(request, ['GET', 'POST'])) return interactions(request, response, name);
-      if (place === 'callback' && isOneOf(request, ['GET'])) return callback(request, response, name, url.searchParams);
+    const query = rest.join('?');
+    const [, place, name = ''] = /^\/(interaction|callback)\/([^/]+)$/.exec(path) ?? [];
+    if (place === 'interaction' && isOneOf(request, ['GET', 'POST'])) return interactions(request, response, name);
+    if (place === 'callback' && isOneOf(request, ['GET'])) {
+      return callback(request, response, name, new URLSearchParams(query));
     }
-    const waitMs = admission.waitMs(request, url.pathname);
+    // The router of oidc-provider takes `/AUTHORIZE` and `/authorize/` too, for which no rule below would hold.
+    if (!isEndpoint(path)) return void response.writeHead(404).end();
+    const waitMs = admission.waitMs(request, path);
     if (waitMs > 0) return refuseForNow(request, response, waitMs);
     // Also where oidc-provider shows a page of its own: after a sign-out without a session, for example.
     response.setHeader('x-frame-options', 'DENY');
     response.setHeader('content-security-policy', foreignPagePolicy);
     // As a mounted application of Koa: oidc-provider builds its URLs from the difference.
-    request.url = path;
-    return answer(Object.assign(request, { originalUrl: prefix + path }), response);
+    request.url = rest.length === 0 ? path : `${path}?${query}`;
+    return answer(Object.assign(request, { originalUrl: prefix + request.url }), response);
   }
 
-  /** The path and query below the issuer; undefined for any other. */
-  function pathBelow(target: string): string | undefined {
+  /** The path below the issuer; undefined for any other. */
+  function pathBelow(path: string): string | undefined {
     // RFC 8414 §3.1: the well-known part is inserted before the path of the issuer.
-    const [path = '', ...query] = target.split('?');
-    const inserted = /^(\/\.well-known\/(?:oauth-authorization-server|openid-configuration))(\/.*)?$/.exec(path);
-    if (inserted !== null && (inserted[2] ?? '') === prefix) return inserted[1];
-    if (prefix !== '' && !path.startsWith(`${prefix}/`)) return undefined;
-    return [path.slice(prefix.length), ...query].join('?');
+    const inserted = path.endsWith(prefix) ? path.slice(0, path.length - prefix.length) : '';
+    if (isWellKnown(inserted)) return inserted;
+    return prefix === '' || path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
   }
 }
 
@@ -195,6 +198,6 @@ function addDefaults(provider: Provider, resources: Resources, scopes: ScopeRule
     if (isRegistration && ctx.status === 201) {
       Object.assign(ctx.body as object, { scope: scopes.all, default_acr_values: [] });
     }
-    if (ctx.path.startsWith('/.well-known/') && ctx.status === 200) metadata(ctx.body as Record<string, unknown>);
+    if (isWellKnown(ctx.path) && ctx.status === 200) metadata(ctx.body as Record<string, unknown>);
   });
 }

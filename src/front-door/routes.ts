@@ -8,3 +8,23 @@ export const routes = {
   jwks: '/jwks',
   end_session: '/sign-out',
 } as const;
+
+const wellKnown: ReadonlySet<string> = new Set([
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/openid-configuration',
+]);
+const endpoints: ReadonlySet<string> = new Set([
+  ...Object.values(routes),
+  `${routes.end_session}/confirm`,
+  `${routes.end_session}/success`,
+]);
+
+/** Whether a path below the issuer is one of the metadata documents. */
+export function isWellKnown(path: string): boolean {
+  return wellKnown.has(path);
+}
+
+/** Whether a path below the issuer leads to oidc-provider, which also continues an interaction at `/authorize/UID`. */
+export function isEndpoint(path: string): boolean {
+  return endpoints.has(path) || wellKnown.has(path) || /^\/authorize\/[\w-]+$/.test(path);
+}

@@ -12,14 +12,33 @@ function urlPattern(pattern: string): (url: string) => boolean {
       .map(source)
       .join('')}$`,
   );
-  return (url) => isCanonical(url) && !encodedSeparator.test(url) && matcher.test(url);
+  return (url) => isCanonical(url) && matcher.test(url) && isPlainPath(url.split('?', 1)[0] ?? '');
 }
 
+/** What ends a segment for some server, or makes it a dot segment. */
+const separators = /[./\\;?#]/g;
+
 /**
- * An encoded dot, slash or backslash, encoded more than once too. A server that decodes it before it looks at the path
- * leaves the folder that the pattern names: `/cb/..%2fadmin`.
+ * Whether a path names the same folders for a server that decodes it before it looks at them, more than once or to
+ * compatible characters too: `/cb/..%2fadmin` leaves the folder that the pattern names.
  */
-const encodedSeparator = /^[^?]*%(?:25)*(?:2e|2f|5c)/i;
+function isPlainPath(path: string): boolean {
+  const count = (text: string): number => text.match(separators)?.length ?? 0;
+  let text = path;
+  for (;;) {
+    let decoded: string;
+    try {
+      decoded = decodeURIComponent(text);
+    } catch {
+      // Overlong UTF-8 (`%c0%ae`), `%u002e`, or a percent sign.
+      return false;
+    }
+    if (decoded === text) break;
+    text = decoded;
+  }
+  const hasParameter = /(?:^|\/)\.{1,2};/.test(path);
+  return count(text.normalize('NFKC')) === count(path) && !hasParameter && !/\p{Cc}/u.test(text);
+}
 
 /** Whether any of `patterns` matches. */
 export function anyPattern(patterns: readonly string[]): (url: string) => boolean {

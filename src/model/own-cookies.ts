@@ -10,6 +10,6 @@ export const OWN_COOKIE = 'sallyport_';
  * such a name, it could sign a person in as another person. `admin`: the front door itself has the others.
  */
 export const ownCookies = {
-  admin: /^sallyport_admin$/,
-  all: /^(?:__Host-)?sallyport_/,
+  admin: /^(?:__(?:Host|Secure)-)?sallyport_admin$/i,
+  all: /^(?:__(?:Host|Secure)-)?sallyport_/i,
 } as const;

@@ -458,6 +458,22 @@ describe('a metadata document', () => {
     expect(await redeem('https://evil.example/token', 'https://evil.example/token')).toMatch(/^HTTP\/1\.1 400 /);
   });
 
+  test.each([
+    'https://evil.example/token',
+    '//evil.example/token',
+    String.raw`/\evil.example/token`,
+    '*',
+    'evil.example:443',
+    'token',
+    '',
+  ])('%j is no request target: only a path with one slash at its start is', async (target) => {
+    const answer = await exchangeRaw(
+      open.issuer,
+      `POST ${target} HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
   test.each(['127.0.0.1', 'localhost', '[::ffff:7f00:1]', '[::ffff:127.0.0.1]'])(
     'is not fetched from %s: no connection is made',
     async (host) => {

@@ -36,6 +36,21 @@ test('sign-ins of one address are refused after 300, and those of others begin a
   expect(await world.listTools(body['access_token'])).not.toBe(401);
 });
 
+test.each([
+  '/AUTHORIZE',
+  '/authorize/',
+  '/%61uthorize',
+  '/register/',
+  '/Register',
+  '/.well-known/openid-configuration/',
+])('%s is no endpoint: the limits of the endpoints would not apply to it', async (path) => {
+  const [authorize, registration] = await Promise.all([
+    fetch(`${world.issuer}${path}`, { redirect: 'manual' }),
+    fetch(`${world.issuer}${path}`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } }),
+  ]);
+  expect([authorize.status, registration.status]).toEqual([404, 404]);
+});
+
 test('registrations of one IPv6 network are refused after 100, as an OAuth error with a time to try again', async () => {
   const all = await Promise.all(
     Array.from({ length: 110 }, (_each, index) => register(world.issuer, {}, from(`2001:db8:7::${index + 1}`))),

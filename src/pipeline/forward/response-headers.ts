@@ -115,7 +115,8 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
       } else if (lower === 'content-encoding') contentEncoding += contentEncoding === '' ? value : `, ${value}`;
       else if (lower === 'expires') expires = true;
       else if (lower === 'set-cookie') {
-        if (own.reservedCookies.test(cookieSet(value))) continue;
+        // Some clients read a list of cookies in one field.
+        if (value.split(',').some((cookie) => own.reservedCookies.test(cookieSet(cookie)))) continue;
       } else if (lower === 'mcp-session-id') {
         sessionId = value;
         value = own.sessionId(value, grant);
