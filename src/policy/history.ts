@@ -38,8 +38,8 @@ export function checkPast({ entries, tool }: Listing, faults: PolicyFault[]): vo
 
 /** What one call means for one rule. */
 interface Counted {
-  /** Undefined for a call that lacks a value that must be the same. */
-  readonly track: string | undefined;
+  /** The tracks that its rule looks at; none if no earlier call can be the same. */
+  readonly tracks: readonly string[];
   readonly amount: number;
 }
 
@@ -52,7 +52,7 @@ interface Uncountable {
 
 /**
  * The refusal of a call that a rule over time cannot count, because its caller or its arguments lack what the rule
- * needs. A call that rules look back at is refused too: it would be missing in the history.
+ * needs. A call that rules look back at needs only an owner: without one it would be missing in the history.
  *
  * @throws where an argument cannot be read.
  */
@@ -62,11 +62,12 @@ export function uncountable(
   principal: Principal,
   attempt: McpAttempt,
 ): Uncountable | undefined {
-  for (const rule of [...ownRules(entries, attempt), ...coveringRules(past, attempt)]) {
+  for (const rule of ownRules(entries, attempt)) {
     const counted = count(rule, principal, attempt.arguments);
     if (counted !== 'unknown' && 'denial' in counted) return counted;
   }
-  return undefined;
+  const ownerless = coveringRules(past, attempt).find(({ owner }) => owner.of(principal) === undefined);
+  return ownerless && withoutOwner(ownerless, principal);
 }
 
 /**
@@ -79,10 +80,11 @@ export function explainHistory(
   principal: Principal,
   attempt: McpAttempt,
 ): readonly Explanation[] {
-  const own = ownRules(entries, attempt).map((rule) => explainRule(rule, principal, attempt));
-  const others = coveringRules(past, attempt).map((rule) => explainRule(rule, principal, attempt));
-  const refusing = others.filter(({ rule, outcome }) => outcome === 'fails' && !own.some((each) => each.rule === rule));
-  return [...own, ...refusing];
+  const own = ownRules(entries, attempt);
+  const refusing = coveringRules(past, attempt).filter(
+    (rule) => rule.owner.of(principal) === undefined && !own.includes(rule),
+  );
+  return [...own, ...refusing].map((rule) => explainRule(rule, principal, attempt));
 }
 
 function explainRule(rule: HistoryRule, principal: Principal, attempt: McpAttempt): Explanation {
@@ -92,8 +94,8 @@ function explainRule(rule: HistoryRule, principal: Principal, attempt: McpAttemp
     const counted = count(rule, principal, attempt.arguments);
     if (counted === 'unknown') return { ...base, outcome: 'unknown', found: 'unknown' };
     if ('denial' in counted) return { ...base, outcome: 'fails', found: counted.denial.detail };
-    if (counted.track !== undefined) return { ...base, outcome: 'unknown', found: 'unknown' };
-    return { ...base, outcome: rule.kind === 'after' ? 'fails' : 'holds', found: 'no value that could be the same' };
+    if (counted.tracks.length > 0) return { ...base, outcome: 'unknown', found: 'unknown' };
+    return { ...base, outcome: 'fails', found: 'no value that could be the same' };
   } catch {
     return { ...base, outcome: 'error', found: 'an argument that cannot be read' };
   }
@@ -114,33 +116,37 @@ export function compileCallHistory(
     const checks: HistoryCheck[] = [];
     const records = new Map<string, HistoryRecord>();
     const unknown = new Set<string>();
-    const counting = (rule: HistoryRule): Counted | undefined => {
-      const counted = countInShadow(rule, principal, attempt.arguments, exact);
-      if (counted === 'unknown') unknown.add(rule.rule);
-      return counted === 'unknown' ? undefined : counted;
-    };
-    const record = ({ windowMs }: HistoryRule, { track, amount }: Counted): void => {
+    const record = ({ windowMs: keepMs }: HistoryRule, track: string, amount: number): void => {
       // Rules that look at the same calls share a track: each call is recorded there once.
-      if (track !== undefined) records.set(track, { track, amount, keepMs: windowMs });
+      records.set(track, { track, amount, keepMs });
     };
     for (const rule of own) {
-      const counted = counting(rule);
-      if (counted === undefined) continue;
-      checks.push(checkOf(rule, counted));
-      if (rule.kind === 'quota') record(rule, counted);
+      const counted = countInShadow(rule, principal, attempt.arguments, exact);
+      if (counted === 'unknown') unknown.add(rule.rule);
+      if (counted === undefined || counted === 'unknown') continue;
+      checks.push(...checksOf(rule, counted));
+      if (rule.kind === 'quota') for (const track of counted.tracks) record(rule, track, counted.amount);
     }
     for (const rule of covering) {
-      const counted = counting(rule);
-      if (counted !== undefined) record(rule, counted);
+      const owner = rule.owner.of(principal);
+      if (owner === undefined) continue;
+      if (isUnknown(rule, attempt.arguments)) {
+        unknown.add(rule.rule);
+        continue;
+      }
+      const track = recordedTrack(rule, owner, attempt.arguments, exact);
+      if (track !== undefined) record(rule, track, 0);
     }
     return { checks, records: [...records.values()], unknown: [...unknown], isShadow };
   };
 }
 
-function checkOf(rule: HistoryRule, { track, amount }: Counted): HistoryCheck {
+/** One check for each track that a rule looks at, or one without a track. */
+function checksOf(rule: HistoryRule, { tracks, amount }: Counted): readonly HistoryCheck[] {
   const { kind, rule: path, windowMs, denial } = rule;
   const { limit, decimals } = rule.kind === 'quota' ? rule.units : { limit: 0, decimals: 0 };
-  return { kind, rule: path, track, windowMs, amount, limit, decimals, denial };
+  const check = { kind, rule: path, windowMs, amount, limit, decimals, denial };
+  return tracks.length === 0 ? [{ ...check, track: undefined }] : tracks.map((track) => ({ ...check, track }));
 }
 
 /** The rules of the entries that decide a call. A completion only names what it completes, and uses nothing of it. */
@@ -175,43 +181,98 @@ function count(
   rule: HistoryRule,
   principal: Principal,
   args: unknown,
-  exact: () => unknown = () => args,
+  exact?: () => unknown,
 ): Counted | Uncountable | 'unknown' {
   const owner = rule.owner.of(principal);
   if (owner === undefined) return withoutOwner(rule, principal);
-  if (args === unknownArguments && readsArguments(rule)) return 'unknown';
+  if (isUnknown(rule, args)) return 'unknown';
   return rule.kind === 'quota' ? countQuota(rule, owner, args) : countPast(rule, owner, args, exact);
 }
 
-function readsArguments(rule: HistoryRule): boolean {
-  return rule.kind === 'quota' ? rule.sum !== undefined : rule.same.length > 0;
+/** Whether a rule reads arguments that were not recorded. */
+function isUnknown(rule: HistoryRule, args: unknown): boolean {
+  return args === unknownArguments && (rule.kind === 'quota' ? rule.sum !== undefined : rule.same.length > 0);
 }
 
 function countQuota(rule: QuotaRule, owner: string, args: unknown): Counted | Uncountable {
   const { identity, sum, units } = rule;
-  const track = lengthPrefixed([identity, owner]);
-  if (sum === undefined) return { track, amount: 1 };
+  const tracks = [lengthPrefixed([identity, owner])];
+  if (sum === undefined) return { tracks, amount: 1 };
   const value = sum.read(args);
   const amount = amountOf(value, sum.isInteger);
   const wanted = `${sum.isInteger ? 'an integer' : 'a number'} from 0 to ${sum.most}`;
   if (amount === undefined) return mistyped(rule, sum, kindOf(value), wanted);
-  const counted = { track, amount: units.of(amount) };
+  const counted = { tracks, amount: units.of(amount) };
   return counted.amount > units.limit ? mistyped(rule, sum, 'more', wanted) : counted;
 }
 
-function countPast(rule: PastRule, owner: string, args: unknown, exact: () => unknown): Counted | Uncountable {
-  let track = lengthPrefixed([rule.identity, owner]);
-  for (const argument of rule.same) {
-    const value = argument.read(args);
-    // Absent on both sides is not the same.
-    if (value === undefined || value === null) return { track: undefined, amount: 0 };
-    if (typeof value === 'object' || value === unreachable)
-      return mistyped(rule, argument, kindOf(value), 'a string, a number or a boolean');
-    // JSON.parse rounds two larger integers to one. Their digits are compared, in any notation.
-    const isRounded = Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER;
-    track += lengthPrefixed([plainNumber(JSON.stringify(isRounded ? argument.read(exact()) : value))]);
+function countPast(rule: PastRule, owner: string, args: unknown, exact?: () => unknown): Counted | Uncountable {
+  const values = comparedValues(rule, args, exact);
+  if (typeof values === 'object')
+    return mistyped(rule, values.argument, values.found, 'a string, a number or a boolean');
+  const tracks = values === undefined ? [] : [trackOf(rule, owner, values)];
+  if (rule.kind === 'never_after' && rule.same.length > 0) tracks.push(trackOf(rule, owner, incomparable));
+  return { tracks, amount: 0 };
+}
+
+/**
+ * The track in which a call is recorded for a rule that looks back at it. A call whose values cannot be compared may
+ * have named any: it permits nothing, and forbids every later call.
+ */
+function recordedTrack(rule: PastRule, owner: string, args: unknown, exact?: () => unknown): string | undefined {
+  const values = recordedValues(rule, args, exact);
+  if (values !== undefined) return trackOf(rule, owner, values);
+  return rule.kind === 'never_after' ? trackOf(rule, owner, incomparable) : undefined;
+}
+
+function recordedValues(rule: PastRule, args: unknown, exact?: () => unknown): string | undefined {
+  try {
+    const values = comparedValues(rule, args, exact);
+    return typeof values === 'object' ? undefined : values;
+  } catch {
+    // The value may be under a name in another case.
+    return undefined;
   }
-  return { track, amount: 0 };
+}
+
+/** Stands for the values of calls that cannot be compared. No compared values have this text. */
+const incomparable = '*';
+
+function trackOf({ identity }: PastRule, owner: string, values: string): string {
+  return lengthPrefixed([identity, owner]) + values;
+}
+
+/** An argument that cannot be compared, and what it is. */
+interface Incomparable {
+  readonly argument: ComparedArgument;
+  readonly found: string;
+}
+
+/**
+ * The values that must be the same, as text; undefined where one is absent or null. `after` compares the type too.
+ * `never_after` does not: to many servers 7 and "7" are the same.
+ */
+function comparedValues(
+  { kind, same }: PastRule,
+  args: unknown,
+  exact: () => unknown = () => args,
+): string | undefined | Incomparable {
+  let values: string | undefined = '';
+  for (const argument of same) {
+    const value = argument.read(args);
+    if (value === undefined || value === null) {
+      values = undefined;
+      continue;
+    }
+    if (typeof value === 'object' || value === unreachable) return { argument, found: kindOf(value) };
+    if (values === undefined) continue;
+    // JSON.parse rounds two larger integers to one. Their digits are compared, in any notation.
+    const isRounded = typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
+    const exactly = isRounded ? argument.read(exact()) : value;
+    const isText = kind === 'never_after' && typeof exactly === 'string';
+    values += lengthPrefixed([plainNumber(isText ? exactly : JSON.stringify(exactly))]);
+  }
+  return values;
 }
 
 function withoutOwner({ rule, owner, because }: HistoryRule, principal: Principal): Uncountable {

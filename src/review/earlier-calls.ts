@@ -49,14 +49,15 @@ export function decideAfter({ policy, principal, attempt, earlier }: CallInHisto
   now = 0;
 
   const whole = reservationOf(history, { id: 'call', principal, route, continues: undefined });
-  const found = new Map(
-    history.checks.map((check, index) => {
-      const failed = failureOf(ledger, whole, index);
-      const retryAfterMs = failed?.why === 'check' ? failed.retryAfterMs : undefined;
-      const outcome = failed === undefined ? 'holds' : 'fails';
-      return [check.rule, { outcome, found: inWords(check, recorded, retryAfterMs) } as const];
-    }),
-  );
+  const found = new Map<string, Found>();
+  for (const [index, check] of history.checks.entries()) {
+    // A rule with several checks is met if all of them are. The first that fails says what was found.
+    if (found.get(check.rule)?.outcome === 'fails') continue;
+    const failed = failureOf(ledger, whole, index);
+    const retryAfterMs = failed?.why === 'check' ? failed.retryAfterMs : undefined;
+    const outcome = failed === undefined ? 'holds' : 'fails';
+    found.set(check.rule, { outcome, found: inWords(check, recorded, retryAfterMs) });
+  }
   return {
     decision: decision.allow ? judged(decision, ledger.reserve(whole).failed, history) : decision,
     conditions: conditions.map((each) => withFound(each, found)),

@@ -159,6 +159,18 @@ describe('a call that must not come first cannot be hidden', () => {
     expect(await attack('{"name":"tell","arguments":{"account":9007199254740995}}')).toBe(200);
   });
 
+  test.each([
+    ['another JSON type', '{"account":"7"}'],
+    ['a list', '{"account":[7]}'],
+    ['an object', '{"account":{"id":7}}'],
+    ['null', '{"account":null}'],
+    ['the name in another case', '{"Account":7}'],
+    ['no argument', '{}'],
+  ])('by %s', async (_, args) => {
+    expect(await attack(`{"name":"spy","arguments":${args}}`)).toBe(200);
+    expect(await attack('{"name":"tell","arguments":{"account":7}}')).toBe(403);
+  });
+
   test('as a notification', async () => {
     expect(await attack('{"name":"read_secret"}', { id: '' })).toBe(200);
     expect(await attack('{"name":"mail"}')).toBe(403);

@@ -15,6 +15,9 @@ tools:
   read_secret: {}
   mail:
     never_after: { tool: read_secret, within: 1d }
+  spy: {}
+  tell:
+    never_after: { tool: spy, within: 1d, same: [/account] }
   list: {}
 `;
 
@@ -122,6 +125,11 @@ routes:
     expect(await outcome(other, 'disburse', { claim: 7 })).toBe(200);
     expect(await outcome(other, 'read_secret')).toBe(200);
     expect(await outcome(one, 'mail')).toBe('history.forbidden');
+    expect(await outcome(one, 'spy', { account: '7' })).toBe(200);
+    expect(await outcome(other, 'tell', { account: 8 })).toBe(200);
+    expect(await outcome(other, 'tell', { account: 7 })).toBe('history.forbidden');
+    expect(await outcome(other, 'spy', { account: [9] })).toBe(200);
+    expect(await outcome(one, 'tell', { account: 8 })).toBe('history.forbidden');
   });
 
   test.each(['', 'on_store_failure: closed'])(

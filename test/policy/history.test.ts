@@ -296,6 +296,62 @@ describe('same', () => {
     ]);
   });
 
+  const forbids: PolicyDocument = {
+    tools: { read: {}, send: { never_after: { tool: 'read', within: '1h', same: ['/id', '/to/name'] } } },
+  };
+  /** Whether an earlier call with some arguments forbids one with others. */
+  const isForbidden = (earlier: unknown, later: unknown): boolean => {
+    const [track, ...others] = recordedIn(forbids, call('read', earlier));
+    expect([track, ...others]).toEqual([expect.any(String)]);
+    return looksAt(forbids, call('send', later)).includes(track);
+  };
+  const to = { name: 'bob' };
+
+  test.each([
+    [7, 7, true],
+    [7, '7', true],
+    ['7', 7, true],
+    [7, '7.0', true],
+    ['007', 7, true],
+    [0, '-0.0', true],
+    [true, 'true', true],
+    ['A', 'A', true],
+    [7, 8, false],
+    ['A', 'a', false],
+    [true, 1, false],
+    ['', ' ', false],
+  ])('never_after compares %j with %j by text: %j', (earlier, later, isSame) => {
+    expect(isForbidden({ id: earlier, to }, { id: later, to })).toBe(isSame);
+  });
+
+  test.each<unknown>([
+    { to },
+    { id: null, to },
+    { id: [7], to },
+    { id: { $eq: 7 }, to },
+    { id: 7, to: '{"name":"eve"}' },
+    { to: 'bob' },
+    { ID: 7, to },
+    undefined,
+  ])('an earlier call with %j, which cannot be compared, forbids every later one and permits none', (earlier) => {
+    for (const later of [{ id: 7, to }, { id: '', to: { name: '' } }, { to }, {}]) {
+      expect(isForbidden(earlier, later)).toBe(true);
+    }
+    expect(recordedIn(document, call('approve', earlier))).toEqual([]);
+    for (const [policy, tool] of [
+      [forbids, 'read'],
+      [document, 'approve'],
+    ] as const) {
+      expect(compilePolicy('test', policy).decide(alice, call(tool, earlier)).allow).toBe(true);
+    }
+  });
+
+  test('a later call without the value is forbidden only by a call that cannot be compared', () => {
+    expect(isForbidden({ id: 7, to }, { to })).toBe(false);
+    const without: PolicyDocument = { tools: { read: {}, send: { never_after: { tool: 'read', within: '1h' } } } };
+    expect(looksAt(without, call('send'))).toEqual(recordedIn(without, call('read', { id: [] })));
+  });
+
   test('compares rounded integers where their text is unknown', () => {
     expect(track(2 ** 60)).toBeTypeOf('string');
     expect(track(2 ** 60)).not.toBe(track(2 ** 61));
@@ -359,15 +415,20 @@ describe('the policy refuses what a rule over time cannot count', () => {
     });
   });
 
-  test('a call that a rule looks back at, because it would be missing in the history', () => {
+  test('a call without an owner that a rule looks back at, because it would be missing in the history', () => {
     const tools: PolicyDocument['tools'] = {
       read: {},
-      c: { because: 'own', never_after: { tool: 'read', within: '1h', same: ['/id'] } },
+      c: { because: 'own', never_after: { tool: 'read', within: '1h', same: ['/id'], by: 'tenant' } },
     };
     expect(decide({ tools }, {}, call('read', { id: [7] }))).toMatchObject({
       rule: 'tools.c.never_after',
-      denial: { reason: 'argument.denied', because: 'own' },
+      denial: { reason: 'claim.denied', because: 'own' },
     });
+  });
+
+  test('a value that cannot be compared, also after one that is absent', () => {
+    const tools = { p: {}, c: { never_after: { tool: 'p', within: '1h', same: ['/a', '/b'] } } };
+    expect(told(decide({ tools }, {}, call('c', { b: [] })))).toBe('deny argument.denied tools.c.never_after');
   });
 
   test('before scopes, so that no challenge asks for a token that would be refused', () => {

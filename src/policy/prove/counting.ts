@@ -37,7 +37,8 @@ export function countingOf(rule: HistoryRule): Counting {
       countable: rule.same.map((each) =>
         on(each, [predicate(present, (value) => !isPresent(value) || isScalar(value))]),
       ),
-      comparable: rule.same.map((each) => on(each, [predicate(present, isPresent)])),
+      // An earlier call whose values cannot be compared forbids every later one.
+      comparable: rule.kind === 'after' ? rule.same.map((each) => on(each, [predicate(present, isPresent)])) : [],
     };
   }
   const { sum, units } = rule;

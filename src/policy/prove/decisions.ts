@@ -83,11 +83,13 @@ export function decisionsOn(
     decisions.push({ reason: 'argument.denied', rule: argument.rule, when: and([...guards, not(met)]), asked: [] });
     guards.push(met);
   }
-  for (const counting of countingRules(kind)) {
+  const rules = appliedHistory(kind);
+  for (const [index, counting] of countingRules(kind).entries()) {
     const { owner, countable } = countingOf(counting);
     const needs = [
       ...(owner === undefined ? [] : [['claim.denied', space.met(owner)] as const]),
-      ...countable.map((each) => ['argument.denied', space.metBy(each)] as const),
+      // A rule that only looks back at the call needs no arguments of it.
+      ...(index < rules.length ? countable : []).map((each) => ['argument.denied', space.metBy(each)] as const),
     ];
     for (const [reason, met] of needs) {
       decisions.push({ reason, rule: counting.rule, when: and([...guards, not(met)]), asked: [] });

@@ -19,6 +19,8 @@ test.each([
   ['10e399', '1e400'],
   ['1e21', '1e21'],
   ['1e+21', '1e21'],
+  ['0', 'e0'],
+  ['-0.00e7', 'e0'],
 ])('writes %s as %s', (text, plain) => {
   expect(plainNumber(text)).toBe(plain);
 });

@@ -82,6 +82,25 @@ describe('R-275: a property counts rules over time as both met and refusing', ()
     expect(proof(without, 'deny').outcome).toBe('holds');
   });
 
+  test('nor one that a call without a comparable value forbids, whatever its own value', () => {
+    const never = { tool: 'read', within: '1h', same: ['/a', '/b'] };
+    const document = { tools: { read: {}, send: { never_after: never } } };
+    for (const present of [true, false]) {
+      const when = { tool: 'send', arguments: { '/a': { present } } };
+      const found = proofOf(document, property(alice, when, { deny: 'argument.denied' }));
+      expect(found).toMatchObject({ outcome: 'fails', decision: { allow: true } });
+      const refuted = proofOf(document, property(alice, when, 'allow'));
+      expect(refuted).toMatchObject({ outcome: 'fails', decision: { allow: false } });
+    }
+    const without = { tool: 'send', arguments: { '/a': { present: false }, '/b': { present: false } } };
+    expect(proofOf(document, property(alice, without, 'allow'))).toMatchObject({
+      outcome: 'fails',
+      counterexample: { given: { history: [{ tool: 'read', ago: '0s' }] } },
+      decision: { denial: { reason: 'history.forbidden' } },
+    });
+    expect(proofOf(document, property(alice, { tool: 'read' }, 'allow')).outcome).toBe('holds');
+  });
+
   test('and an amount of nothing never exceeds a sum', () => {
     const nothing = { tool: 'pay', arguments: { '/amount': 0 } };
     expect(proof(nothing, 'allow', {}).outcome).toBe('holds');
@@ -99,7 +118,7 @@ describe('R-275: a property counts rules over time as both met and refusing', ()
       'holds',
     );
     expect(given({ tool: 'approve' }, 'allow', {})).toMatchObject({ reason: 'claim.denied' });
-    expect(given({ tool: 'approve' }, 'allow')).toMatchObject({ reason: 'argument.denied' });
+    expect(proof({ tool: 'approve' }, 'allow').outcome).toBe('holds');
   });
 
   test('looks at tools that a pattern decides and a rule covers', () => {

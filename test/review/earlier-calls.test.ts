@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { compilePolicy } from '../../src/policy/compile.ts';
+import { decideAfter } from '../../src/review/earlier-calls.ts';
+import { call, caller } from '../policy/caller.ts';
+
+const policy = compilePolicy('test', {
+  tools: { read: {}, send: { never_after: { tool: 'read', within: '1h', same: ['/id'] } } },
+});
+
+test.each([
+  ['another value', { id: 8 }, 'holds no call'],
+  ['the same text', { id: '7' }, 'fails a call 60 s ago'],
+  ['a value that cannot be compared', { id: [8] }, 'fails a call 60 s ago'],
+])('shows what never_after with `same` found after a call with %s', (_, earlier, wanted) => {
+  const { decision, conditions } = decideAfter({
+    policy,
+    principal: caller({}),
+    attempt: call('send', { id: 7 }),
+    earlier: [{ tool: 'read', arguments: earlier, ago: '1m' }],
+  });
+  const shown = conditions.filter(({ kind }) => kind === 'history').map(({ outcome, found }) => `${outcome} ${found}`);
+  expect(shown).toEqual([wanted]);
+  expect(decision.allow).toBe(wanted.startsWith('holds'));
+});
