@@ -17,7 +17,7 @@ import { filesIn, type SourceFile } from '../architecture/source-files.ts';
 import { keysOf, type Schema } from '../pins/keys-of.ts';
 import { requirements } from '../spec/requirements.ts';
 
-const files = ['src', 'schema', 'docs', 'deploy', 'test', 'fuzz'].flatMap((folder) => filesIn(folder));
+const files = ['src', 'schema', 'docs', 'deploy', 'test'].flatMap((folder) => filesIn(folder));
 const scripts = Object.keys((JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object }).scripts);
 
 const source = (path: string): string => files.find((file) => file.path === path)?.text ?? '';
@@ -47,7 +47,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
 /** Kinds whose examples are common words, which pages hold by chance. */
 const common = new Set(['A condition of policies', 'A parameter of challenges']);
 /** Files that are searched for a place that no list names; tests elsewhere may well try every example. */
-const editable = /^(?:src\/|schema\/.*\.json$|docs\/|deploy\/|fuzz\/|test\/pins\/)/;
+const editable = /^(?:src\/|schema\/.*\.json$|docs\/|deploy\/|test\/pins\/)/;
 
 const [, section = ''] = /^## To add one$(.*?)^## /ms.exec(readFileSync('CONTRIBUTING.md', 'utf8')) ?? [];
 /** Heading → the items of its list, each with its marker. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { disagreement, wrongAnswer, type DecisionLine } from '../../fuzz/request/oracle.ts';
-import type { PythonReading } from '../../fuzz/request/python.ts';
-import type { Recorded } from '../../fuzz/request/recorder.ts';
+import { disagreement, wrongAnswer, type DecisionLine } from './request/oracle.ts';
+import type { PythonReading } from './request/python.ts';
+import type { Recorded } from './request/recorder.ts';
 
 const fields: readonly (readonly [string, string])[] = [
   ['host', '127.0.0.1:3000'],

@@ -10,7 +10,7 @@ import { filesIn, type SourceFile } from '../architecture/source-files.ts';
 import { requirements, requirementsOf } from './requirements.ts';
 
 const self = 'test/spec/requirements.test.ts';
-const files = ['src', 'test', 'demo', 'docs', 'deploy', 'bench', 'fuzz']
+const files = ['src', 'test', 'demo', 'docs', 'deploy', 'bench']
   .flatMap((folder) => filesIn(folder, /\.(?:ts|md|ya?ml)$/))
   .filter(({ path }) => path !== self && path !== 'docs/requirements.md');
 const tests = files.filter(({ path }) => path.startsWith('test/') && path.endsWith('.test.ts'));

@@ -1,4 +1,0 @@
-/** The words of a text. */
-export function listed(text: string): readonly string[] {
-  return text.trim().split(/\s+/);
-}

@@ -1,0 +1,121 @@
+import * as fc from 'fast-check';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+/** A line of a corpus file. It has `text` if the bytes are UTF-8, otherwise `latin1`, one character for each byte. */
+interface Line {
+  /** Only for cases that a person wrote and for findings; other cases are named after their content. */
+  readonly name?: string;
+  readonly text?: string;
+  readonly latin1?: string;
+}
+
+/** The committed cases of a reader, by name. */
+export function readCorpus(reader: string): ReadonlyMap<string, Buffer> {
+  const text = readFileSync(new URL(`corpus/${reader}.jsonl`, import.meta.url), 'utf8');
+  return new Map(text.trimEnd().split('\n').map(caseOf));
+}
+
+/** The name and the bytes in a line. */
+export function caseOf(line: string): readonly [name: string, input: Buffer] {
+  const { name, text, latin1 } = JSON.parse(line) as Line;
+  const input = latin1 === undefined ? Buffer.from(text ?? '') : Buffer.from(latin1, 'latin1');
+  return [name ?? hashOf(input), input];
+}
+
+/** The line for a case. It is ASCII, so that a reviewer sees each character. */
+export function lineOf(name: string, input: Buffer): string {
+  const text = input.toString();
+  const content = Buffer.from(text).equals(input) ? { text } : { latin1: input.toString('latin1') };
+  const line: Line = name === hashOf(input) ? content : { name, ...content };
+  return JSON.stringify(line).replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** The line of a finding, to add to the corpus. */
+export function findingLine(input: Buffer): string {
+  return lineOf(`finding-${hashOf(input)}`, input);
+}
+
+function hashOf(input: Buffer): string {
+  return createHash('sha256').update(input).digest('hex').slice(0, 12);
+}
+
+/** Random choices. */
+export interface Random {
+  /** A whole number from 0 up to, but not including, `bound`. */
+  below(bound: number): number;
+  chance(probability: number): boolean;
+  pick<Item>(from: readonly Item[]): Item;
+}
+
+/** Makes another case from one by its grammar. */
+export type Mutate = (input: Buffer, random: Random) => Buffer;
+
+/** The parts that cases are made of. */
+export interface Material {
+  readonly seeds: readonly Buffer[];
+  /** Texts with a meaning to the reader. They are inserted into cases. */
+  readonly words: readonly string[];
+  readonly mutate?: Mutate | undefined;
+}
+
+/** The longest case in bytes. */
+const LONGEST = 64 * 1024;
+
+/** One of the seeds after one to eight changes, of its grammar or its bytes, as fast-check chooses. */
+export function changedCase(generate: fc.GeneratorValue, { seeds, words, mutate }: Material): Buffer {
+  const random: Random = {
+    below: (bound) => generate(fc.nat, { max: bound - 1 }),
+    chance: (probability) => generate(fc.double, { min: 0, max: 1, maxExcluded: true, noNaN: true }) < probability,
+    pick: (from) => from[random.below(from.length)] as (typeof from)[number],
+  };
+  let input = random.pick(seeds);
+  for (let left = 1 << random.below(4); left > 0; left -= 1) {
+    const byGrammar = mutate !== undefined && random.chance(0.7);
+    input = byGrammar ? mutate(input, random) : changedBytes(input, random.pick(seeds), words, random);
+  }
+  return input.subarray(0, LONGEST);
+}
+
+/** Texts that parsers often mishandle. */
+const awkward = ['\0', '\n', '\r\n', '\r', '\t', ' ', '\x7f', '\x80', '\xff', '\xc3\xa9', '\xe2\x84\xaa'].concat([
+  '\xef\xbb\xbf',
+  '"',
+  '\\',
+  '%',
+  '%00',
+  '-1',
+  '0',
+  '1e400',
+  '9007199254740993',
+  '__proto__',
+]);
+
+/** An input with one small change of its bytes, or with a part of another input inserted. */
+function changedBytes(input: Buffer, other: Buffer, words: readonly string[], random: Random): Buffer {
+  const at = random.below(input.length + 1);
+  const length = Math.min(1 << random.below(7), input.length - at);
+  const before = input.subarray(0, at);
+  const rest = input.subarray(at);
+  const word = (): Buffer => Buffer.from(words.length === 0 ? '' : random.pick(words));
+  switch (random.below(8)) {
+    case 0:
+      return Buffer.concat([before, input.subarray(at + length)]);
+    case 1:
+      return Buffer.concat([before, rest.subarray(0, length), rest]);
+    case 2:
+      return Buffer.concat([before, Buffer.of(random.below(256)), rest]);
+    case 3:
+      return Buffer.concat([before, Buffer.of((rest[0] ?? 0) ^ (1 << random.below(8))), rest.subarray(1)]);
+    case 4:
+      return Buffer.concat([before, Buffer.from(random.pick(awkward), 'latin1'), rest]);
+    case 5: {
+      const from = random.below(other.length + 1);
+      return Buffer.concat([before, other.subarray(from, from + random.below(64)), rest]);
+    }
+    case 6:
+      return Buffer.concat([before, word(), input.subarray(at + length)]);
+    default:
+      return Buffer.concat([before, word(), rest]);
+  }
+}
