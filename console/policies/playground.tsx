@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DecisionDetail, DraftAnswer, DraftQuestion, PolicyView } from '../../src/admin/console/messages.ts';
+import { describedKinds, listedKinds } from '../../src/model/mcp.ts';
 import { followLink, go } from '../address.ts';
 import { useKeys } from '../keys.ts';
 import { CopyButton } from '../parts/copy.tsx';
@@ -188,12 +189,11 @@ function useDraft(tried: Tried): { readonly answer: DraftAnswer | undefined; rea
 
 /** The question that a kept decision answers. Neither its arguments nor the calls before it are kept. */
 function questionOf({ token, method, called }: DecisionDetail): DraftQuestion {
-  const kind = { 'resources/read': 'resource', 'prompts/get': 'prompt', 'tools/call': 'tool' } as const;
   return {
     ...nothingAsked,
     claims: JSON.stringify(token?.claims ?? {}),
     scope: token?.scope ?? '',
-    kind: kind[method as keyof typeof kind] ?? 'method',
+    kind: describedKinds.find((kind) => listedKinds[kind].usedBy === method) ?? 'method',
     name: called,
   };
 }

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { describedKinds } from '../../src/model/mcp.ts';
 import type { DraftQuestion, PolicyView } from '../../src/admin/console/messages.ts';
 
 interface QuestionParts {
@@ -41,7 +42,7 @@ export function Question({ question, protocol, routes, route, onRoute, onChange 
             <label class="kind-of-call">
               <span>calls</span>
               <select aria-label="kind of call" value={question.kind} onChange={set('kind')}>
-                {['tool', 'resource', 'prompt', 'method'].map((kind) => (
+                {[...describedKinds, 'method'].map((kind) => (
                   <option key={kind}>{kind}</option>
                 ))}
               </select>

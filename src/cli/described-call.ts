@@ -2,7 +2,7 @@ import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import { durationMs } from '../lib/quantity.ts';
 import type { Config } from '../model/config.ts';
-import { namedBy } from '../model/mcp-methods.ts';
+import { describedKinds, listedKinds } from '../model/mcp.ts';
 import { unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
 import type { Claims, Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
@@ -67,7 +67,7 @@ function callerIn(route: Route, config: Config, { claims, scope, lifetime }: Des
 }
 
 function attemptIn(route: Route, options: DescribedCall): Attempt {
-  const kinds = (['tool', 'resource', 'prompt'] as const).filter((kind) => options[kind] !== undefined);
+  const kinds = describedKinds.filter((kind) => options[kind] !== undefined);
   const [kind, second] = kinds;
   if (second !== undefined) throw new UsageError(`one call cannot act on a ${kind} and a ${second}`);
   if (route.protocol === 'http') {
@@ -78,7 +78,7 @@ function attemptIn(route: Route, options: DescribedCall): Attempt {
   const targets: readonly McpTarget[] = kind === undefined ? [] : [{ kind, name: options[kind] ?? '' }];
   return {
     kind: 'mcp',
-    method: options.method ?? (kind === undefined ? undefined : namedBy[kind]),
+    method: options.method ?? (kind === undefined ? undefined : listedKinds[kind].namedBy),
     targets,
     arguments: options.arguments === undefined ? unknownArguments : jsonObject(options.arguments, '--arguments'),
   };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { EarlierCall } from '../model/history.ts';
+import { listedKinds, mcpMethod, type TargetKind, targetKinds } from '../model/mcp.ts';
 import type { PolicyReason } from '../model/reasons.ts';
 import type { PolicyFault } from '../policy/policy-error.ts';
 import { compileProperty, type Property, type PropertyDocument } from '../policy/property.ts';
@@ -112,19 +113,20 @@ function impossibleHistory(history: readonly EarlierCall[] = [], path: Path): Vi
 }
 
 /** The members that name a target, of a call or of the calls of a property. */
-type Named = { readonly [Key in 'tool' | 'resource' | 'template' | 'prompt' | 'arguments']?: unknown };
+type Named = { readonly [Key in TargetKind | 'arguments']?: unknown };
 
 function contradiction(when: Named, path: Path): Violation[] {
   const [first, second] = targetsOf(when);
   if (second !== undefined) {
     return [{ path: [...path, second], part: 'key', message: `one call cannot act on a ${first} and a ${second}` }];
   }
-  if (when.arguments === undefined || first === 'tool' || first === 'prompt') return [];
+  if (when.arguments === undefined) return [];
+  if (first !== undefined && mcpMethod(listedKinds[first].namedBy).hasArguments) return [];
   return [{ path: [...path, 'arguments'], part: 'key', message: 'only a tool or a prompt takes arguments' }];
 }
 
-function targetsOf(when: Named): readonly ('tool' | 'resource' | 'template' | 'prompt')[] {
-  return (['tool', 'resource', 'template', 'prompt'] as const).filter((key) => when[key] !== undefined);
+function targetsOf(when: Named): readonly TargetKind[] {
+  return targetKinds.filter((key) => when[key] !== undefined);
 }
 
 /** A test, for {@link historyIn}. */

@@ -2,7 +2,7 @@ import { ownMember } from '../lib/json/own-member.ts';
 import type { Fields } from '../model/fields.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
-import { mcpMethod, revisions, type Era } from '../model/mcp-methods.ts';
+import { mcpMethod, revisions, type Era } from '../model/mcp.ts';
 import { decodedValue } from './field-value.ts';
 
 /** The headers that repeat parts of a message. */

@@ -2,7 +2,7 @@ import { hasDuplicateMembers } from '../lib/json/duplicate-members.ts';
 import { isObject, ownMember } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import type { MessageId } from '../model/grant.ts';
-import type { McpMethod } from '../model/mcp-methods.ts';
+import type { McpMethod } from '../model/mcp.ts';
 
 /**
  * What an answer says of its call. `failed`: a JSON-RPC error, or a tool result with `isError`. `waiting`: the server

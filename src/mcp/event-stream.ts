@@ -1,5 +1,5 @@
 import type { Action } from '../model/grant.ts';
-import { mcpMethod } from '../model/mcp-methods.ts';
+import { mcpMethod } from '../model/mcp.ts';
 
 /**
  * Cuts an event stream (WHATWG HTML §9.2) into complete events, each with the empty line that ends it, byte for byte.

@@ -2,6 +2,7 @@ import { hasDuplicateMembers } from '../lib/json/duplicate-members.ts';
 import { isObject, ownMember } from '../lib/json/own-member.ts';
 import { parseToRewrite } from '../lib/json/lossless.ts';
 import type { Definition, DefinitionKind, Lock } from '../model/lock.ts';
+import { listedKinds, lockedLists } from '../model/mcp.ts';
 import { definitionOf, definitionsIn, MAX_DEFINITIONS } from './definition.ts';
 import { decidingMember, type Members, resultOf, unreadable, withResult } from './lists.ts';
 
@@ -31,12 +32,9 @@ export interface AnswerLock {
   readonly guarded: (text: string, asked?: DefinitionKind) => string | undefined;
 }
 
-/** The members that hold definitions, in a result of any method: a client may take any answer for the one it awaits. */
-const lists = [
-  { member: 'tools', kind: 'tool' },
-  { member: 'prompts', kind: 'prompt' },
-] as const;
-const announcements = new Set<unknown>(['notifications/tools/list_changed', 'notifications/prompts/list_changed']);
+const announcements = new Set<unknown>(
+  lockedLists.map(({ kind }) => `notifications/${listedKinds[kind].key}/list_changed`),
+);
 
 /**
  * The text of a JSON-RPC message, or of a batch, without the definitions that may not pass; undefined where it holds
@@ -92,7 +90,8 @@ function shownIn(message: unknown): readonly Shown[] {
   if (result === undefined) return [];
   const shown: Shown[] = [];
   const isLastPage = typeof ownMember(result, 'nextCursor') !== 'string';
-  for (const { member, kind } of lists) {
+  // In a result of any method: a client may take any answer for the one it awaits.
+  for (const { member, kind } of lockedLists) {
     const entries = decidingMember(result, member);
     // Go writes an empty list as null.
     if (entries === undefined || entries === null) continue;

@@ -2,7 +2,7 @@ import { parsedJson } from '../lib/json/parsed.ts';
 import type { Clock } from '../lib/clock.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { Denial } from '../model/denial.ts';
-import type { HandleKind } from '../model/mcp-methods.ts';
+import type { HandleKind } from '../model/mcp.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { encodedValue } from './field-value.ts';
 import { givenHandles, isNamedTask, type Handle } from './handles.ts';

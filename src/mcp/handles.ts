@@ -7,7 +7,7 @@
 
 import { isObject } from '../lib/json/own-member.ts';
 import { Denial } from '../model/denial.ts';
-import { givingNotifications, mcpMethod, type Era, type HandleKind, type HandlePlace } from '../model/mcp-methods.ts';
+import { givingNotifications, mcpMethod, type Era, type HandleKind, type HandlePlace } from '../model/mcp.ts';
 import type { MessageId } from '../model/grant.ts';
 import { unambiguousMember } from './unambiguous-member.ts';
 

@@ -1,5 +1,5 @@
 import { Denial } from '../model/denial.ts';
-import { knownLists, type McpList, type TargetKind } from '../model/mcp-methods.ts';
+import { knownLists, type KnownList, type TargetKind } from '../model/mcp.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { parseToRewrite } from '../lib/json/lossless.ts';
 import { hasCaseVariant, isObject, ownMember } from '../lib/json/own-member.ts';
@@ -8,7 +8,7 @@ import { hasCaseVariant, isObject, ownMember } from '../lib/json/own-member.ts';
 export type Members = Readonly<Record<string, unknown>>;
 
 /** The lists that a policy filters. The gateway looks for each in every result: a stream may resume any answer. */
-const filteredLists = knownLists.filter((list): list is McpList<TargetKind> => list.kind !== 'task');
+const filteredLists = knownLists.filter((list): list is KnownList<TargetKind> => list.kind !== 'task');
 const taskLists = knownLists.filter(({ kind }) => kind === 'task');
 
 /**

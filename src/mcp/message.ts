@@ -5,7 +5,7 @@ import { JsonScanError } from '../lib/json/tokens.ts';
 import { readTraceContext, type TraceContext } from '../lib/http/trace-context.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
-import { mcpMethod, mistakenFor, type Era } from '../model/mcp-methods.ts';
+import { mcpMethod, mistakenFor, type Era } from '../model/mcp.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { requireAgreement, type MessageHeaders } from './agreement.ts';
 import { mayYieldHandle, presentedHandles, type Handle } from './handles.ts';

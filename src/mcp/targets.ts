@@ -1,6 +1,6 @@
 import { ownMember } from '../lib/json/own-member.ts';
 import { Denial } from '../model/denial.ts';
-import { mcpMethod } from '../model/mcp-methods.ts';
+import { mcpMethod } from '../model/mcp.ts';
 import type { MessageId } from '../model/grant.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { unambiguousMember } from './unambiguous-member.ts';

@@ -4,8 +4,10 @@
  * @module
  */
 
+import type { LockedKind } from './mcp.ts';
+
 /** What a lock covers. A server has one text of instructions, without a name. */
-export type DefinitionKind = 'tool' | 'prompt' | 'instructions';
+export type DefinitionKind = LockedKind | 'instructions';
 
 /** A definition, by its digests. */
 export interface Definition {

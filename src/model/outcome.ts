@@ -22,8 +22,3 @@ export interface Outcome {
   /** `performance.now()`. */
   readonly decidedAt: number;
 }
-
-/** The tool that an attempt calls, if it calls one. */
-export function toolOf(attempt: Attempt | undefined): string | undefined {
-  return attempt?.kind === 'mcp' ? attempt.targets.find(({ kind }) => kind === 'tool')?.name : undefined;
-}

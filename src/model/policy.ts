@@ -1,6 +1,6 @@
 import type { PolicyDenial } from './denial.ts';
 import type { CallHistory } from './history.ts';
-import type { TargetKind } from './mcp-methods.ts';
+import type { ListingKey, TargetKind } from './mcp.ts';
 import type { Claims, Principal } from './principal.ts';
 
 /** What an MCP message acts on. */
@@ -16,7 +16,7 @@ export interface McpAttempt {
   /** The JSON-RPC method; undefined for a GET, a DELETE or a client's response. */
   readonly method: string | undefined;
   /**
-   * Everything that must be allowed: what the method's row in `mcp-methods.ts` says that it acts on. A completion acts
+   * Everything that must be allowed: what the method's row in `mcp.ts` says that it acts on. A completion acts
    * on the prompt of its `ref/prompt` or the template of its `ref/resource`, a subscription on each resource.
    */
   readonly targets: readonly McpTarget[];
@@ -31,6 +31,11 @@ export const unknownArguments: unique symbol = Symbol('unknown arguments');
 
 /** What a caller attempts: a plain HTTP request, or one MCP message. */
 export type Attempt = { readonly kind: 'http' } | McpAttempt;
+
+/** The tool that an attempt calls; undefined for any other attempt, and before it is known. */
+export function calledTool(attempt: Attempt | undefined): string | undefined {
+  return attempt?.kind === 'mcp' ? attempt.targets.find(({ kind }) => kind === 'tool')?.name : undefined;
+}
 
 /** The decision of a policy. Both outcomes are normal answers. */
 export type Decision =
@@ -103,7 +108,7 @@ export interface Policy {
     | ((principal: Principal, attempt: Attempt, exact?: () => unknown) => CallHistory | undefined)
     | undefined;
   /** What it lists: the key, and the name or pattern as written. */
-  readonly listed: readonly { readonly key: 'tools' | 'resources' | 'prompts' | 'methods'; readonly name: string }[];
+  readonly listed: readonly { readonly key: ListingKey; readonly name: string }[];
   /** The path of every rule that a decision can name or depend on, in the order of the conditions. */
   readonly rules: readonly string[];
   /** The claims that it reads, by their names or JSON Pointers as written; those that a token lacks are left out. */

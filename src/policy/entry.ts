@@ -1,4 +1,4 @@
-import { mcpMethod } from '../model/mcp-methods.ts';
+import { type ListingKey, mcpMethod } from '../model/mcp.ts';
 import type { Decision, McpAttempt } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
@@ -9,9 +9,6 @@ import { type HistoryRule, compileHistory } from './history-rules.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
 import type { Reading } from './reading.ts';
-
-/** The keys of a policy that say what may be called. */
-export type ListingKey = 'tools' | 'resources' | 'prompts' | 'methods';
 
 /** One name or pattern that a policy lists. */
 export interface Entry {

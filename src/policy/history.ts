@@ -7,8 +7,8 @@ import { plainNumber } from '../lib/json/plain-number.ts';
 import { unreachable } from '../lib/json/pointer.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { HistoryCheck, HistoryRecord } from '../model/history.ts';
-import { mcpMethod } from '../model/mcp-methods.ts';
-import { type Explanation, type McpAttempt, type Policy, unknownArguments } from '../model/policy.ts';
+import { mcpMethod } from '../model/mcp.ts';
+import { calledTool, type Explanation, type McpAttempt, type Policy, unknownArguments } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
 import { amountOf } from './amount.ts';
@@ -156,9 +156,9 @@ export function ownRules(entries: readonly Entry[], { method }: Pick<McpAttempt,
 }
 
 /** The rules of other calls that will look back at this one. */
-function coveringRules(past: readonly PastRule[], { targets }: McpAttempt): readonly PastRule[] {
-  const tool = targets.find(({ kind }) => kind === 'tool');
-  return tool === undefined ? [] : past.filter(({ covers }) => covers(tool.name));
+function coveringRules(past: readonly PastRule[], attempt: McpAttempt): readonly PastRule[] {
+  const tool = calledTool(attempt);
+  return tool === undefined ? [] : past.filter(({ covers }) => covers(tool));
 }
 
 /** As {@link count}; undefined where the policy would refuse the call if it were not in shadow mode. */

@@ -1,30 +1,20 @@
 import { plainName } from '../lib/look-alike.ts';
-import { knownRequests, mcpMethod, usedBy, type TargetKind } from '../model/mcp-methods.ts';
+import { knownRequests, listedKinds, type ListedKind, type ListingKey, mcpMethod } from '../model/mcp.ts';
 import type { McpAttempt, McpTarget } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { PolicyReason } from '../model/reasons.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
 import type { PolicyDocument } from './document.ts';
-import { type Entry, type FindEntry, type ListingKey, compileEntries } from './entry.ts';
+import { type Entry, type FindEntry, compileEntries } from './entry.ts';
 import { mistakableNames, patternTable } from './pattern-table.ts';
 import { namePattern } from './pattern.ts';
 import type { PolicyFault } from './policy-error.ts';
 import { plainUri, resourceTables, uriFlaw } from './resources.ts';
 
 /** What a policy lists, by what a message acts on; undefined under a kind whose key the policy does not have. */
-export interface Listing extends Readonly<Record<McpTarget['kind'] | 'method', FindEntry | undefined>> {
+export interface Listing extends Readonly<Record<ListedKind, FindEntry | undefined>> {
   readonly entries: readonly Entry[];
 }
-
-/** What can be listed besides methods: its key, and the reason and the word for one that is not listed. */
-const listedKinds = {
-  tool: { key: 'tools', reason: 'tool.unlisted', word: 'tool' },
-  resource: { key: 'resources', reason: 'resource.unlisted', word: 'resource' },
-  template: { key: 'resources', reason: 'resource.unlisted', word: 'resource template' },
-  prompt: { key: 'prompts', reason: 'prompt.unlisted', word: 'prompt' },
-} as const satisfies Readonly<
-  Record<TargetKind, { readonly key: ListingKey; readonly reason: PolicyReason; readonly word: string }>
->;
 
 /**
  * Compiles the lists of what may be called. Appends to `faults` what cannot be compiled.
@@ -82,7 +72,7 @@ function checkMethods(document: PolicyDocument, faults: PolicyFault[]): void {
 
 /** The entry of `methods` that applies to calls of a kind of target, if any. */
 export function methodEntry(listing: Listing, kind: McpTarget['kind']): Entry | undefined {
-  return listing.method?.(usedBy[kind]);
+  return listing.method?.(listedKinds[kind].usedBy);
 }
 
 /**
@@ -123,7 +113,7 @@ export interface Unlisted {
 
 /** A target that is not listed; its name is undefined if the message has none. */
 function unlistedTarget(kind: McpTarget['kind'], name: string | undefined): Unlisted {
-  const { key, reason, word } = listedKinds[kind];
+  const { key, unlisted: reason, word } = listedKinds[kind];
   const found = `${describeValue(name)}${name === undefined ? '' : whyUnlisted(kind, name)}`;
   return { reason, rule: key, wanted: `a ${word} that is listed`, found };
 }
@@ -140,7 +130,8 @@ function whyUnlisted(kind: McpTarget['kind'], name: string): string {
 function unlistedMethod(method: string | undefined): Unlisted {
   const wanted = 'a method that is listed or protocol housekeeping';
   const why = mcpMethod(method).allowedBy === 'exact entry' ? ': only an exact entry covers it' : '';
-  return { reason: 'method.unlisted', rule: 'methods', wanted, found: `${describeValue(method)}${why}` };
+  const { unlisted: reason, key: rule } = listedKinds.method;
+  return { reason, rule, wanted, found: `${describeValue(method)}${why}` };
 }
 
 /** The denial of an unlisted target or method. It has no challenge: a new token would not help. */

@@ -1,4 +1,4 @@
-import type { TargetKind } from '../model/mcp-methods.ts';
+import { type ListedKind, type TargetKind, targetKinds } from '../model/mcp.ts';
 import type { Decision } from '../model/policy.ts';
 import type { PolicyReason } from '../model/reasons.ts';
 import { type AllCondition, compileCondition } from './condition.ts';
@@ -9,7 +9,7 @@ import { type Predicate, compilePredicates } from './predicate.ts';
 
 /** The calls that a property speaks of, by what names them. `any`, in place of a name: every name of that kind. */
 type CallDocument = {
-  readonly [Key in TargetKind | 'method']?: ValueDocument;
+  readonly [Key in ListedKind]?: ValueDocument;
 } & {
   /** By JSON Pointer into `params.arguments`. */
   readonly arguments?: Readonly<Record<string, ValueDocument>>;
@@ -51,8 +51,6 @@ export interface McpPattern {
   readonly arguments: readonly ArgumentCondition[];
 }
 
-const targetKinds = ['tool', 'resource', 'template', 'prompt'] as const satisfies readonly TargetKind[];
-
 /**
  * Compiles a property. Its conditions are those of the policy language, but read literally: `not` describes exactly the
  * callers that the condition under it does not describe. Appends to `faults` what cannot be compiled.
@@ -68,7 +66,7 @@ export function compileProperty(
 
 function compileCalls(when: PropertyDocument['when'], path: DocumentPath, faults: PolicyFault[]): CallPattern {
   if (when === 'any') return { kind: 'any' };
-  const names = (key: TargetKind | 'method', wanted: ValueDocument): readonly Predicate[] =>
+  const names = (key: ListedKind, wanted: ValueDocument): readonly Predicate[] =>
     wanted === 'any' ? [] : compilePredicates(wanted, [...path, key], faults, 'literal');
   const [target] = targetKinds.flatMap((kind) => {
     const wanted = when[kind];

@@ -1,6 +1,7 @@
 import { refusals } from '../model/reasons.ts';
 import type { Config } from '../model/config.ts';
 import type { EarlierCall } from '../model/history.ts';
+import { isLockedKind } from '../model/mcp.ts';
 import type { Attempt, Decision, Explanation, Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
@@ -76,7 +77,7 @@ const lockNote =
 /** Whether the lock of a route may refuse an attempt that its policy allows. */
 function isLocked({ lock }: Partial<Pick<Route, 'lock'>>, attempt: Attempt): boolean {
   if (lock?.mode !== 'deny' || attempt.kind !== 'mcp') return false;
-  return attempt.targets.some(({ kind }) => kind === 'tool' || kind === 'prompt');
+  return attempt.targets.some(({ kind }) => isLockedKind(kind));
 }
 
 function decided(

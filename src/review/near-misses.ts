@@ -1,6 +1,6 @@
 import { didYouMean } from '../lib/wording.ts';
 import { isObject } from '../lib/json/own-member.ts';
-import { knownRequests, type TargetKind } from '../model/mcp-methods.ts';
+import { knownRequests, listedKinds } from '../model/mcp.ts';
 import type { Attempt, Explanation, McpAttempt, Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
@@ -37,18 +37,11 @@ function leaves(explanation: Explanation): readonly Explanation[] {
   return parts.length === 0 ? [explanation] : parts.flatMap(leaves);
 }
 
-const keyOf: Readonly<Record<TargetKind, Policy['listed'][number]['key']>> = {
-  tool: 'tools',
-  resource: 'resources',
-  template: 'resources',
-  prompt: 'prompts',
-};
-
 function unlisted({ listed }: Policy, { method, targets }: McpAttempt): readonly string[] {
   const names = (key: string): readonly string[] => listed.filter((entry) => entry.key === key).map(({ name }) => name);
   const known = targets.length === 0 ? [...names('methods'), ...knownRequests.keys()] : [];
   return [
-    ...targets.flatMap(({ kind, name }) => resembling(kind, name, names(keyOf[kind]))),
+    ...targets.flatMap(({ kind, name }) => resembling(kind, name, names(listedKinds[kind].key))),
     ...(method === undefined ? [] : resembling('method', method, known)),
   ];
 }

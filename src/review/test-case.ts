@@ -1,5 +1,5 @@
 import type { PolicyTest } from '../config/policy-tests.ts';
-import { namedBy, type TargetKind } from '../model/mcp-methods.ts';
+import { listedKinds, targetKinds } from '../model/mcp.ts';
 import type { Attempt, Decision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { durationSeconds } from '../policy/condition.ts';
@@ -25,13 +25,11 @@ export function callerOf(
   );
 }
 
-const kinds = Object.keys(namedBy) as readonly TargetKind[];
-
 /** The attempt that a test describes. */
 export function attemptOf(when: PolicyTest['when']): Attempt {
-  const kind = kinds.find((each) => when[each] !== undefined);
+  const kind = targetKinds.find((each) => when[each] !== undefined);
   if (kind === undefined && when.method === undefined) return { kind: 'http' };
-  const method = when.method ?? (kind === undefined ? undefined : namedBy[kind]);
+  const method = when.method ?? (kind === undefined ? undefined : listedKinds[kind].namedBy);
   const targets = kind === undefined ? [] : [{ kind, name: when[kind] ?? '' }];
   return { kind: 'mcp', method, targets, arguments: when.arguments };
 }

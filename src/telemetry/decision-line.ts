@@ -1,5 +1,5 @@
-import { type Outcome, toolOf } from '../model/outcome.ts';
-import type { Policy } from '../model/policy.ts';
+import type { Outcome } from '../model/outcome.ts';
+import { calledTool, type Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import {
@@ -77,7 +77,7 @@ function commonText(outcome: Outcome): string {
   const mcp = attempt?.kind === 'mcp' ? attempt : undefined;
   if (principal === undefined || mcp?.targets.every(({ kind }) => kind === 'tool') === false) return textOf(outcome);
   const method = shared(cut(mcp?.method ?? call.method));
-  const tool = sharedIfAny(cutIfAny(toolOf(mcp)));
+  const tool = sharedIfAny(cutIfAny(calledTool(mcp)));
   const texts = commonTexts.get(principal) ?? [];
   for (const kept of texts) {
     if (kept.tool === tool && kept.method === method && kept.rule === rule && kept.route === route) return kept.text;
@@ -99,7 +99,7 @@ function textOf(outcome: Outcome): string {
     ',"allow":true' +
     caller.identity +
     member('method', cut(mcp?.method ?? call.method)) +
-    member('tool', cutIfAny(toolOf(mcp))) +
+    member('tool', cutIfAny(calledTool(mcp))) +
     caller.scope +
     member('policy', policy?.name) +
     member('rule', rule) +

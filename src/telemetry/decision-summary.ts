@@ -1,8 +1,8 @@
 import { remembered } from '../lib/remembered.ts';
 import type { DecisionInput } from '../model/decision-input.ts';
 import { type Reason, refusalOf } from '../model/reasons.ts';
-import { type Outcome, toolOf } from '../model/outcome.ts';
-import type { McpTarget, Policy } from '../model/policy.ts';
+import type { Outcome } from '../model/outcome.ts';
+import { calledTool, type McpTarget, type Policy } from '../model/policy.ts';
 import type { Principal, TokenForm } from '../model/principal.ts';
 
 /**
@@ -66,7 +66,7 @@ export function summaryOf(outcome: Outcome, at: number): DecisionSummary {
     detail: refused && copied(refused.detail),
     neededScope: refused === undefined || refused.scope.length === 0 ? undefined : refused.scope.join(' '),
     method: shared(cut(mcp?.method ?? call.method)),
-    tool: sharedIfAny(cutIfAny(toolOf(mcp))),
+    tool: sharedIfAny(cutIfAny(calledTool(mcp))),
     targets: mcp && principal && route?.policy && loggedTargets(mcp.targets),
     rule: outcome.rule,
     durationMs: durationMs(outcome),

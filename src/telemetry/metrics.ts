@@ -1,6 +1,7 @@
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { ServerOperation } from '../model/authorization-server.ts';
-import { toolOf, type KnownCall, type Outcome } from '../model/outcome.ts';
+import type { KnownCall, Outcome } from '../model/outcome.ts';
+import { calledTool } from '../model/policy.ts';
 import type { ForwardObserver, LockObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
 import type { StoreObserver } from '../model/shared.ts';
@@ -153,7 +154,7 @@ export function createMetrics(): Metrics {
       const decision = decisionLabel(outcome);
       decisions(route, decision, (outcome.denial ?? outcome.shadow)?.reason ?? 'none');
       decisionDuration.add(route, (outcome.decidedAt - outcome.call.startedAt) / 1000);
-      const tool = toolOf(outcome.attempt);
+      const tool = calledTool(outcome.attempt);
       if (tool !== undefined) toolCalls(route, toolLabel(outcome.route, tool), decision);
     },
     answered(route, { method }, status) {

@@ -8,7 +8,7 @@ import type { PolicyTest } from '../../src/config/policy-tests.ts';
 import { violations } from '../../src/config/schema.ts';
 import { slowPart } from '../../src/policy/patterns/slow-pattern.ts';
 import { refusals } from '../../src/model/reasons.ts';
-import { mcpMethod } from '../../src/model/mcp-methods.ts';
+import { mcpMethod } from '../../src/model/mcp.ts';
 import { policyReasons } from '../../src/model/reasons.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument, ValueDocument } from '../../src/policy/document.ts';

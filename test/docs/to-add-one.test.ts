@@ -11,7 +11,7 @@ import gateway from '../../schema/gateway.schema.json' with { type: 'json' };
 import policy from '../../schema/policy.schema.json' with { type: 'json' };
 import { commands } from '../../src/cli/commands.ts';
 import { refusals } from '../../src/model/reasons.ts';
-import { knownRequests, revisions } from '../../src/model/mcp-methods.ts';
+import { knownRequests, revisions } from '../../src/model/mcp.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { filesIn, type SourceFile } from '../architecture/source-files.ts';
 import { keysOf, type Schema } from '../pins/keys-of.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { answerOutcome, mayBeAnswer } from '../../src/mcp/answer-outcome.ts';
-import { mcpMethod } from '../../src/model/mcp-methods.ts';
+import { mcpMethod } from '../../src/model/mcp.ts';
 
 const call = mcpMethod('tools/call');
 

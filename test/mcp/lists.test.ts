@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createEventSplitter, eventData, withData } from '../../src/mcp/event-stream.ts';
 import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
 import { filteredMessage, mayListTasks, withoutTasks } from '../../src/mcp/lists.ts';
-import { mcpMethod } from '../../src/model/mcp-methods.ts';
+import { mcpMethod } from '../../src/model/mcp.ts';
 import type { McpTarget } from '../../src/model/policy.ts';
 
 const visible = ({ name }: McpTarget): boolean => !name.includes('hidden');

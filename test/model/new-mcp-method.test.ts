@@ -39,7 +39,7 @@ let createToolHeaders: Headers['createToolHeaders'];
 beforeAll(async () => {
   cpSync('src', join(copy, 'src'), { recursive: true });
   symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
-  const table = join(copy, 'src/model/mcp-methods.ts');
+  const table = join(copy, 'src/model/mcp.ts');
   const source = readFileSync(table, 'utf8');
   const start = 'const requests = table({';
   if (!source.includes(start)) throw new Error(`the table of methods does not begin with ${start}`);

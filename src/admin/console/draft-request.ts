@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isObject } from '../../lib/json/own-member.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';
+import { describedKinds } from '../../model/mcp.ts';
 import type { DraftQuestion, DraftRequest } from './messages.ts';
 
 /** The limit on the body of a request, in bytes. Policies are a few KiB. */
@@ -41,8 +42,6 @@ export async function draftIn(request: IncomingMessage): Promise<DraftRequest> {
   };
 }
 
-const kinds = ['tool', 'resource', 'prompt', 'method'] as const;
-
 function questionIn(question: Readonly<Record<string, unknown>>): DraftQuestion {
   const textOf = (name: string): string => {
     const value = question[name];
@@ -52,7 +51,7 @@ function questionIn(question: Readonly<Record<string, unknown>>): DraftQuestion 
     claims: textOf('claims'),
     scope: textOf('scope'),
     lifetime: textOf('lifetime'),
-    kind: kinds.find((kind) => kind === question['kind']) ?? 'tool',
+    kind: [...describedKinds, 'method' as const].find((kind) => kind === question['kind']) ?? 'tool',
     name: textOf('name'),
     arguments: textOf('arguments'),
     history: textOf('history'),

@@ -7,6 +7,7 @@
 import type { ServerState } from '../../model/authorization-server.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { LockState } from '../../model/lock.ts';
+import type { DescribedKind } from '../../model/mcp.ts';
 import type { Explanation } from '../../model/policy.ts';
 import type { TokenForm } from '../../model/principal.ts';
 import type { StoreState } from '../../model/shared.ts';
@@ -154,7 +155,7 @@ export interface DraftQuestion {
   readonly scope: string;
   /** Of the token, in seconds; empty: unknown. */
   readonly lifetime: string;
-  readonly kind: 'tool' | 'resource' | 'prompt' | 'method';
+  readonly kind: DescribedKind;
   readonly name: string;
   /** JSON; empty: unknown. */
   readonly arguments: string;

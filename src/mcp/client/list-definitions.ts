@@ -1,14 +1,9 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { ownMember } from '../../lib/json/own-member.ts';
 import { definitionOf, definitionsIn, MAX_DEFINITIONS } from '../definition.ts';
+import { type KnownList, listedKinds, lockedLists } from '../../model/mcp.ts';
 import type { DescribedDefinition } from '../../model/lock.ts';
 import { askLimits, type AskOptions, askServer, MAX_PAGES, McpServerFault } from './ask-server.ts';
-
-/** The lists of definitions, each with the capability of a server that has it. */
-const lists = [
-  { kind: 'tool', capability: 'tools' },
-  { kind: 'prompt', capability: 'prompts' },
-] as const;
 
 /** Takes a result as it is: a schema of the client could drop members, and a digest is over all of them. */
 const asReceived = {
@@ -31,9 +26,9 @@ export async function listDefinitions(
     if (instructions !== undefined)
       found.push({ ...definitionOf('instructions', '', instructions), description: instructions });
     const capabilities = client.getServerCapabilities() ?? {};
-    for (const { kind, capability } of lists) {
-      if (capabilities[capability] === undefined) continue;
-      for await (const entries of pagesOf(client, capability, signal)) {
+    for (const { kind, ...list } of lockedLists) {
+      if (capabilities[listedKinds[kind].key] === undefined) continue;
+      for await (const entries of pagesOf(client, list, signal)) {
         if (found.length + entries.length > MAX_DEFINITIONS)
           throw new McpServerFault('other', `answered with more than ${MAX_DEFINITIONS} definitions`);
         for (const [index, definition] of definitionsIn(kind, entries).entries()) {
@@ -49,10 +44,9 @@ export async function listDefinitions(
 
 async function* pagesOf(
   client: Client,
-  member: 'tools' | 'prompts',
+  { method, member }: Pick<KnownList, 'method' | 'member'>,
   signal: AbortSignal,
 ): AsyncGenerator<readonly unknown[]> {
-  const method = `${member}/list`;
   let cursor: unknown;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const params = cursor === undefined ? {} : { cursor };

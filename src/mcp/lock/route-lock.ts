@@ -2,6 +2,7 @@ import { type AnswerLock, type DefinitionGuard, guardedMessage } from '../guarde
 import { Denial } from '../../model/denial.ts';
 import type { Action } from '../../model/grant.ts';
 import type { Lock, Sighting } from '../../model/lock.ts';
+import { isLockedKind, listedKinds } from '../../model/mcp.ts';
 import type { McpTarget } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
 import type { Comparison } from './comparison.ts';
@@ -30,8 +31,6 @@ export interface RouteLockParts {
   readonly untilNextMs: () => number;
 }
 
-const reasons = { tool: 'tool.changed', prompt: 'prompt.changed' } as const;
-
 /** Creates the lock of a route. */
 export function createRouteLock(
   { policy }: Route,
@@ -52,7 +51,7 @@ export function createRouteLock(
   };
 
   function requireTarget({ kind, name }: McpTarget): void {
-    if (kind !== 'tool' && kind !== 'prompt') return;
+    if (!isLockedKind(kind)) return;
     const verdict = comparison.verdict({ kind, name });
     if (verdict === 'approved') return;
     const rule = 'lock';
@@ -67,7 +66,7 @@ export function createRouteLock(
     // The server may show what was approved by now. No look changes the verdict on a name that was never approved.
     if (verdict.difference !== 'new') lookSoon();
     const detail = `wanted the ${kind} as it was approved: ${verbOf(verdict)}`;
-    throw new Denial(reasons[kind], detail, { rule, because: policy?.because({ kind, name }) });
+    throw new Denial(listedKinds[kind].changed, detail, { rule, because: policy?.because({ kind, name }) });
   }
 
   return {

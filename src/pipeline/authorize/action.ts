@@ -7,7 +7,7 @@ import { requireParamHeaders, type ToolHeaders } from '../../mcp/tool-headers.ts
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Action } from '../../model/grant.ts';
-import { mcpMethod } from '../../model/mcp-methods.ts';
+import { mcpMethod } from '../../model/mcp.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 import { eventOwner, ownerOf } from './owner.ts';

@@ -15,7 +15,7 @@ import { listedFromStart } from '../../mcp/listed-from-start.ts';
 import { filteredMessage, mayListTasks, withoutTasks } from '../../mcp/lists.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { Action, Grant, GrantedCall } from '../../model/grant.ts';
-import { mcpMethod } from '../../model/mcp-methods.ts';
+import { mcpMethod } from '../../model/mcp.ts';
 import type { McpTarget } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
 import { outcomeReading } from './outcome-reading.ts';

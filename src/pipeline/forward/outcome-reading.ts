@@ -2,7 +2,7 @@ import { answerOutcome, mayBeAnswer, type AnswerOutcome } from '../../mcp/answer
 import type { Rewriting } from '../../mcp/body-filter.ts';
 import type { CallOutcome, CountedCall } from '../../model/counted-call.ts';
 import type { Action } from '../../model/grant.ts';
-import { mcpMethod } from '../../model/mcp-methods.ts';
+import { mcpMethod } from '../../model/mcp.ts';
 
 /** How each answer settles its call. */
 const settlements: Readonly<Record<AnswerOutcome, CallOutcome>> = {

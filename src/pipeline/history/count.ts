@@ -8,7 +8,7 @@ import type { Action, Grant } from '../../model/grant.ts';
 import type { CallOutcome, CountedCall } from '../../model/counted-call.ts';
 import type { CallHistory, HistoryCheck } from '../../model/history.ts';
 import type { Failed, Ledger, Settlement, Verdict } from '../../model/ledger.ts';
-import { mcpMethod } from '../../model/mcp-methods.ts';
+import { mcpMethod } from '../../model/mcp.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 import { createCountUnderOwnId } from './own-ids.ts';

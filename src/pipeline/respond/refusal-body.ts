@@ -1,7 +1,7 @@
 import type { Denial } from '../../model/denial.ts';
 import type { Refusal } from '../../model/reasons.ts';
 import type { MessageId } from '../../model/grant.ts';
-import type { Era } from '../../model/mcp-methods.ts';
+import type { Era } from '../../model/mcp.ts';
 
 /** A refusal, for the body of its answer. */
 export interface Refused {

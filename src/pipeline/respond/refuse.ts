@@ -3,6 +3,7 @@ import type { Call } from '../../model/call.ts';
 import type { Denial } from '../../model/denial.ts';
 import { type Refusal, refusalOf } from '../../model/reasons.ts';
 import type { Action } from '../../model/grant.ts';
+import { calledTool } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
 import { answer } from './answer.ts';
 import { createChallenges } from './challenge.ts';
@@ -72,7 +73,7 @@ function send(call: Call, status: number, headers: OutgoingHttpHeaders, { type, 
 
 /** Whether the answer to a call is a tool result. */
 function expectsToolResult(action: Action | undefined): action is Action {
-  if (action?.attempt.kind !== 'mcp' || action.attempt.targets[0]?.kind !== 'tool') return false;
+  if (action === undefined || calledTool(action.attempt) === undefined) return false;
   const { messageId, era, mayYieldHandle } = action;
   // A notification has no answer, and the answer to a call of MCP 2025-11-25 that asks for a task is a task.
   return messageId !== null && (era === 'modern' || !mayYieldHandle);

@@ -1,4 +1,12 @@
-import { knownRequests, mcpMethod, methodsWithoutRow, namedBy, type TargetKind } from '../../model/mcp-methods.ts';
+import {
+  knownRequests,
+  listedKinds,
+  type ListedKind,
+  mcpMethod,
+  methodsWithoutRow,
+  type TargetKind,
+  targetKinds,
+} from '../../model/mcp.ts';
 import type { Rules } from '../decide.ts';
 import type { Entry } from '../entry.ts';
 import type { PastRule } from '../history-rules.ts';
@@ -10,7 +18,7 @@ import { nameKinds } from './name-kinds.ts';
 import { type NameClass, namesOf, type NameTable } from './names.ts';
 
 /** What a call names, as a test file writes it; `{}`: a request on an HTTP route. */
-export type When = { readonly [Key in TargetKind | 'method']?: string };
+export type When = { readonly [Key in ListedKind]?: string };
 
 /** A call for all calls that some policies decide by the same entries. */
 export interface KnownCall {
@@ -19,8 +27,6 @@ export interface KnownCall {
   /** What each policy decides by. */
   readonly kinds: readonly CallKind[];
 }
-
-const targetKinds: readonly TargetKind[] = ['tool', 'resource', 'prompt', 'template'];
 
 /** The calls that a pattern describes: one for all that the policies cannot tell apart but by arguments. */
 export function callsIn(pattern: CallPattern, policies: readonly Rules[]): readonly KnownCall[] {
@@ -42,7 +48,7 @@ export function callsIn(pattern: CallPattern, policies: readonly Rules[]): reado
 /** Further methods that act on a kind of targets. */
 function methodsOn(kind: TargetKind): readonly string[] {
   return [...knownRequests].flatMap(([method, { allowedBy, target }]) => {
-    if (method === namedBy[kind]) return [];
+    if (method === listedKinds[kind].namedBy) return [];
     if (target === 'subscriptions') return kind === 'resource' ? [method] : [];
     if (target === 'reference') return kind === 'prompt' ? [method] : [];
     return allowedBy === 'target' && target.kind === kind ? [method] : [];
@@ -56,7 +62,7 @@ function messagesIn({ target, method }: McpPattern, policies: readonly Rules[]):
       message(each.name === undefined ? undefined : { method: each.name }, [], each, policies),
     );
   }
-  if (method === undefined) return withMethod(target.kind, target.name, [namedBy[target.kind]], policies);
+  if (method === undefined) return withMethod(target.kind, target.name, [listedKinds[target.kind].namedBy], policies);
   return withMethod(
     target.kind,
     target.name,
@@ -73,7 +79,7 @@ function withMethod(
 ): readonly KnownCall[] {
   return classesOf(kind, name, policies).flatMap((target) =>
     methods.map((method) => {
-      const isUsual = method === namedBy[kind];
+      const isUsual = method === listedKinds[kind].namedBy;
       const when = target.name === undefined ? undefined : { [kind]: target.name, ...(!isUsual && { method }) };
       return message(when, [{ kind, found: target }], { name: method, entries: [], class: '' }, policies);
     }),
@@ -118,7 +124,7 @@ function methodIn(found: NameClass['class']): string {
 }
 
 function classesOf(
-  kind: TargetKind | 'method',
+  kind: ListedKind,
   predicates: readonly Predicate[],
   policies: readonly Rules[],
 ): readonly NameClass[] {
@@ -144,16 +150,8 @@ function coveredBy({ rule, tools, covers, because }: PastRule): NameTable {
   return { entries, find: (name) => (covers(name) ? entries[0] : undefined) };
 }
 
-const keys = {
-  tool: 'tools',
-  resource: 'resources',
-  template: 'resources',
-  prompt: 'prompts',
-  method: 'methods',
-} as const;
-
-function tableOf(kind: TargetKind | 'method', listing: Listing | undefined): NameTable {
-  const entries: readonly Entry[] = listing?.entries.filter(({ key }) => key === keys[kind]) ?? [];
+function tableOf(kind: ListedKind, listing: Listing | undefined): NameTable {
+  const entries: readonly Entry[] = listing?.entries.filter(({ key }) => key === listedKinds[kind].key) ?? [];
   return { entries, find: (name) => listing?.[kind]?.(name) };
 }
 

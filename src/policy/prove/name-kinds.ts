@@ -1,5 +1,5 @@
 import { plainName } from '../../lib/look-alike.ts';
-import { knownRequests, mcpMethod, mistakenFor, type TargetKind } from '../../model/mcp-methods.ts';
+import { knownRequests, mcpMethod, mistakenFor, type ListedKind } from '../../model/mcp.ts';
 import { plainUri, uriFlaw } from '../resources.ts';
 import type { NameKind } from './names.ts';
 
@@ -47,7 +47,7 @@ function methodClass(name: string): string {
 }
 
 /** What names of each kind are like. */
-export const nameKinds: Readonly<Record<TargetKind | 'method', NameKind>> = {
+export const nameKinds: Readonly<Record<ListedKind, NameKind>> = {
   tool: plainNames,
   prompt: plainNames,
   resource: uris,

@@ -4,7 +4,7 @@
  * or proves that there are none. `docs/adr/` says why it is our own.
  */
 
-import { namedBy } from '../../model/mcp-methods.ts';
+import { listedKinds } from '../../model/mcp.ts';
 import type { EarlierCall } from '../../model/history.ts';
 import type { Attempt, Decision, Policy } from '../../model/policy.ts';
 import type { PolicyDenial } from '../../model/denial.ts';
@@ -145,6 +145,6 @@ export function isDescribed({ callers, calls }: Property, principal: Principal, 
   const [named] = attempt.targets;
   if (named?.kind !== target?.kind || target?.name.every(({ test }) => test(named?.name)) === false) return false;
   if (method?.every(({ test }) => test(attempt.method)) === false) return false;
-  if (method === undefined && target !== undefined && attempt.method !== namedBy[target.kind]) return false;
+  if (method === undefined && target !== undefined && attempt.method !== listedKinds[target.kind].namedBy) return false;
   return calls.arguments.every(({ read, predicates }) => predicates.every(({ test }) => test(read(attempt.arguments))));
 }

@@ -12,7 +12,8 @@ import { createIsWithin } from '../../lib/ip-address.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
 import type { Action } from '../../model/grant.ts';
-import { toolOf, type KnownCall, type Outcome } from '../../model/outcome.ts';
+import type { KnownCall, Outcome } from '../../model/outcome.ts';
+import { calledTool } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
 import type { Span, SpanAttributes, Tracer } from '../../model/tracer.ts';
 import type { Gateway, Stages } from '../../pipeline/pipeline.ts';
@@ -151,8 +152,8 @@ function decisionAttributes({ call, route, attempt, allow, denial, shadow }: Out
     'sallyport.shadow': shadow === undefined ? undefined : true,
     'sallyport.reason': (denial ?? shadow)?.reason,
     'mcp.method.name': mcp?.method,
-    'gen_ai.operation.name': toolOf(mcp) === undefined ? undefined : 'execute_tool',
-    'gen_ai.tool.name': toolEntry(route, toolOf(mcp)),
+    'gen_ai.operation.name': calledTool(mcp) === undefined ? undefined : 'execute_tool',
+    'gen_ai.tool.name': toolEntry(route, calledTool(mcp)),
   };
 }
 

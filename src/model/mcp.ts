@@ -1,12 +1,13 @@
 /**
- * What the gateway knows of MCP: its revisions, and the methods that a client may call. Every decision about a method
- * reads this table, so that a new method is one row. `methods` of a policy, the lists that are filtered and the handles
- * that are bound follow from it.
+ * What the gateway knows of MCP: its revisions, the methods that a client may call, and the kinds of what they act on.
+ * Every decision about a method or a kind reads these tables, so that a new method is one row. `methods` of a policy,
+ * the lists that are filtered and the handles that are bound follow from them.
  *
  * @module
  */
 
 import { plainName } from '../lib/look-alike.ts';
+import type { Reason, ReasonBy } from './reasons.ts';
 
 /** `legacy`: revisions with `initialize` and sessions. `modern`: from 2026-07-28, where each request stands alone. */
 export type Era = 'legacy' | 'modern';
@@ -25,6 +26,32 @@ export const revisions: ReadonlyMap<string, Era> = new Map<string, Era>([
  */
 export type TargetKind = 'tool' | 'resource' | 'template' | 'prompt';
 
+/** What a policy can list: targets, and methods by their names. */
+export type ListedKind = TargetKind | 'method';
+
+/** The keys of a policy that say what may be called. */
+export type ListingKey = 'tools' | 'resources' | 'prompts' | 'methods';
+
+/** What can be listed. */
+interface ListedRow {
+  /** The key of a policy. Of targets it is also the name that MCP has for such: `notifications/KEY/list_changed`. */
+  readonly key: ListingKey;
+  /** For people. */
+  readonly word: string;
+  /** The refusal of one that the policy does not list. */
+  readonly unlisted: ReasonBy<'listing'>;
+}
+
+/** What a message can act on. */
+interface TargetRow extends ListedRow {
+  /** The method that uses an entry of a list. */
+  readonly usedBy: RequestName;
+  /** The method of a message that names one. Only a completion names a template. */
+  readonly namedBy: RequestName;
+  /** The refusal of one that is not as it was approved; absent: a lock does not cover such. */
+  readonly changed?: Reason;
+}
+
 /** What a handle stands for: the gateway never accepts a handle of one kind as one of the other. */
 export type HandleKind = 'task' | 'state';
 
@@ -35,10 +62,15 @@ export interface HandlePlace {
 }
 
 /** A list in a result: the member that holds it, and the member that names an entry. */
-export interface McpList<Kind extends TargetKind | 'task' = TargetKind | 'task'> {
+interface McpList<Kind extends TargetKind | 'task' = TargetKind | 'task'> {
   readonly member: string;
   readonly kind: Kind;
   readonly name: string;
+}
+
+/** A list, with the method that asks for it. */
+export interface KnownList<Kind extends TargetKind | 'task' = TargetKind | 'task'> extends McpList<Kind> {
+  readonly method: string;
 }
 
 /** One thing that a request acts on, named by one of its parameters. */
@@ -167,18 +199,60 @@ export const givingNotifications: ReadonlyMap<string, readonly HandlePlace[]> = 
   ['notifications/subscriptions/acknowledged', [subscribedTasks]],
 ]);
 
-/** The method that uses an entry of a list. */
-export const usedBy = {
-  tool: 'tools/call',
-  resource: 'resources/read',
-  template: 'resources/read',
-  prompt: 'prompts/get',
-} as const satisfies Readonly<Record<TargetKind, RequestName>>;
+/** What a policy can list. Where one call could name several targets, the first decides. */
+export const listedKinds = {
+  tool: {
+    key: 'tools',
+    word: 'tool',
+    unlisted: 'tool.unlisted',
+    usedBy: 'tools/call',
+    namedBy: 'tools/call',
+    changed: 'tool.changed',
+  },
+  resource: {
+    key: 'resources',
+    word: 'resource',
+    unlisted: 'resource.unlisted',
+    usedBy: 'resources/read',
+    namedBy: 'resources/read',
+  },
+  template: {
+    key: 'resources',
+    word: 'resource template',
+    unlisted: 'resource.unlisted',
+    usedBy: 'resources/read',
+    namedBy: 'completion/complete',
+  },
+  prompt: {
+    key: 'prompts',
+    word: 'prompt',
+    unlisted: 'prompt.unlisted',
+    usedBy: 'prompts/get',
+    namedBy: 'prompts/get',
+    changed: 'prompt.changed',
+  },
+  method: { key: 'methods', word: 'method', unlisted: 'method.unlisted' },
+} as const satisfies Readonly<Record<TargetKind, TargetRow> & { method: ListedRow }>;
 
-/** The method of a message that names a target of a kind. Only a completion names a template. */
-export const namedBy = { ...usedBy, template: 'completion/complete' } as const satisfies Readonly<
-  Record<TargetKind, RequestName>
->;
+/** The kinds of targets, in the order of the table. */
+export const targetKinds: readonly TargetKind[] = (Object.keys(listedKinds) as ListedKind[]).filter(
+  (kind) => kind !== 'method',
+);
+
+/** The kinds of targets by which people describe a call: no client calls a template. */
+export const describedKinds = targetKinds.filter((kind) => kind !== 'template');
+/** What people describe a call by. */
+export type DescribedKind = Exclude<ListedKind, 'template'>;
+
+/** The kinds whose definitions a lock covers. */
+export type LockedKind = {
+  [Kind in TargetKind]: (typeof listedKinds)[Kind] extends { changed: Reason } ? Kind : never;
+}[TargetKind];
+
+/** Whether a lock covers the definitions of a kind. */
+export function isLockedKind(kind: TargetKind | 'task' | undefined): kind is LockedKind {
+  return kind !== undefined && kind !== 'task' && 'changed' in listedKinds[kind];
+}
 
 /** What is assumed of a method without a row. */
 const unknown = {
@@ -194,8 +268,12 @@ const unknown = {
 
 /** All requests that the gateway knows, by their names. */
 export const knownRequests: ReadonlyMap<string, McpMethod> = new Map(Object.entries(requests));
-/** The lists in all results that the gateway knows. */
-export const knownLists: readonly McpList[] = [...knownRequests.values()].flatMap(({ list: own }) => own ?? []);
+/** The lists in all results that the gateway knows, each with the method that asks for it. */
+export const knownLists: readonly KnownList[] = [...knownRequests].flatMap(([method, { list: own }]) =>
+  own === undefined ? [] : [{ ...own, method }],
+);
+/** The lists of definitions that a lock covers. */
+export const lockedLists = knownLists.filter((each): each is KnownList<LockedKind> => isLockedKind(each.kind));
 const byPlainName = new Map([...knownRequests.keys()].map((name) => [plainName(name), name]));
 
 /** The row of a method, or what is assumed of one without a row; undefined: a message without a method. */

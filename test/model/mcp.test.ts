@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { givingNotifications, knownRequests, mcpMethod, mistakenFor } from '../../src/model/mcp-methods.ts';
+import { givingNotifications, knownRequests, mcpMethod, mistakenFor } from '../../src/model/mcp.ts';
 import { decide, message } from '../policy/caller.ts';
 
 describe('what a policy does not have to list', () => {
@@ -78,7 +78,7 @@ describe('another spelling of a method of MCP', () => {
 test('no other file of src/ names a method of MCP', () => {
   const names = new Set([...knownRequests.keys(), ...givingNotifications.keys(), 'tasks/', 'notifications/']);
   const naming = readdirSync('src', { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts') && path !== join('model', 'mcp-methods.ts'))
+    .filter((path) => path.endsWith('.ts') && path !== join('model', 'mcp.ts'))
     .filter((path) =>
       [...readFileSync(join('src', path), 'utf8').matchAll(/'([^'\n]+)'/g)].some(([, text = '']) => names.has(text)),
     );
