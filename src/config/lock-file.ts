@@ -64,7 +64,8 @@ const intro = (policy: string, url: string): string => `\
 # The tools, prompts and instructions that ${url} showed to \`sallyport lock\`.
 # With \`lock\` in ${policy}.yaml the gateway compares them with what the server shows later.
 # After a change that you approve, run \`sallyport lock\` again and review the difference.
-# sha256 is over the canonical JSON (RFC 8785) of a definition without _meta; members only help messages.
+# sha256 is over the canonical JSON (RFC 8785) of a definition, of _meta only over what clients act on.
+# members only help messages.
 `;
 
 /** The text of the lock file of `policy`, sorted by name, so that a difference between two versions is a change. */

@@ -15,7 +15,7 @@ const MEMBER_DIGITS = 16;
  * numbers do not count. Every character of a string does, also where Unicode has another form of the same text.
  */
 export function definitionOf(kind: DefinitionKind, name: string, value: unknown): Definition {
-  const locked = isObject(value) ? withoutMeta(value) : value;
+  const locked = isObject(value) ? lockedPartOf(value) : value;
   const canonical = canonicalText(locked);
   if (canonical === '') return { kind, name, sha256: '', members: {} };
   return { kind, name, sha256: digest(canonical), members: isObject(locked) ? memberDigests(locked) : {} };
@@ -39,9 +39,17 @@ export function definitionsIn(
   });
 }
 
-/** A server may write what it likes into `_meta`, such as times; models do not read it. */
-function withoutMeta({ _meta, ...rest }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return rest;
+/**
+ * The members of `_meta` that clients act on. MCP Apps (SEP-1865) selects the interface of a tool with `ui` or
+ * `ui/resourceUri`; hosts have members of their own for that, and for hints to models. Some clients ignore case.
+ */
+const lockedMeta = /^(?:(?:io\.modelcontextprotocol\/)?ui(?:[./].*)?|(?:openai|anthropic)\/.*)$/isu;
+
+/** A definition without the members of `_meta` that no client acts on: a server may write times there. */
+function lockedPartOf({ _meta, ...rest }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (!isObject(_meta)) return rest;
+  const locked = Object.entries(_meta).filter(([name]) => lockedMeta.test(name));
+  return locked.length === 0 ? rest : { ...rest, _meta: Object.fromEntries(locked) };
 }
 
 /** `''` for what RFC 8785 §3.1 does not cover: lone surrogates, and numbers beyond IEEE 754. */

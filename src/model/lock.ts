@@ -14,7 +14,7 @@ export interface Definition {
   readonly kind: DefinitionKind;
   /** As the server writes it; `''` for instructions. */
   readonly name: string;
-  /** The SHA-256, in hex, of its canonical text (RFC 8785) without `_meta`; `''` for one without a canonical text. */
+  /** The SHA-256, in hex, of the canonical text (RFC 8785) of what is locked of it; `''` without a canonical text. */
   readonly sha256: string;
   /** The beginning of the digest of each member, so that messages can name the members that changed. */
   readonly members: Readonly<Record<string, string>>;

@@ -62,6 +62,25 @@ describe('a definition that differs only by what canonicalization drops is the s
   });
 });
 
+test('the definition of one approved tool under the name of another', async () => {
+  const world = await start({ shows: { ...approved, tools: [pay, { ...pay, name: 'read' }] } });
+  expect(await world.names('tools')).toEqual(['pay']);
+  expect([await world.call('pay'), await world.call('read')]).toEqual(['allowed', 'tool.changed']);
+});
+
+test('another interface for an approved tool (SEP-1865), while models read the same', async () => {
+  const withInterface = (resourceUri: string) => ({ ...pay, _meta: { ui: { resourceUri } } });
+  const shown = { ...approved, tools: [withInterface('ui://bank/pay'), read] };
+  const world = await start({ approved: shown, shows: shown });
+  expect(await world.names('tools')).toEqual(['pay', 'read']);
+  world.shows = { ...approved, tools: [withInterface('ui://mallory/pay'), read] };
+  expect(await world.names('tools')).toEqual(['read']);
+  expect(await world.call('pay')).toBe('tool.changed');
+  expect(await world.gateway.line({ msg: 'definitions differ from the lock' })).toMatchObject({
+    differences: [expect.stringContaining('_meta changed')],
+  });
+});
+
 describe('what two parsers read differently reaches no client', () => {
   const twice = JSON.stringify(evil).replace(/^\{/, '{"description":"Pays.",');
   test.for([

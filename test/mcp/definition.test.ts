@@ -19,6 +19,16 @@ test('R-265, RFC 8785 §3.2: the digest is that of the canonical text, and each 
   });
 });
 
+test('of _meta the digests cover the members that hosts act on', () => {
+  const canonical = '{"ui":{"resourceUri":"ui://pay"}}';
+  expect(tool('{"name":"pay","_meta":{"at":7,"ui":{"resourceUri":"ui://pay"}}}')).toEqual({
+    kind: 'tool',
+    name: 'pay',
+    sha256: sha256(`{"_meta":${canonical},"name":"pay"}`),
+    members: { name: sha256('"pay"').slice(0, 16), _meta: sha256(canonical).slice(0, 16) },
+  });
+});
+
 test('instructions are a text, and have no members', () => {
   expect(definitionOf('instructions', '', 'Pay first.')).toEqual({
     kind: 'instructions',
@@ -36,6 +46,8 @@ describe('is the same', () => {
     ['white space', '{"a":1}', ' { "a" : 1 } '],
     ['another _meta', '{"a":1,"_meta":{"at":1}}', '{"a":1,"_meta":{"at":2}}'],
     ['no _meta', '{"a":1,"_meta":{"at":1}}', '{"a":1}'],
+    ['a member of _meta whose name only resembles one that hosts act on', '{"a":1,"_meta":{"uid":7}}', '{"a":1}'],
+    ['another _meta beside the interface', '{"a":1,"_meta":{"ui":{},"at":1}}', '{"_meta":{"at":2,"ui":{}},"a":1}'],
   ])('with %s', ([, one, other]) => {
     expect(tool(one as string)).toEqual(tool(other as string));
   });
@@ -51,6 +63,21 @@ describe('is another', () => {
     ['a member __proto__', '{"a":1}', '{"a":1,"__proto__":{"b":2}}'],
     ['_meta within a member', '{"a":{"_meta":1}}', '{"a":{"_meta":2}}'],
     ['another case of a member', '{"a":1}', '{"A":1}'],
+    ['an interface', '{"a":1}', '{"a":1,"_meta":{"ui":{"resourceUri":"ui://a"}}}'],
+    ['no interface any more', '{"a":1,"_meta":{"ui/resourceUri":"ui://a"}}', '{"a":1,"_meta":{"at":1}}'],
+    ['another interface', '{"_meta":{"ui":{"resourceUri":"ui://a"}}}', '{"_meta":{"ui":{"resourceUri":"ui://b"}}}'],
+    ['another visibility', '{"_meta":{"ui":{"visibility":["app"]}}}', '{"_meta":{"ui":{"visibility":["model"]}}}'],
+    ['another interface in the old form', '{"_meta":{"ui/resourceUri":"a"}}', '{"_meta":{"ui/resourceUri":"b"}}'],
+    ['an interface in another form', '{"_meta":{"ui/resourceUri":"a"}}', '{"_meta":{"ui":"a"}}'],
+    ['an interface under a name with a dot', '{"_meta":{"ui.resourceUri":"a"}}', '{}'],
+    ['an interface under the identifier of the extension', '{"_meta":{"io.modelcontextprotocol/ui":{}}}', '{}'],
+    ['an interface under a name in capitals, which Go reads as well', '{"_meta":{"UI":{"resourceUri":"a"}}}', '{}'],
+    [
+      'another template of a host',
+      '{"_meta":{"openai/outputTemplate":"a"}}',
+      '{"_meta":{"openai/outputTemplate":"b"}}',
+    ],
+    ['another hint of a host for models', '{"_meta":{"anthropic/searchHint":"a"}}', '{"_meta":{}}'],
   ])('with %s', ([, one, other]) => {
     expect(tool(one as string).sha256).not.toBe(tool(other as string).sha256);
   });
