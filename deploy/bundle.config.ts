@@ -12,7 +12,7 @@ export default {
     cleanDir: true,
     // The depth of `src/lib/package-root.ts`, so that it finds the same folder from both.
     chunkFileNames: 'parts/[name].js',
-    // A thread beside the part that starts it.
+    // A process whose program is beside the part that starts it.
     entryFileNames: ({ name }) => (name === 'main' ? '[name].js' : 'parts/[name].js'),
     // Each file costs a start half a millisecond. `serve` loads these three, commands perhaps only the first or two.
     codeSplitting: {

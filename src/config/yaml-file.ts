@@ -1,4 +1,6 @@
 import {
+  Composer,
+  type CST,
   type Document,
   type ErrorCode,
   isAlias,
@@ -6,11 +8,13 @@ import {
   isNode,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   type Node,
   type Pair,
-  parseDocument,
+  Parser,
   visit,
+  YAMLParseError,
 } from 'yaml';
 import { layoutFlaw } from './layout.ts';
 import { type Path, type Position, Problem } from './problems.ts';
@@ -31,8 +35,9 @@ export function problemIn(file: YamlFile, { path, part, message }: Violation): P
   return new Problem(file.file, file.position(path, part === 'key' ? 'key' : 'value'), path, message);
 }
 
-/** Deeper nesting is refused, because later stages recurse. */
+/** Deeper nesting is refused, because the library and later stages recurse: it would overflow the call stack. */
 const maxDepth = 64;
+const tooDeeply = `nested ${maxDepth + 1} levels deep: at most ${maxDepth} levels are accepted`;
 
 /**
  * Messages for the library's errors. Its own messages quote the text, which may be an unquoted secret
@@ -58,7 +63,7 @@ const syntax: Readonly<Record<ErrorCode, string>> = {
   MULTIPLE_DOCS: 'a second document starts here; one file holds one',
   MULTIPLE_TAGS: 'two tags on one value',
   NON_STRING_KEY: 'a key must be a string',
-  RESOURCE_EXHAUSTION: 'nested too deeply',
+  RESOURCE_EXHAUSTION: tooDeeply,
   TAB_AS_INDENT: 'indent with spaces, not tabs',
   TAG_RESOLVE_FAILED: 'an unknown tag; a value that starts with ! needs quotes',
   UNEXPECTED_TOKEN: 'unexpected here; is a quote, bracket or line break missing before it?',
@@ -78,20 +83,61 @@ export function parseYaml(file: string, text: string): YamlFile {
     position: () => at(0),
   });
   try {
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true });
+    const document = parsedDocument(text, lines);
     const flaws = flawsOfSyntax(document, lines, text);
     if (flaws.length === 0) flaws.push(...flawsOfUse(document));
     if (flaws.length > 0) return failed(flaws);
     const value: unknown = document.toJS({ maxAliasCount: 100 });
     const tooDeep = deepest(value, []);
-    if (tooDeep !== undefined) return failed([[offsetOf(document, tooDeep, 'value'), 'nested too deeply']]);
+    if (tooDeep !== undefined) return failed([[offsetOf(document, tooDeep, 'value'), tooDeeply]]);
     return { file, value, problems: [], position: (path, part) => at(offsetOf(document, path, part)) };
   } catch (error) {
-    // A ReferenceError is how the library refuses an alias bomb; a RangeError is its recursion on deep nesting.
+    if (error instanceof NestingError) return failed([[error.offset, tooDeeply]]);
+    // How the library refuses an alias bomb.
     if (error instanceof ReferenceError) return failed([[0, 'too many aliases']]);
-    if (error instanceof RangeError) return failed([[0, 'nested too deeply']]);
     throw error;
   }
+}
+
+class NestingError extends Error {
+  readonly offset: number;
+
+  constructor(offset: number) {
+    super(tooDeeply);
+    this.offset = offset;
+  }
+}
+
+/** As the library's `parseDocument`. @throws {NestingError} before anything recurses. */
+function parsedDocument(text: string, lines: LineCounter): Document.Parsed {
+  const composer = new Composer({ prettyErrors: false, stringKeys: true });
+  const [document, second] = composer.compose(tokensOf(text, lines), true, text.length);
+  if (document === undefined) throw new TypeError('a text without a document');
+  if (second !== undefined) {
+    const [start, end] = second.range;
+    document.errors.push(new YAMLParseError([start, end], 'MULTIPLE_DOCS', ''));
+  }
+  return document;
+}
+
+/**
+ * The syntax tree of a text. The parser keeps the open collections in a stack of its own, so what it holds is the
+ * depth: quotes, comments, indentation and every other rule of YAML are judged by the parser itself.
+ */
+function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  for (const lexeme of new Lexer().lex(text)) {
+    yield* parser.next(lexeme);
+    if (parser.stack.length > maxDepth) requireDepth(parser.stack);
+  }
+  yield* parser.end();
+}
+
+function requireDepth(stack: readonly CST.Token[]): void {
+  const collections = stack.filter(({ type }) => /^(?:block-map|block-seq|flow-collection)$/.test(type));
+  const tooDeep = collections[maxDepth];
+  if (tooDeep !== undefined) throw new NestingError(tooDeep.offset);
 }
 
 type Flaw = readonly [offset: number, why: string];

@@ -47,7 +47,11 @@ describe('parseYaml', () => {
     ['an unknown tag', 'a: !b c', '1:4: an unknown tag; a value that starts with ! needs quotes'],
     ['a tag for bytes', 'a: !!binary aGk=', '1:13: an unknown tag; a value that starts with ! needs quotes'],
     ['YAML 1.1', '%YAML 1.1\n---\na: off', '1:1: must be YAML 1.2'],
-    ['too deep a nesting', `a: ${'['.repeat(65)}${']'.repeat(65)}`, '1:67: nested too deeply'],
+    [
+      'too deep a nesting',
+      `a: ${'['.repeat(65)}${']'.repeat(65)}`,
+      '1:67: nested 65 levels deep: at most 64 levels are accepted',
+    ],
     ['a placeholder in a list', 'a: [${env:X}]', '1:6: a placeholder inside { } or [ ] needs quotes'],
     [
       'a billion laughs',
@@ -63,9 +67,73 @@ describe('parseYaml', () => {
     expect(value).toBeUndefined();
   });
 
-  test('reports nesting that would overflow the stack', () => {
-    const { problems } = parseYaml('f.yaml', '['.repeat(100_000));
-    expect(problems.map(String).join()).toMatch(/^f\.yaml:\d+:\d+: nested too deeply$/);
+  const depths: Readonly<Record<string, (levels: number) => string>> = {
+    'lists in brackets': (levels) => '['.repeat(levels) + ']'.repeat(levels),
+    'mappings in braces': (levels) => '{ a: '.repeat(levels) + '}'.repeat(levels),
+    'brackets over lines': (levels) => '[\n '.repeat(levels) + ']'.repeat(levels),
+    'list items on one line': (levels) => `${'- '.repeat(levels)}x`,
+    'list items over lines': (levels) =>
+      Array.from({ length: levels }, (_, level) => `${' '.repeat(level)}-\n`).join('') + ' '.repeat(levels) + 'x',
+    'keys over lines': (levels) =>
+      Array.from({ length: levels }, (_, level) => `${' '.repeat(level)}a:\n`).join('') + ' '.repeat(levels) + 'x',
+    'items and keys in turn': turns,
+    'anchors and tags between': (levels) => '&a !!seq ['.repeat(levels) + ']'.repeat(levels),
+    'brackets after text with brackets': (levels) =>
+      `- "]]]]"\n- ']]]]'\n- x]]]]\n- |\n ]]]]\n# ]]]]\n- ${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}`,
+  };
+
+  /** A list whose items are mappings, whose values are lists, and so on. */
+  function turns(levels: number): string {
+    const lines = Array.from({ length: levels }, (_, level) => `${' '.repeat(level)}${level % 2 === 0 ? '-' : 'a:'}\n`);
+    return `${lines.join('')}${' '.repeat(levels)}x`;
+  }
+
+  test.each(Object.entries(depths))(
+    'accepts 64 levels of %s, and refuses more before it reads them',
+    (_title, text) => {
+      expect(parseYaml('f.yaml', text(64)).problems).toEqual([]);
+      for (const levels of [65, 3000]) {
+        expect(parseYaml('f.yaml', text(levels)).problems.map(String)).toEqual([
+          expect.stringMatching(/^f\.yaml:\d+:\d+: nested 65 levels deep: at most 64 levels are accepted$/),
+        ]);
+      }
+    },
+  );
+
+  test.each([
+    ['brackets that nothing closes', '['.repeat(100_000)],
+    ['braces that nothing closes', '{'.repeat(100_000)],
+    ['explicit keys', '? '.repeat(100_000)],
+    ['explicit keys of lists', '? - '.repeat(50_000)],
+    ['values without a key', ': '.repeat(100_000)],
+    ['keys on one line', 'a: '.repeat(50_000)],
+    ['single pairs in brackets', '[a: '.repeat(50_000)],
+    ['explicit keys in brackets', '[? '.repeat(50_000)],
+    ['brackets as keys', '{['.repeat(50_000)],
+    ['a second document', `a: 1\n---\n${'['.repeat(100_000)}`],
+  ])('refuses %s, 50,000 levels deep', (_title, text) => {
+    expect(parseYaml('f.yaml', text).problems.map(String)).toEqual([
+      expect.stringMatching(/^f\.yaml:\d+:\d+: nested 65 levels deep: at most 64 levels are accepted$/),
+    ]);
+  });
+
+  test('counts the levels behind aliases', () => {
+    const links = Array.from({ length: 80 }, (_, at) => `- &a${at} [${at === 0 ? '' : `*a${at - 1}`}]\n`);
+    expect(parseYaml('f.yaml', links.join('')).problems.map(String)).toEqual([
+      'f.yaml:2:8: nested 65 levels deep: at most 64 levels are accepted',
+    ]);
+  });
+
+  test.each([
+    ['a quoted text', `a: "${'[{'.repeat(100)}"`],
+    ['a single-quoted text', `a: '${'[{'.repeat(100)}'`],
+    ['a plain text', `a: x${'[{'.repeat(100)}`],
+    ['a block of text', `a: |\n  ${'[{- '.repeat(100)}`],
+    ['a comment', `a: 1 # ${'[{'.repeat(100)}`],
+    ['a list of lists', `a:\n${'  - [[]]\n'.repeat(1000)}`],
+    ['a deep list, many times', `- ${'['.repeat(60)}${']'.repeat(60)}\n`.repeat(100)],
+  ])('counts no level for brackets in %s', (_title, text) => {
+    expect(parseYaml('f.yaml', text).problems).toEqual([]);
   });
 
   test('reports one problem a line, and ten in all', () => {

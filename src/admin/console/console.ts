@@ -7,7 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ratePoints, SLOT_MS } from '../../telemetry/rates.ts';
 import { BodyFault, draftIn } from './draft-request.ts';
-import { DraftRefusal } from './draft-thread.ts';
+import { DraftRefusal } from './draft-process.ts';
 import { detailOf } from './detail.ts';
 import { createFeed, MAX_WATCHERS } from './feed.ts';
 import { filterIn } from './filter.ts';

@@ -27,7 +27,7 @@ import type {
 } from './messages.ts';
 import type { CountedDecision } from './process-source.ts';
 
-/** A draft of a policy, and everything that it is tried with. It crosses to another thread: plain values only. */
+/** A draft of a policy, and everything that it is tried with. It crosses to another process: plain values only. */
 export interface DraftTask {
   readonly policy: string;
   readonly text: string;

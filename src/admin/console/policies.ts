@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { disk } from '../../config/files.ts';
 import type { Config } from '../../model/config.ts';
 import type { DraftTask } from './draft.ts';
-import { createDraftThread, type DraftThread } from './draft-thread.ts';
+import { DraftProcess } from './draft-process.ts';
 import type { DraftAnswer, DraftRequest, PolicyView } from './messages.ts';
 import type { ConsoleSource } from './process-source.ts';
 import type { InForce } from './status.ts';
@@ -10,16 +10,16 @@ import type { InForce } from './status.ts';
 /** The policies in force, and drafts of them. */
 export interface Policies {
   list(): Promise<readonly PolicyView[]>;
-  /** Tries a draft; undefined if there is no such policy. Throws as {@link DraftThread.run}. */
+  /** Tries a draft; undefined if there is no such policy. Throws as {@link DraftProcess.run}. */
   attempt(request: DraftRequest, isWanted: () => boolean): Promise<DraftAnswer | undefined>;
   readonly close: () => void;
 }
 
-/** Creates them. Drafts are compiled and decided in another thread, and forgotten. */
+/** Creates them. Drafts are compiled and decided in another process, and forgotten. */
 export function createPolicies(
   inForce: InForce,
   source: ConsoleSource,
-  thread: DraftThread = createDraftThread(),
+  drafts: DraftProcess = new DraftProcess(),
 ): Policies {
   async function taskOf(
     config: Config,
@@ -41,33 +41,32 @@ export function createPolicies(
   }
 
   return {
-    list() {
+    async list() {
       const { config } = inForce;
-      return Promise.all(
-        [...config.policies.values()].map(async ({ name, rules }): Promise<PolicyView> => {
-          const text = config.policyFolder.texts.get(`${name}.yaml`) ?? '';
-          const { tests, properties } = await thread.run(
-            await taskOf(config, { policy: name, text, isThorough: true }),
-          );
-          const routes = routesWith(config, name).map((route) => ({ name: route.name, protocol: route.protocol }));
-          return {
-            name,
-            file: `${config.policyFolder.label}/${name}.yaml`,
-            text,
-            rules: rules.length,
-            routes,
-            tests,
-            properties,
-          };
-        }),
-      );
+      const views: PolicyView[] = [];
+      // One after the other: a process tries one at a time, and refuses when many wait.
+      for (const { name, rules } of config.policies.values()) {
+        const text = config.policyFolder.texts.get(`${name}.yaml`) ?? '';
+        const task = await taskOf(config, { policy: name, text, isThorough: true });
+        const { tests, properties } = await drafts.run(task);
+        views.push({
+          name,
+          file: `${config.policyFolder.label}/${name}.yaml`,
+          text,
+          rules: rules.length,
+          routes: routesWith(config, name).map((route) => ({ name: route.name, protocol: route.protocol })),
+          tests,
+          properties,
+        });
+      }
+      return views;
     },
     async attempt(request, isWanted) {
       const { config } = inForce;
       if (!config.policies.has(request.policy)) return undefined;
-      return thread.run(await taskOf(config, request), isWanted);
+      return drafts.run(await taskOf(config, request), isWanted);
     },
-    close: thread.close,
+    close: () => drafts.close(),
   };
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDraftThread, type DraftThread } from '../../../src/admin/console/draft-thread.ts';
+import { DraftProcess } from '../../../src/admin/console/draft-process.ts';
 import type { DraftTask } from '../../../src/admin/console/draft.ts';
 
 const base: DraftTask = {
@@ -15,23 +15,23 @@ const base: DraftTask = {
 };
 
 test('decides a described call with the scopes that the configuration implies', async () => {
-  const thread = createDraftThread();
-  const { answer } = await thread.run(base);
+  const drafts = new DraftProcess();
+  const { answer } = await drafts.run(base);
   expect(answer).toMatchObject({ allow: true });
-  const { problems } = await thread.run({ ...base, text: 'scpe: read\n' });
+  const { problems } = await drafts.run({ ...base, text: 'scpe: read\n' });
   expect(problems).toEqual([
     { line: 1, column: 1, message: expect.stringMatching(/^scpe: unknown key \(did you mean scope\?\)/) as string },
   ]);
-  thread.close();
+  drafts.close();
 });
 
 describe('calls before', () => {
   const text = 'scope: read\ntools: { approve: {}, pay: { after: { tool: approve, within: 1h } } }\n';
-  let thread: DraftThread;
+  let drafts: DraftProcess;
   beforeAll(() => {
-    thread = createDraftThread();
+    drafts = new DraftProcess();
   });
-  afterAll(() => thread.close());
+  afterAll(() => drafts.close());
 
   async function answerAfter(history: string): Promise<unknown> {
     const question = {
@@ -43,7 +43,7 @@ describe('calls before', () => {
       arguments: '',
       history,
     } as const;
-    return (await thread.run({ ...base, text, question })).answer;
+    return (await drafts.run({ ...base, text, question })).answer;
   }
 
   test.each([
@@ -72,8 +72,8 @@ describe('calls before', () => {
 });
 
 test('says what the edit means beside the policy in force, for every caller', async () => {
-  const thread = createDraftThread();
-  const { meaning } = await thread.run({ ...base, inForce: 'scope: write\n', decisions: [] });
+  const drafts = new DraftProcess();
+  const { meaning } = await drafts.run({ ...base, inForce: 'scope: write\n', decisions: [] });
   expect(meaning).toEqual({
     differences: [
       {
@@ -87,30 +87,52 @@ test('says what the edit means beside the policy in force, for every caller', as
     ],
     undecided: [],
   });
-  expect((await thread.run({ ...base, inForce: base.text, decisions: [] })).meaning?.differences).toEqual([]);
-  thread.close();
+  expect((await drafts.run({ ...base, inForce: base.text, decisions: [] })).meaning?.differences).toEqual([]);
+  drafts.close();
 });
 
 test('gives up a draft that takes too long, and tries the next one', async () => {
-  const impatient = createDraftThread({ timeMs: 1, memoryMb: 128 });
+  const impatient = new DraftProcess({ timeMs: 1, memoryMb: 128 });
   await expect(impatient.run(base)).rejects.toThrow('The draft takes longer than 0.001 s.');
   await expect(impatient.run(base)).rejects.toThrow('longer');
   impatient.close();
 });
 
 test('gives up a draft that needs too much memory, and goes on serving', async () => {
-  const small = createDraftThread({ timeMs: 60_000, memoryMb: 24 });
+  const small = new DraftProcess({ timeMs: 60_000, memoryMb: 24 });
   const tests = Array.from({ length: 60_000 }, (_, at) => `- { name: t${at}, given: {}, when: {}, then: allow }\n`);
   await expect(small.run({ ...base, tests: tests.join('') })).rejects.toThrow(/more than 24 MB/);
   await expect(small.run(base)).resolves.toMatchObject({ problems: [] });
   small.close();
 });
 
+test('goes on when the process ends in the middle of a draft', async () => {
+  const drafts = new DraftProcess();
+  await drafts.run(base);
+  const { pid = NaN } = drafts;
+  process.kill(pid, 'SIGSTOP');
+  const stopped = drafts.run(base);
+  process.kill(pid, 'SIGKILL');
+  await expect(stopped).rejects.toThrow('The draft ended the process that tried it (SIGKILL)');
+  await expect(drafts.run(base)).resolves.toMatchObject({ problems: [] });
+  expect(drafts.pid).not.toBe(pid);
+  drafts.close();
+});
+
+test('goes on when the idle process ends', async () => {
+  const drafts = new DraftProcess();
+  await drafts.run(base);
+  process.kill(drafts.pid ?? NaN, 'SIGKILL');
+  await expect.poll(() => drafts.pid).toBeUndefined();
+  await expect(drafts.run(base)).resolves.toMatchObject({ problems: [] });
+  drafts.close();
+});
+
 test('refuses a draft when too many wait', async () => {
-  const thread = createDraftThread();
-  const runs = Array.from({ length: 9 }, () => thread.run(base).then(() => 'tried', String));
+  const drafts = new DraftProcess();
+  const runs = Array.from({ length: 9 }, () => drafts.run(base).then(() => 'tried', String));
   expect((await Promise.all(runs)).filter((each) => each !== 'tried')).toEqual([
     'DraftRefusal: Too many drafts are being tried.\n',
   ]);
-  thread.close();
+  drafts.close();
 });

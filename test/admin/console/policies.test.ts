@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -49,6 +49,16 @@ describe('a draft', () => {
     expect(await world.call({ sub: 'alice', scope: 'read' }, 'get_balance')).toBe(200);
     expect(await readFile(join(world.folder, 'policies', 'demo-tools.yaml'), 'utf8')).toContain('scope: read');
   });
+});
+
+test('lists more policies than drafts may wait', async () => {
+  const many = await startConsoleWorld();
+  const names = Array.from({ length: 12 }, (_, at) => `policy-${at}`);
+  for (const name of names) await writeFile(join(many.folder, 'policies', `${name}.yaml`), 'scope: read\n');
+  expect(await many.reload()).toEqual([]);
+  const list = (await (await fetch(`${many.adminUrl}/console/policies`)).json()) as { readonly name: string }[];
+  expect(list.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+  await many.close();
 });
 
 describe.skipIf(!hasChromium)('Policies in a browser', () => {
