@@ -18,7 +18,7 @@ const plainTotal: Reporter = {
 };
 
 /** Half a minute of a core each and up to two minutes in all, as connections must end by themselves: `npm run test:load`. */
-const loadTests = ['test/faults/wires.test.ts', 'test/soak.test.ts'];
+const loadTests = ['test/faults/wires.test.ts'];
 
 const thoroughFiles = thorough.map((folder) => `test/${folder}/**/*.test.ts`);
 const exclude = [...configDefaults.exclude, ...(process.env['LOAD_TESTS'] === undefined ? loadTests : [])];

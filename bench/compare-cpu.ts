@@ -41,7 +41,7 @@ export async function measureCpu(
 }
 
 /** Loads a contender until its code is compiled. */
-export async function warmUp(bench: Bench, running: Running, request: Request): Promise<void> {
+async function warmUp(bench: Bench, running: Running, request: Request): Promise<void> {
   const enough = WARM_UP_REQUESTS * running.pids.length;
   let requests = 0;
   for (let second = 0; second < WARM_UP_SECONDS && requests < enough; second += 1) {
@@ -50,7 +50,7 @@ export async function warmUp(bench: Bench, running: Running, request: Request): 
 }
 
 /** Loads a contender for a time. Every request must succeed. */
-export async function load(bench: Bench, running: Running, request: Request, seconds: number): Promise<Completed> {
+async function load(bench: Bench, running: Running, request: Request, seconds: number): Promise<Completed> {
   const urls = [running.url, ...(running.moreUrls ?? [])];
   const each = await Promise.all(
     urls.map((url, at) => {

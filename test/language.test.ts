@@ -37,8 +37,7 @@ const covered = [
   'docker-compose.yml',
   'test/{docs,demo,deploy,mutation,fuzz,limits}/*.*',
   '{bench,conformance}/*.{md,ts}',
-  'bench/{contenders,limits,load,machine,profile,scenarios,servers,soak}/*.{md,ts}',
-  'bench/soak/clients/*.ts',
+  'bench/{contenders,load,machine,scenarios,servers}/*.ts',
   'conformance/fixture/*.ts',
   'test/fuzz/*/*.{ts,py}',
   '.ci/*',
@@ -46,7 +45,7 @@ const covered = [
   'test/{architecture,attacks,authorization-server,authorize,cli,clients,conformance,exchange,faults}/*.{ts,md}',
   'test/{forward-auth,gateway,http,json,lib,mcp,model,pins,policy,respond,route,serve,shared,spec}/*.{ts,md}',
   'test/{admin,support,telemetry,worlds}/*.{ts,md}',
-  'test/{architecture,docs,pipeline,pipeline-order,soak}.test.ts',
+  'test/{architecture,docs,pipeline,pipeline-order}.test.ts',
 ];
 
 const pattern = new RegExp(

@@ -11,7 +11,8 @@ const packages = fileURLToPath(new URL('node_modules', folder));
 export const express: Contender = {
   name: 'express',
   does: 'verifies each JWT, forwards',
-  missing: () => (existsSync(packages) ? undefined : 'run `npm ci --prefix bench/servers/express` first'),
+  missing: () =>
+    existsSync(packages) ? undefined : 'run `npm install --prefix bench/servers/express --no-package-lock` first',
   async start({ upstream, issuer, audience }) {
     const { pid, ...server } = await startServer(program, 'contender', {
       UPSTREAM: upstream,

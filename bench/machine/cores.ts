@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { availableParallelism, cpus } from 'node:os';
+import { availableParallelism } from 'node:os';
 
 /** The core that is reserved for the contender. */
 export const CONTENDER_CORE = 0;
@@ -11,15 +11,4 @@ export function leaveContenderCore(): void {
   if (availableParallelism() < 2)
     throw new Error('the benchmark needs two cores: one for the contender, one for the load');
   execFileSync('taskset', ['-a', '-p', '-c', String(OTHER_CORE), String(process.pid)], { stdio: 'ignore' });
-}
-
-/** Lets a program use every core. */
-export function giveEveryCore(pid: number): void {
-  const all = `0-${cpus().length - 1}`;
-  execFileSync('taskset', ['-a', '-p', '-c', all, String(pid)], { stdio: 'ignore' });
-}
-
-/** Moves a program to the contender's core. */
-export function giveContenderCore(pid: number): void {
-  execFileSync('taskset', ['-a', '-p', '-c', String(CONTENDER_CORE), String(pid)], { stdio: 'ignore' });
 }

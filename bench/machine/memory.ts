@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 /** The resident memory of processes, in KiB. */
 export function residentKiB(pids: readonly number[]): number {
@@ -8,11 +8,6 @@ export function residentKiB(pids: readonly number[]): number {
 /** The peak of a process's resident memory, in KiB, since its start or since {@link forgetPeak}. */
 export function peakKiB(pid: number): number {
   return statusKiB(pid, 'VmHWM');
-}
-
-/** Resets the peak, proc_pid_clear_refs(5). */
-export function forgetPeak(pid: number): void {
-  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
 function statusKiB(pid: number, field: string): number {

@@ -1,5 +1,4 @@
 import type { Scenario } from '../scenario.ts';
-import { live, watched } from './console.ts';
 import { firstSight, stampede } from './first-sight.ts';
 import { latency } from './latency.ts';
 import { reload, workers } from './lifecycle.ts';
@@ -23,6 +22,4 @@ export const scenarios: readonly Scenario[] = [
   workers,
   start,
   reload,
-  live,
-  watched,
 ];

@@ -18,15 +18,12 @@ import type { Request } from '../load/wrk.ts';
 import type { Scenario } from '../scenario.ts';
 
 /** The kinds of request. `post` is a `tools/call` of a legacy revision, `post-modern` one of 2026-07-28. */
-export const kinds = ['get', 'post', 'post-modern', 'list', 'opaque'] as const;
-
-/** One of {@link kinds}. */
-export type Kind = (typeof kinds)[number];
+export type Kind = 'get' | 'post' | 'post-modern' | 'list' | 'opaque';
 
 const OPAQUE = 'opaque-token';
 
 /** The request of a kind, with a token that is valid for the whole run. */
-export async function requestFor(bench: Bench, kind: Kind): Promise<Request> {
+async function requestFor(bench: Bench, kind: Kind): Promise<Request> {
   const { issuer, surroundings } = bench;
   if (kind !== 'opaque') return requestOf(kind, await bench.token());
   const exp = Math.floor(Date.now() / 1000) + 24 * 3600;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startNoisyClient } from '../../bench/limits/noisy-client.ts';
-import { startWorld, type World } from '../../bench/limits/world.ts';
+import { startNoisyClient } from './noisy-client.ts';
+import { startWorld, type World } from './world.ts';
 import { peakKiB } from '../../bench/machine/memory.ts';
 
 /** Far above the measurements in `docs/overload.md`, far below the memory that the noise takes without limits. */
@@ -34,5 +34,5 @@ test.each([
 });
 
 test('uses no value that callers choose as a label of a metric', async () => {
-  expect((await world.gateway.metrics()).series).toBeLessThan(500);
+  expect(await world.gateway.series()).toBeLessThan(500);
 });

@@ -1,11 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { bytesOf, type Connection } from '../load/connection.ts';
+import { bytesOf, type Connection } from '../../bench/load/connection.ts';
 import { flood, hold, sendOnce, upload, type Noise } from './attack.ts';
 import { createSigner, TOOLS, type Target } from './world.ts';
 
 const MIB = 1024 * 1024;
 const MANY = 10_000;
-const TOKENS_A_ROUND = 50_000;
 
 function get(target: Target, token: string, path = '/api/data'): Buffer {
   return bytesOf(target.url, { method: 'GET', path, headers: { Authorization: `Bearer ${token}` } });
@@ -58,19 +56,8 @@ function distinct(count: number, connections: number, of: (target: Target) => (i
 
 /** All kinds of noise, by name. */
 export const noises: Readonly<Record<string, Noise>> = {
-  '1,000 connections with slow headers': (target, report) =>
-    hold(target, report, 1_000, { first: 'GET /api HTTP/1.1\r\n', each: 'x: y\r\n', patient: true }),
-  '10,000 connections that say nothing': (target, report) => hold(target, report, MANY, { first: '', patient: true }),
-  '10,000 connections kept after a request': (target, report) =>
-    hold(target, report, MANY, { first: get(target, createSigner(target)('noisy')) }),
   '1,000 event streams': (target, report) =>
     hold(target, report, 1_000, { first: get(target, createSigner(target)('noisy'), '/events'), answers: 1_000 }),
-  '1,000 bodies that come by the byte': (target, report) =>
-    hold(target, report, 1_000, {
-      first: head(target, '/mcp', 'Content-Length: 900000\r\n'),
-      each: ' ',
-      patient: true,
-    }),
   '200 bodies of 1 MB that never end': (target, report) =>
     hold(target, report, 200, {
       first: `${head(target, '/mcp', 'Content-Length: 1000000\r\n')}${' '.repeat(999_000)}`,
@@ -83,16 +70,6 @@ export const noises: Readonly<Record<string, Noise>> = {
     flood(target, report, 2, () => upload(target, head(target, '/api', 'Transfer-Encoding: chunked\r\n'), 100 * MIB)),
   '1 MB of header fields': (target, report) =>
     flood(target, report, 4, () => sendOnce(target, head(target, '/api', `X-Much: ${'x'.repeat(MIB)}\r\n`))),
-  '100,000 JWTs': distinct(TOKENS_A_ROUND, 32, (target) => {
-    const sign = createSigner(target);
-    return (index) => get(target, sign(`user ${index}`));
-  }),
-  '100,000 opaque tokens': distinct(
-    TOKENS_A_ROUND,
-    32,
-    (target) => (index) => get(target, `good-${process.pid}-${index}`),
-  ),
-  '100,000 made-up tokens': distinct(TOKENS_A_ROUND, 32, (target) => () => get(target, randomUUID())),
   '10,000 tool names called': distinct(TOOLS / 2, 16, (target) => {
     const token = createSigner(target)('noisy');
     return (index) => post(target, token, call(`tool_${index}`));
@@ -110,8 +87,4 @@ export const noises: Readonly<Record<string, Noise>> = {
       call('get_balance', Object.fromEntries(Array.from({ length: 10 * MANY }, (_, i) => [i.toString(36), 1]))),
     ),
   ),
-  'bodies of 1 MB': repeated(4, (target, token) =>
-    post(target, token, call('get_balance', { a: 'x'.repeat(1_000_000) })),
-  ),
-  'a valid token, as fast as it goes': repeated(32, get),
 };

@@ -1,7 +1,6 @@
 import { once as event } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
-import { openConnection, type Connection } from '../load/connection.ts';
+import { openConnection, type Connection } from '../../bench/load/connection.ts';
 import type { Target } from './world.ts';
 
 /** Reports the status of an answer, or 0 if the connection closed without one. */
@@ -14,8 +13,6 @@ export type Noise = (target: Target, report: Report) => (() => Promise<unknown>)
 const FROM = '127.0.0.3';
 /** The number of connections to open at a time. */
 const STEP = 200;
-/** The longest wait for timeouts of the gateway. */
-const PATIENCE_MS = 70_000;
 
 function open({ url }: Target): Socket {
   const { hostname, port } = new URL(url);
@@ -57,8 +54,6 @@ interface Held {
   readonly each?: string;
   /** The number of answers for full strength; default: none. */
   readonly answers?: number;
-  /** Waits at the end until the gateway has closed all connections. */
-  readonly patient?: boolean;
 }
 
 /** Opens a number of connections and keeps them open. */
@@ -66,7 +61,7 @@ export async function hold(
   target: Target,
   report: Report,
   count: number,
-  { first, each, answers = 0, patient = false }: Held,
+  { first, each, answers = 0 }: Held,
 ): Promise<() => Promise<unknown>> {
   const sockets = new Set<Socket>();
   const closed: Promise<unknown>[] = [];
@@ -107,7 +102,6 @@ export async function hold(
   }, 1_000);
   if (answers > 0) await Promise.race([full.promise, Promise.all(closed)]);
   return async () => {
-    if (patient) await Promise.race([Promise.all(closed), wait(PATIENCE_MS)]);
     clearInterval(timer);
     for (const socket of sockets) socket.destroy();
     await Promise.all(closed);

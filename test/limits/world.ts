@@ -5,8 +5,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startGateway, type GatewayProcess } from '../machine/gateway.ts';
-import { freePort } from '../../test/support/ports.ts';
+import { startGateway, type GatewayProcess } from './gateway-process.ts';
+import { freePort } from '../support/ports.ts';
 
 /** The addresses of the other servers. */
 export interface Places {

@@ -7,7 +7,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { exportJWK } from 'jose';
 import { listen } from '../../demo/listen.ts';
-import { createKey, startIssuer } from '../../test/support/issuer.ts';
+import { createKey, startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, TOOLS, type Places } from './world.ts';
 
 const tools = Array.from({ length: TOOLS }, (_, index) => ({
