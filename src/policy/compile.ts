@@ -1,12 +1,14 @@
 /**
- * @module The policy language, `docs/policies.md`: a document is compiled once into conditions (`condition.ts`) and
- * lists of what may be called (`listing.ts`). They decide each request (`decide.ts`, `verdict.ts`); only for a denial,
- * the detail is written (`denial.ts`). Pure: no clock, no files, no YAML.
+ * @module The policy language, `docs/policies.md`: a document is compiled once into conditions (`conditions/`) and
+ * lists of what may be called (`listing.ts`), which decide each request (`decide.ts`). Pure: it reads no clock, file or
+ * YAML.
  */
 
 import type { Policy } from '../model/policy.ts';
 import type { Claims } from '../model/principal.ts';
-import { type Condition, compileCondition, leavesOf, scopeTokens } from './condition.ts';
+import { compileCondition } from './conditions/compile-condition.ts';
+import { leavesOf, rulesIn, scopesIn } from './conditions/condition.ts';
+import { scopeTokens } from './conditions/scope.ts';
 import { type Rules, couldCall, decide, inShadow, scopesForAttempt } from './decide.ts';
 import { explain } from './explain.ts';
 import type { PolicyDocument } from './document.ts';
@@ -116,38 +118,7 @@ function claimReaders({ condition }: Rules, entries: readonly Entry[]): Readonly
   const conditions = [condition, ...entries.map((entry) => entry.condition)].flatMap(leavesOf);
   const owners = entries.flatMap(({ history }) => history.map(({ owner }) => owner));
   return new Map([
-    ...conditions.flatMap((leaf) => (leaf.kind === 'claim' ? [[leaf.name, leaf.read] as const] : [])),
+    ...conditions.flatMap(({ reads }) => reads.claims.map(({ name, read }) => [name, read] as const)),
     ...owners.flatMap(({ by, claim }) => (claim === undefined ? [] : [[by, claim] as const])),
   ]);
-}
-
-/** The rules of a condition. An `all` is represented by its parts. */
-function rulesIn(condition: Condition): readonly string[] {
-  switch (condition.kind) {
-    case 'all':
-      return condition.conditions.flatMap(rulesIn);
-    case 'any':
-      return [condition.rule, ...condition.alternatives.flatMap(rulesIn)];
-    case 'not':
-    case 'scope':
-    case 'claim':
-    case 'lifetime':
-      return [condition.rule];
-  }
-}
-
-/** The scopes that a condition may ask for. */
-function scopesIn(condition: Condition): readonly string[] {
-  switch (condition.kind) {
-    case 'scope':
-      return condition.scopes;
-    case 'all':
-      return condition.conditions.flatMap(scopesIn);
-    case 'any':
-      return condition.alternatives.flatMap(scopesIn);
-    case 'not':
-    case 'claim':
-    case 'lifetime':
-      return [];
-  }
 }

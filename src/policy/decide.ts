@@ -2,15 +2,14 @@ import { refusalOf } from '../model/reasons.ts';
 import { unknownArguments, type Attempt, type Decision, type McpTarget } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
-import type { AllCondition } from './condition.ts';
-import { neededScopes, policyDenial } from './denial.ts';
+import type { AllCondition } from './conditions/all.ts';
+import { type Verdict, graver, neededScopes, policyDenial } from './conditions/condition.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
 import type { PolicyDocument } from './document.ts';
 import { argumentDenial, takesArguments } from './entry.ts';
 import { uncountable } from './history.ts';
 import type { PastRule } from './history-rules.ts';
 import { type Listing, entriesFor, methodEntry, unlistedDenial } from './listing.ts';
-import { type Verdict, graver, judge } from './verdict.ts';
 
 /** A policy document, compiled. */
 export interface Rules {
@@ -71,7 +70,7 @@ export function inShadow(decision: Decision): Decision {
 }
 
 function decideOrThrow({ condition, listing, past, because }: Rules, principal: Principal, attempt: Attempt): Decision {
-  const own = judge(condition, principal);
+  const own = condition.judge(principal);
   // A refused caller must not learn what is listed.
   if (own === 'refused' || attempt.kind === 'http' || listing === undefined) {
     return own === 'met' ? allowed : denied(policyDenial([condition], own, principal), because);
@@ -81,7 +80,7 @@ function decideOrThrow({ condition, listing, past, because }: Rules, principal: 
 
   let verdict: Verdict = own;
   for (const entry of entries) {
-    const judged = judge(entry.condition, principal);
+    const judged = entry.condition.judge(principal);
     if (judged === 'refused') return denied(policyDenial([entry.condition], judged, principal), entry.because);
     verdict = graver(verdict, judged);
   }
@@ -111,12 +110,12 @@ function denied(denial: PolicyDenial, because: string | undefined): Decision {
  */
 export function couldCall({ condition, listing }: Rules, principal: Principal, { kind, name }: McpTarget): boolean {
   try {
-    if (judge(condition, principal) === 'refused') return false;
+    if (condition.judge(principal) === 'refused') return false;
     if (listing === undefined) return true;
     const entry = listing[kind]?.(name);
-    if (entry === undefined || judge(entry.condition, principal) === 'refused') return false;
+    if (entry === undefined || entry.condition.judge(principal) === 'refused') return false;
     const method = methodEntry(listing, kind);
-    return method === undefined || judge(method.condition, principal) !== 'refused';
+    return method === undefined || method.condition.judge(principal) !== 'refused';
   } catch {
     // `decide` would deny a call whose conditions cannot be evaluated.
     return false;

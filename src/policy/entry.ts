@@ -2,13 +2,13 @@ import { type ListingKey, mcpMethod } from '../model/mcp.ts';
 import type { Decision, McpAttempt } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
-import { type AllCondition, compileCondition } from './condition.ts';
+import type { AllCondition } from './conditions/all.ts';
+import { compileCondition } from './conditions/compile-condition.ts';
 import { kindOf, malformedPointer } from '../lib/json/describe-value.ts';
 import type { EntryDocument, PolicyDocument, ValueDocument } from './document.ts';
 import { type HistoryRule, compileHistory } from './history-rules.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
-import { type Predicate, compilePredicates } from './predicate.ts';
-import type { Reading } from './reading.ts';
+import { type Predicate, type Reading, compilePredicates } from './predicate.ts';
 
 /** One name or pattern that a policy lists. */
 export interface Entry {

@@ -1,15 +1,13 @@
 import { unknownArguments, type Attempt, type Explanation, type McpAttempt } from '../model/policy.ts';
-import type { Claims, Principal } from '../model/principal.ts';
-import type { AllCondition, ClaimCondition, Condition } from './condition.ts';
+import type { Principal } from '../model/principal.ts';
+import type { AllCondition } from './conditions/all.ts';
+import { explainCondition, outcomeOf } from './conditions/condition.ts';
 import type { Rules } from './decide.ts';
-import { lifetimeInWords } from './denial.ts';
 import { type ArgumentCondition, type Entry, takesArguments } from './entry.ts';
 import { explainHistory } from './history.ts';
 import { type Listing, entriesFor } from './listing.ts';
-import { describeFound } from './describe-found.ts';
-import type { Predicate } from './predicate.ts';
+import { describeFound, wantedBy } from './predicate.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
-import { judge } from './verdict.ts';
 
 /**
  * Every condition that applies to a call, with what it wanted and what it found. It walks all of them, where `decide`
@@ -54,52 +52,8 @@ function ofEntry(entry: Entry, principal: Principal, attempt: McpAttempt): Expla
 }
 
 /** The conditions of an `all`, one by one. */
-function partsOf({ conditions }: AllCondition, principal: Principal): readonly Explanation[] {
-  return conditions.map((each) => ofCondition(each, principal));
-}
-
-function ofCondition(condition: Condition, principal: Principal): Explanation {
-  const { rule, kind } = condition;
-  return {
-    rule,
-    kind,
-    outcome: outcomeOf(() => judge(condition, principal) === 'met'),
-    ...inWords(condition, principal),
-  };
-}
-
-type Words = Pick<Explanation, 'reads' | 'wanted' | 'found' | 'parts'>;
-
-function inWords(condition: Condition, principal: Principal): Words {
-  switch (condition.kind) {
-    case 'scope':
-      return {
-        wanted: `scope "${condition.scopes.join(' ')}"`,
-        found: principal.scopes.size === 0 ? 'no scope' : `"${[...principal.scopes].join(' ')}"`,
-        parts: [],
-      };
-    case 'claim':
-      return claimInWords(condition, principal.claims);
-    case 'lifetime':
-      return { ...lifetimeInWords(condition.seconds, principal), parts: [] };
-    case 'all':
-      return group('all of these', condition.conditions, principal);
-    case 'any':
-      return group('one of these', condition.alternatives, principal);
-    case 'not':
-      return group('not all of these', [condition.condition], principal);
-  }
-}
-
-function group(wanted: string, conditions: readonly Condition[], principal: Principal): Words {
-  const parts = conditions.map((each) => ofCondition(each, principal));
-  const holding = parts.filter(({ outcome }) => outcome === 'holds').length;
-  return { wanted, found: `${holding} of ${parts.length} hold`, parts };
-}
-
-function claimInWords({ name, read, predicates }: ClaimCondition, claims: Claims): Words {
-  const found = describeFound(read(claims), predicates);
-  return { reads: name, wanted: `claim ${name}: ${wantedBy(predicates)}`, found, parts: [] };
+function partsOf({ parts }: AllCondition, principal: Principal): readonly Explanation[] {
+  return parts.map((part) => explainCondition(part, principal));
 }
 
 function ofArgument({ rule, pointer, read, predicates }: ArgumentCondition, found: unknown): Explanation {
@@ -114,18 +68,6 @@ function ofArgument({ rule, pointer, read, predicates }: ArgumentCondition, foun
       predicates,
     ),
   };
-}
-
-function wantedBy(predicates: readonly Predicate[]): string {
-  return predicates.map(({ wanted }) => wanted).join(' and ');
-}
-
-function outcomeOf(holds: () => boolean): Explanation['outcome'] {
-  try {
-    return holds() ? 'holds' : 'fails';
-  } catch {
-    return 'error';
-  }
 }
 
 function safely(read: () => unknown): unknown {

@@ -1,7 +1,6 @@
 import type { PredicateDocument, Scalar, ValueDocument } from './document.ts';
 import { unreachable } from '../lib/json/pointer.ts';
 import type { DocumentPath, PolicyFault } from './policy-error.ts';
-import { type Reading, underNot } from './reading.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
 
 /** A compiled predicate on one JSON value. A missing value is `undefined`. */
@@ -31,8 +30,24 @@ export type Operand =
  */
 export const maxMatchedLength = 4096;
 
+/** How many elements of a list are tried, to find one that predicates accept. */
+const MAX_TRIED = 32;
+
 /** How many values of a list are named in a denial. */
 const maxListed = 8;
+
+/**
+ * How a value of another type than a predicate compares is read. `direct`: it fails the predicate. `negated`, under an
+ * odd number of `not`: it counts as excluded, so that it fails the `not` too. `literal`: it fails the predicate under
+ * `not` as well, so that `not` is the exact complement. Policies are direct, properties are literal.
+ */
+export type Reading = 'direct' | 'negated' | 'literal';
+
+/** The reading under one more `not`. */
+export function underNot(reading: Reading): Reading {
+  if (reading === 'literal') return reading;
+  return reading === 'direct' ? 'negated' : 'direct';
+}
 
 /** The surroundings of a predicate. */
 interface Context {
@@ -87,6 +102,31 @@ export function compilePredicates(
   reading: Reading = 'direct',
 ): readonly Predicate[] {
   return compile(value, { path, faults, integer: false, reading });
+}
+
+/** What predicates want together, in words. */
+export function wantedBy(predicates: readonly Predicate[]): string {
+  return predicates.map(({ wanted }) => wanted).join(' and ');
+}
+
+/**
+ * A value that predicates were applied to, in words. If they refuse a list because they want one of its elements, it
+ * names the remedy: servers send a role as a string, or as a list.
+ */
+export function describeFound(found: unknown, predicates: readonly Predicate[]): string {
+  const words = describeValue(found);
+  if (!Array.isArray(found) || accept(predicates, found)) return words;
+  const isList = found.slice(0, MAX_TRIED).some((each) => typeof each === 'string' && accept(predicates, each));
+  return isList ? `${words}; use contains for a list` : words;
+}
+
+function accept(predicates: readonly Predicate[], value: unknown): boolean {
+  try {
+    return predicates.every(({ test }) => test(value));
+  } catch {
+    // A value that cannot be tested. The decision is made elsewhere: an error here must not change it.
+    return false;
+  }
 }
 
 function compile(value: ValueDocument, context: Context): readonly Predicate[] {
@@ -242,7 +282,7 @@ function not(value: ValueDocument, context: Context): Predicate {
   const excluded = compile(value, { ...context, reading: underNot(context.reading) });
   return {
     operand: { kind: 'not', excluded },
-    wanted: `not ${excluded.map(({ wanted }) => wanted).join(' and ')}`,
+    wanted: `not ${wantedBy(excluded)}`,
     test: (found) => !excluded.every(({ test }) => test(found)),
   };
 }

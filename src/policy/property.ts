@@ -1,7 +1,8 @@
 import { type ListedKind, type TargetKind, targetKinds } from '../model/mcp.ts';
 import type { Decision } from '../model/policy.ts';
 import type { PolicyReason } from '../model/reasons.ts';
-import { type AllCondition, compileCondition } from './condition.ts';
+import type { AllCondition } from './conditions/all.ts';
+import { compileCondition } from './conditions/compile-condition.ts';
 import type { ConditionDocument, ValueDocument } from './document.ts';
 import { type ArgumentCondition, compileArguments } from './entry.ts';
 import type { DocumentPath, PolicyFault } from './policy-error.ts';

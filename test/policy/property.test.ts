@@ -11,7 +11,6 @@ import {
   type Property,
   type PropertyDocument,
 } from '../../src/policy/property.ts';
-import { judge } from '../../src/policy/verdict.ts';
 import { caller } from './caller.ts';
 
 function compiled(document: Partial<PropertyDocument>, faults: PolicyFault[] = []): Property {
@@ -21,7 +20,7 @@ function compiled(document: Partial<PropertyDocument>, faults: PolicyFault[] = [
 
 /** Whether a property speaks of a caller with a claim. */
 function describes(for_all: PropertyDocument['for_all'], claims: Readonly<Record<string, unknown>>): boolean {
-  return judge(compiled({ for_all }).callers, caller({ claims })) === 'met';
+  return compiled({ for_all }).callers.judge(caller({ claims })) === 'met';
 }
 
 describe('`not` in a property is the exact complement', () => {

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import { maxMatchedLength } from '../../src/policy/predicate.ts';
-import { judge } from '../../src/policy/verdict.ts';
 import { type Given, caller, decide, told } from './caller.ts';
 
 type Row = readonly [given: Given, told: string];
@@ -243,8 +242,4 @@ describe('R-83: an error while evaluating is a denial', () => {
     expect(told(decision)).toBe('deny policy.error policy');
     expect(decision).toMatchObject({ denial: { detail } });
   });
-});
-
-test('a condition of an unknown kind is a bug, never a verdict', () => {
-  expect(() => judge({ kind: 'unless' } as never, caller())).toThrow(TypeError);
 });

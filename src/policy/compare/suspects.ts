@@ -1,4 +1,5 @@
-import type { Condition } from '../condition.ts';
+import { allOf } from '../conditions/all.ts';
+import type { Condition } from '../conditions/condition.ts';
 import type { Rules } from '../decide.ts';
 import type { KnownCall } from '../prove/calls.ts';
 import { appliedEntries, type CallKind } from '../prove/decisions.ts';
@@ -34,8 +35,8 @@ export function suspectsAmong(
   const withoutOwn = policies.map((each) => withCondition(each, []));
   const targetsOnly = kinds.map(onlyTargets);
   const [, after] = policies;
-  const parts = [after.condition, ...appliedEntries(kinds[1]).map(({ condition }) => condition)];
-  const conditions = parts.flatMap((part) => part.conditions);
+  const whole = [after.condition, ...appliedEntries(kinds[1]).map(({ condition }) => condition)];
+  const conditions = whole.flatMap(({ parts }) => parts);
   const single = conditions.map((each) => withCondition(after, [each]));
   const ownOnly = { ...kinds[1], entries: undefined };
   const { decisions, find } = examine(
@@ -53,7 +54,7 @@ export function suspectsAmong(
   const byTarget = differAtAll(differencesBetween(targetBefore, targetAfter));
   const isMet = met.map((each) => or(each.map(({ reason, when }) => (reason === undefined ? when : false))));
   const isMetButOne = isMet.map((_, unmet) => and(isMet.toSpliced(unmet, 1)));
-  const own = after.condition.conditions.length;
+  const own = after.condition.parts.length;
   const causes = [
     { rule: ruleOf(kinds), where: or([byTarget, and([not(byEntry), not(byOwn)])]) },
     { rule: methodOf(kinds) ?? ruleOf(kinds), where: and([not(byTarget), byEntry]) },
@@ -71,7 +72,7 @@ export function suspectsAmong(
 
 /** A policy with other conditions of its own. */
 function withCondition(rules: Rules, conditions: readonly Condition[]): Rules {
-  return { ...rules, condition: { kind: 'all', rule: '', conditions } };
+  return { ...rules, condition: allOf('', conditions) };
 }
 
 /** A kind of calls without the entry of their method. */

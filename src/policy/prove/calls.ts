@@ -7,6 +7,7 @@ import {
   type TargetKind,
   targetKinds,
 } from '../../model/mcp.ts';
+import { allOf } from '../conditions/all.ts';
 import type { Rules } from '../decide.ts';
 import type { Entry } from '../entry.ts';
 import type { PastRule } from '../history-rules.ts';
@@ -144,7 +145,7 @@ function pastRulesOf(policies: readonly Rules[]): readonly { readonly policy: nu
 /** The tools that a rule looks back at: a call of one may be refused because it cannot be counted. */
 function coveredBy({ rule, tools, covers, because }: PastRule): NameTable {
   const entries = tools.map((name): Entry => {
-    const condition = { kind: 'all', rule, conditions: [] } as const;
+    const condition = allOf(rule, []);
     return { key: 'tools', name, rule, condition, arguments: [], history: [], allowed: { allow: true, rule }, because };
   });
   return { entries, find: (name) => (covers(name) ? entries[0] : undefined) };

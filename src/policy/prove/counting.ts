@@ -1,6 +1,7 @@
 import { claimReader, unreachable } from '../../lib/json/pointer.ts';
 import { amountOf } from '../amount.ts';
-import type { ClaimCondition } from '../condition.ts';
+import { claimCondition } from '../conditions/claim.ts';
+import type { LeafCondition } from '../conditions/condition.ts';
 import type { ArgumentCondition } from '../entry.ts';
 import { isOwnerName } from '../history-owner.ts';
 import type { HistoryRule } from '../history-rules.ts';
@@ -9,7 +10,7 @@ import type { Operand, Predicate } from '../predicate.ts';
 /** What a rule over time needs of a call. */
 export interface Counting {
   /** Without it no owner is known, and the call is refused; undefined for a rule that counts all calls together. */
-  readonly owner: ClaimCondition | undefined;
+  readonly owner: LeafCondition | undefined;
   /** Without them the call cannot be counted, and is refused. */
   readonly countable: readonly ArgumentCondition[];
   /** Without them no earlier call makes a difference: no value can be the same, or nothing is added to a sum. */
@@ -61,14 +62,14 @@ export function countingOf(rule: HistoryRule): Counting {
   };
 }
 
-function ownerIn({ rule, owner: { by, claim } }: HistoryRule): ClaimCondition | undefined {
+function ownerIn({ rule, owner: { by, claim } }: HistoryRule): LeafCondition | undefined {
   if (claim !== undefined) {
-    return { kind: 'claim', rule, name: by, read: claim, predicates: [predicate({ kind: 'integer' }, isOwnerName)] };
+    return claimCondition(rule, { name: by, read: claim, predicates: [predicate({ kind: 'integer' }, isOwnerName)] });
   }
   const known = registered[by];
   const read = known === undefined ? undefined : claimReader(known.name);
   if (known === undefined || read === undefined) return undefined;
-  return { kind: 'claim', rule, name: known.name, read, predicates: [predicate(present, known.isNamed)] };
+  return claimCondition(rule, { name: known.name, read, predicates: [predicate(present, known.isNamed)] });
 }
 
 const present: Operand = { kind: 'presence' };

@@ -1,6 +1,6 @@
 import type { McpAttempt } from '../../model/policy.ts';
 import type { PolicyReason } from '../../model/reasons.ts';
-import type { Condition } from '../condition.ts';
+import type { Condition } from '../conditions/condition.ts';
 import type { Rules } from '../decide.ts';
 import { type Entry, takesArguments } from '../entry.ts';
 import { ownRules } from '../history.ts';

@@ -1,4 +1,4 @@
-import type { AllCondition } from '../condition.ts';
+import type { AllCondition } from '../conditions/all.ts';
 import type { Rules } from '../decide.ts';
 import type { ArgumentCondition } from '../entry.ts';
 import type { HistoryRule } from '../history-rules.ts';

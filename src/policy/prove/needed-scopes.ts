@@ -1,5 +1,4 @@
-import type { Condition } from '../condition.ts';
-import type { Verdict } from '../verdict.ts';
+import { type Condition, type GroupCondition, isGroup, verdicts } from '../conditions/condition.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Space } from './space.ts';
 import { type Verdicts, verdictsOn } from './verdicts.ts';
@@ -10,37 +9,28 @@ interface Mention {
   readonly when: Formula;
 }
 
-const verdicts: readonly Verdict[] = ['met', 'lifetime', 'scope', 'refused'];
-
-/** Where conditions name scopes, in the order of a challenge, as `neededScopes` (`policy/denial.ts`) collects them. */
+/** Where conditions name scopes, in the order of a challenge, as `neededScopes` (`policy/conditions`) collects them. */
 export function mentionsIn(conditions: readonly Condition[], space: Space): readonly Mention[] {
   return conditions.flatMap((condition): readonly Mention[] => {
-    switch (condition.kind) {
-      case 'scope':
-        return condition.scopes.map((scope) => ({ scope, when: true }));
-      case 'all':
-        return mentionsIn(condition.conditions, space);
-      case 'any':
-        return mentionsInChosen(condition, space);
-      case 'claim':
-      case 'lifetime':
-      case 'not':
-        return [];
-    }
+    if (!isGroup(condition)) return condition.reads.scopes.map((scope) => ({ scope, when: true }));
+    if (condition.asksFor === 'none') return [];
+    return condition.asksFor === 'every part'
+      ? mentionsIn(condition.parts, space)
+      : mentionsInDecisive(condition, space);
   });
 }
 
-/** The scopes of the first alternative with the verdict of all. */
-function mentionsInChosen(any: Extract<Condition, { kind: 'any' }>, space: Space): readonly Mention[] {
-  const whole = verdictsOn(any, space);
+/** The scopes of the first part with the verdict of its group. */
+function mentionsInDecisive(group: GroupCondition, space: Space): readonly Mention[] {
+  const whole = verdictsOn(group, space);
   const earlier: Verdicts[] = [];
-  return any.alternatives.flatMap((alternative) => {
-    const own = verdictsOn(alternative, space);
+  return group.parts.flatMap((part) => {
+    const own = verdictsOn(part, space);
     const chosen = or(
       verdicts.map((verdict) => and([whole[verdict], own[verdict], ...earlier.map((each) => not(each[verdict]))])),
     );
     earlier.push(own);
-    return mentionsIn([alternative], space).map(({ scope, when }) => ({ scope, when: and([chosen, when]) }));
+    return mentionsIn([part], space).map(({ scope, when }) => ({ scope, when: and([chosen, when]) }));
   });
 }
 

@@ -13,7 +13,6 @@ import type { Principal } from '../../model/principal.ts';
 import { compiledRules } from '../compile.ts';
 import type { HistoryRule } from '../history-rules.ts';
 import { type Property, expectedReasons, isExpected } from '../property.ts';
-import { judge } from '../verdict.ts';
 import { callsIn } from './calls.ts';
 import { appliedHistory, type PossibleDecision } from './decisions.ts';
 import { earlierCalls } from './earlier-calls.ts';
@@ -138,7 +137,7 @@ function confirmed(property: Property, policy: Policy, counterexample: Example, 
 
 /** Whether a property speaks of a call of a caller. */
 export function isDescribed({ callers, calls }: Property, principal: Principal, attempt: Attempt): boolean {
-  if (judge(callers, principal) !== 'met') return false;
+  if (callers.judge(principal) !== 'met') return false;
   if (calls.kind !== 'mcp') return calls.kind === 'any' || attempt.kind === 'http';
   if (attempt.kind !== 'mcp') return false;
   const { target, method } = calls;

@@ -1,6 +1,5 @@
 import type { PolicyReason } from '../../model/reasons.ts';
-import type { AllCondition, Condition } from '../condition.ts';
-import type { Verdict } from '../verdict.ts';
+import { type Condition, isGroup, type Verdict } from '../conditions/condition.ts';
 import { type Formula, and, not } from './formula.ts';
 import type { Space } from './space.ts';
 import { verdictsOn } from './verdicts.ts';
@@ -12,16 +11,8 @@ export interface Refusal {
   readonly when: Formula;
 }
 
-const reasons = {
-  scope: 'scope.insufficient',
-  claim: 'claim.denied',
-  lifetime: 'lifetime.exceeded',
-  not: 'exclusion.matched',
-  any: 'alternatives.exhausted',
-} as const satisfies Readonly<Record<Exclude<Condition, AllCondition>['kind'], PolicyReason>>;
-
 /**
- * The refusals of conditions that have a verdict together, as `policyDenial` (`policy/denial.ts`) chooses among them:
+ * The refusals of conditions that have a verdict together, as `policyDenial` (`policy/conditions`) chooses among them:
  * the first condition with that verdict decides.
  */
 export function refusalsBy(conditions: readonly Condition[], verdict: Verdict, space: Space): readonly Refusal[] {
@@ -38,7 +29,7 @@ export function refusalsBy(conditions: readonly Condition[], verdict: Verdict, s
 }
 
 function partsOf(condition: Condition, verdict: Verdict, space: Space): readonly Refusal[] {
-  if (condition.kind === 'all') return refusalsBy(condition.conditions, verdict, space);
-  if (condition.kind === 'any' && verdict === 'scope') return refusalsBy(condition.alternatives, verdict, space);
-  return [{ reason: reasons[condition.kind], rule: condition.rule, when: true }];
+  const denial = condition.denial(verdict);
+  if (denial !== undefined) return [{ reason: denial.reason, rule: condition.rule, when: true }];
+  return refusalsBy(isGroup(condition) ? condition.parts : [], verdict, space);
 }

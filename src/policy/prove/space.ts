@@ -1,11 +1,10 @@
 import { keysOf } from '../../lib/json/pointer.ts';
 import type { EarlierCall } from '../../model/history.ts';
 import type { Principal } from '../../model/principal.ts';
-import { type ClaimCondition, type Condition, type LeafCondition, leavesOf } from '../condition.ts';
+import { type ClaimRead, type Condition, type LeafCondition, leavesOf } from '../conditions/condition.ts';
 import type { ArgumentCondition } from '../entry.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 import type { Predicate } from '../predicate.ts';
-import { judge } from '../verdict.ts';
 import { leavesOf as leavesIn } from './candidates.ts';
 import { type Formula, type Variable, and, atom, implies, not } from './formula.ts';
 import { createObject, type JsonObject, membersOf, placeAt, withoutVariants } from './json-object.ts';
@@ -40,8 +39,6 @@ function readAt(place: Place, { rule, predicates }: Omit<Read, 'place'>): Read {
   return { rule, place, predicates };
 }
 
-type LifetimeCondition = Extract<LeafCondition, { readonly kind: 'lifetime' }>;
-
 /** All callers and all arguments, as far as some conditions can tell them apart. */
 export class Space {
   readonly variables = new Variables();
@@ -62,12 +59,14 @@ export class Space {
   constructor(conditions: readonly Condition[], inArguments: readonly ArgumentCondition[], setting: Setting) {
     this.#setting = setting;
     const leaves = conditions.flatMap(leavesOf);
-    const lifetimes = leaves.filter((leaf) => leaf.kind === 'lifetime');
-    this.#lifetimes = toldApart(lifetimes, setting);
+    this.#lifetimes = toldApart(
+      leaves.filter(({ reads }) => reads.lifetimes.length > 0),
+      setting,
+    );
     this.#lifetime = this.variables.add(this.#lifetimes.length);
-    const scopes = leaves.flatMap((leaf) => (leaf.kind === 'scope' ? leaf.scopes : []));
+    const scopes = leaves.flatMap(({ reads }) => reads.scopes);
     this.#scopes = new Map([...new Set(scopes)].map((scope) => [scope, this.variables.add(2)]));
-    const claims = leaves.filter((leaf) => leaf.kind === 'claim');
+    const claims = leaves.flatMap(({ rule, reads }) => reads.claims.map((claim) => ({ rule, ...claim })));
     this.#claims = createObject(
       claims.map((claim) => ({ path: claimPath(claim), predicates: claim.predicates })),
       this.variables,
@@ -91,21 +90,22 @@ export class Space {
     ]);
   }
 
-  /** The statement that a condition on scopes, a claim or the lifetime is met. */
+  /** The statement that a condition is met. */
   met(leaf: LeafCondition): Formula {
-    switch (leaf.kind) {
-      case 'scope':
-        return and(leaf.scopes.map((scope) => this.#holds(scope)));
-      case 'claim': {
-        const place = placeAt(this.#claims.places, claimPath(leaf));
-        return and(leaf.predicates.map((each) => predicateAt(place, each)));
-      }
-      case 'lifetime':
-        return atom(
+    const { scopes, claims, lifetimes } = leaf.reads;
+    return and([
+      ...scopes.map((scope) => this.#holds(scope)),
+      ...claims.flatMap((claim) => {
+        const place = placeAt(this.#claims.places, claimPath(claim));
+        return claim.predicates.map((predicate) => predicateAt(place, predicate));
+      }),
+      ...lifetimes.map(() =>
+        atom(
           this.#lifetime,
-          classSet(this.#lifetimes, (each) => isMet(leaf, each, this.#setting)),
-        );
-    }
+          classSet(this.#lifetimes, (lifetime) => isMet(leaf, lifetime, this.#setting)),
+        ),
+      ),
+    ]);
   }
 
   /** The statement that a condition on an argument is met. */
@@ -186,20 +186,20 @@ export class Space {
   }
 }
 
-function claimPath({ name }: ClaimCondition): readonly string[] {
+function claimPath({ name }: Pick<ClaimRead, 'name'>): readonly string[] {
   return name.startsWith('/') ? (keysOf(name) ?? []) : [name];
 }
 
 /** The first of all lifetimes that conditions cannot tell apart. The first: none. */
-function toldApart(conditions: readonly LifetimeCondition[], setting: Setting): readonly (string | undefined)[] {
+function toldApart(conditions: readonly LeafCondition[], setting: Setting): readonly (string | undefined)[] {
   const first = new Map<string, string | undefined>();
-  for (const lifetime of representativeLifetimes(conditions.map(({ seconds }) => seconds))) {
+  for (const lifetime of representativeLifetimes(conditions.flatMap(({ reads }) => reads.lifetimes))) {
     const key = `${lifetime === undefined} ${conditions.map((each) => isMet(each, lifetime, setting)).join(' ')}`;
     if (!first.has(key)) first.set(key, lifetime);
   }
   return [...first.values()];
 }
 
-function isMet(condition: LifetimeCondition, lifetime: string | undefined, { callerOf }: Setting): boolean {
-  return judge(condition, callerOf(lifetime === undefined ? {} : { lifetime })) === 'met';
+function isMet({ judge }: LeafCondition, lifetime: string | undefined, { callerOf }: Setting): boolean {
+  return judge(callerOf(lifetime === undefined ? {} : { lifetime })) === 'met';
 }

@@ -1,5 +1,4 @@
-import type { Condition } from '../condition.ts';
-import type { Verdict } from '../verdict.ts';
+import { type Condition, type GroupCondition, isGroup, type Verdict } from '../conditions/condition.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Space } from './space.ts';
 
@@ -9,7 +8,7 @@ export type Verdicts = Readonly<Record<Verdict, Formula>>;
 /** What was found in each space: parts of formulas are shared. */
 const known = new WeakMap<Space, Map<Condition, Verdicts>>();
 
-/** When `judge` (`policy/verdict.ts`) gives which verdict on a condition. */
+/** When `judge` (`policy/conditions`) gives which verdict on a condition. */
 export function verdictsOn(condition: Condition, space: Space): Verdicts {
   const own = known.get(space) ?? new Map<Condition, Verdicts>();
   known.set(space, own);
@@ -20,30 +19,20 @@ export function verdictsOn(condition: Condition, space: Space): Verdicts {
   return found;
 }
 
+/** When a group has which verdict. */
+const groups: Readonly<Record<GroupCondition['kind'], (parts: readonly Verdicts[]) => Verdicts>> = {
+  all: verdictsOnAll,
+  any: verdictsOnAny,
+  not: verdictsOnNot,
+};
+
 function verdictsIn(condition: Condition, space: Space): Verdicts {
-  switch (condition.kind) {
-    case 'all':
-      return verdictsOnAll(condition.conditions.map((each) => verdictsOn(each, space)));
-    case 'any':
-      return verdictsOnAny(condition.alternatives.map((each) => verdictsOn(each, space)));
-    case 'not': {
-      const { met } = verdictsOn(condition.condition, space);
-      return { ...never, met: not(met), refused: met };
-    }
-    case 'scope':
-      return unless('scope', space.met(condition));
-    case 'claim':
-      return unless('refused', space.met(condition));
-    case 'lifetime':
-      return unless('lifetime', space.met(condition));
-  }
+  if (isGroup(condition)) return groups[condition.kind](condition.parts.map((part) => verdictsOn(part, space)));
+  const met = space.met(condition);
+  return { ...never, met, [condition.unmet]: not(met) };
 }
 
 const never: Verdicts = { met: false, lifetime: false, scope: false, refused: false };
-
-function unless(verdict: Verdict, met: Formula): Verdicts {
-  return { ...never, met, [verdict]: not(met) };
-}
 
 /** The gravest verdict of conditions that must all hold. */
 export function verdictsOnAll(parts: readonly Verdicts[]): Verdicts {
@@ -67,4 +56,9 @@ function verdictsOnAny(parts: readonly Verdicts[]): Verdicts {
     scope: and([...parts.map(({ met }) => not(met)), or(parts.map(({ scope }) => scope))]),
     refused: and(parts.map(({ refused }) => refused)),
   };
+}
+
+function verdictsOnNot(parts: readonly Verdicts[]): Verdicts {
+  const met = and(parts.map((part) => part.met));
+  return { ...never, met: not(met), refused: met };
 }

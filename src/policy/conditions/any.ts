@@ -1,0 +1,46 @@
+import type { ConditionDocument } from '../document.ts';
+import { rulePath } from '../policy-error.ts';
+import {
+  type ConditionContext,
+  type DenialTemplate,
+  type GroupCondition,
+  policyDenial,
+  type Verdict,
+} from './condition.ts';
+
+/**
+ * `any`: at least one policy of a list holds. If none does, its verdict is `scope` or `lifetime` if an alternative has
+ * that verdict, in this order, else `refused`.
+ */
+export function compileAny(
+  written: readonly ConditionDocument[],
+  { path, reading, compile }: ConditionContext,
+): readonly GroupCondition[] {
+  const parts = written.map((document, index) => compile(document, [...path, index], reading));
+  const exhausted: DenialTemplate = {
+    reason: 'alternatives.exhausted',
+    words(principal) {
+      const details = parts.map((part) => policyDenial([part], part.judge(principal), principal).detail);
+      return { detail: `none of ${parts.length} alternatives holds: ${details.join('; ')}`, scope: [] };
+    },
+  };
+  const condition: GroupCondition = {
+    kind: 'any',
+    rule: rulePath(path),
+    parts,
+    asksFor: 'decisive part',
+    wanted: 'one of these',
+    judge(principal) {
+      let verdict: Verdict = 'refused';
+      for (const { judge } of parts) {
+        const other = judge(principal);
+        if (other === 'met') return other;
+        if (other === 'scope' || verdict === 'refused') verdict = other;
+      }
+      return verdict;
+    },
+    // A client can get the scopes of one alternative.
+    denial: (verdict) => (verdict === 'scope' ? undefined : exhausted),
+  };
+  return [condition];
+}

@@ -1,0 +1,215 @@
+/**
+ * @module Conditions on the caller. Each kind has a file here, with all that the kind does, and a row in
+ * `compile-condition.ts`. This file has what is the same for every kind.
+ */
+
+import type { MemberReader } from '../../lib/json/pointer.ts';
+import type { PolicyDenial } from '../../model/denial.ts';
+import type { Explanation } from '../../model/policy.ts';
+import type { Principal } from '../../model/principal.ts';
+import type { PolicyReason } from '../../model/reasons.ts';
+import type { ConditionDocument } from '../document.ts';
+import type { DocumentPath, PolicyFault } from '../policy-error.ts';
+import type { Predicate, Reading } from '../predicate.ts';
+
+/**
+ * The result of a condition for a caller. `scope`: only scopes are missing, which a new token could have (and with it a
+ * new lifetime). `lifetime`: only the token lives too long. `refused`: no scope would help.
+ */
+export type Verdict = 'met' | 'lifetime' | 'scope' | 'refused';
+
+const gravity: Readonly<Record<Verdict, number>> = { met: 0, lifetime: 1, scope: 2, refused: 3 };
+
+/** Every verdict, the lightest first. */
+export const verdicts = Object.keys(gravity) as readonly Verdict[];
+
+/**
+ * The verdict on two conditions that must both hold. A refusal hides a missing scope: a challenge for it would loop.
+ */
+export function graver(one: Verdict, other: Verdict): Verdict {
+  return gravity[one] >= gravity[other] ? one : other;
+}
+
+/** A compiled condition. */
+export type Condition = LeafCondition | GroupCondition;
+
+/** What conditions of every kind have. */
+interface AnyCondition {
+  /** Its path in the policy file. */
+  readonly rule: string;
+  /**
+   * Judges it, and allocates nothing: only a denial is put into words.
+   *
+   * @throws whatever a predicate throws: it must not turn into a verdict that a `not` would invert.
+   */
+  readonly judge: (principal: Principal) => Verdict;
+  /** How it denies by a verdict; undefined: the first of its parts that has the verdict denies in its place. */
+  readonly denial: (verdict: Verdict) => DenialTemplate | undefined;
+}
+
+/** A denial before a caller is known. */
+export interface DenialTemplate {
+  readonly reason: PolicyReason;
+  /** @param applied All conditions of the operation. */
+  readonly words: (principal: Principal, applied: readonly Condition[]) => Pick<PolicyDenial, 'detail' | 'scope'>;
+}
+
+/** A condition that consists of no others. */
+export interface LeafCondition extends AnyCondition {
+  readonly kind: Exclude<Explanation['kind'], GroupCondition['kind'] | 'argument' | 'history' | 'listed'>;
+  /** The verdict where it is not met. */
+  readonly unmet: Exclude<Verdict, 'met'>;
+  readonly reads: CallerReads;
+  /** What it wants of a caller and what it finds, in words. */
+  readonly words: (principal: Principal) => Pick<Explanation, 'reads' | 'wanted' | 'found'>;
+}
+
+/** What of a caller a condition depends on: it is met if each of these is as it wants. Proofs tell callers by it. */
+export interface CallerReads {
+  /** Scopes that it wants; a challenge asks for them. */
+  readonly scopes: readonly string[];
+  readonly claims: readonly ClaimRead[];
+  /** The longest lifetimes that it accepts, in seconds. */
+  readonly lifetimes: readonly number[];
+}
+
+/** What a condition wants of one claim. */
+export interface ClaimRead {
+  /** As written: a claim's name or a JSON Pointer. */
+  readonly name: string;
+  readonly read: MemberReader;
+  readonly predicates: readonly Predicate[];
+}
+
+/** A condition that consists of others. */
+export interface GroupCondition extends AnyCondition {
+  readonly kind: 'all' | 'any' | 'not';
+  readonly parts: readonly Condition[];
+  /** The parts whose scopes a challenge asks for. `decisive`: the first that has the verdict of the group. */
+  readonly asksFor: 'every part' | 'decisive part' | 'none';
+  /** What it wants, in words. */
+  readonly wanted: string;
+}
+
+/** What the file of a kind says of a leaf. */
+interface Leaf extends Omit<LeafCondition, 'judge' | 'denial' | 'reads'> {
+  readonly reason: PolicyReason;
+  readonly reads: Partial<CallerReads>;
+  readonly isMet: (principal: Principal) => boolean;
+  /** Default: its own words. */
+  readonly denialWords?: DenialTemplate['words'];
+}
+
+/** A condition that is met or has one other verdict. */
+export function leafCondition({ kind, rule, reason, unmet, reads, isMet, words, denialWords }: Leaf): LeafCondition {
+  const denial: DenialTemplate = {
+    reason,
+    words:
+      denialWords ??
+      ((principal) => {
+        const { wanted, found } = words(principal);
+        return { detail: `wanted ${wanted}, found ${found}`, scope: [] };
+      }),
+  };
+  return {
+    kind,
+    rule,
+    unmet,
+    reads: { scopes: [], claims: [], lifetimes: [], ...reads },
+    words,
+    judge: (principal) => (isMet(principal) ? 'met' : unmet),
+    denial: () => denial,
+  };
+}
+
+/** What surrounds a condition of a document. */
+export interface ConditionContext {
+  /** Where it stands. */
+  readonly path: DocumentPath;
+  /** Collects what cannot be compiled. */
+  readonly faults: PolicyFault[];
+  readonly reading: Reading;
+  /** Compiles a policy inside it. */
+  readonly compile: (document: ConditionDocument, path: DocumentPath, reading: Reading) => Condition;
+}
+
+/** Whether a condition consists of others. */
+export function isGroup(condition: Condition): condition is GroupCondition {
+  return 'parts' in condition;
+}
+
+/** The leaves of a condition, in the order of the policy. */
+export function leavesOf(condition: Condition): readonly LeafCondition[] {
+  return isGroup(condition) ? condition.parts.flatMap(leavesOf) : [condition];
+}
+
+/** The rules of a condition that a denial can name. */
+export function rulesIn(condition: Condition): readonly string[] {
+  const denials = verdicts.map(condition.denial);
+  const own = denials.every((denial) => denial === undefined) ? [] : [condition.rule];
+  return isGroup(condition) && denials.includes(undefined) ? [...own, ...condition.parts.flatMap(rulesIn)] : own;
+}
+
+/** The scopes that a challenge of a condition can ask for. */
+export function scopesIn(condition: Condition): readonly string[] {
+  if (!isGroup(condition)) return condition.reads.scopes;
+  return condition.asksFor === 'none' ? [] : condition.parts.flatMap(scopesIn);
+}
+
+/**
+ * The scopes that conditions need, without duplicates, in the order of the policy. Conditions under `not` need none.
+ */
+export function neededScopes(conditions: readonly Condition[], principal: Principal): readonly string[] {
+  return [...new Set(conditions.flatMap((condition) => scopesOf(condition, principal)))];
+}
+
+function scopesOf(condition: Condition, principal: Principal): readonly string[] {
+  if (!isGroup(condition)) return condition.reads.scopes;
+  const { asksFor, parts } = condition;
+  if (asksFor === 'none') return [];
+  const asking = asksFor === 'every part' ? parts : [withVerdict(parts, condition.judge(principal), principal)];
+  return neededScopes(asking, principal);
+}
+
+/**
+ * The denial of an operation whose conditions have `verdict` together.
+ *
+ * @param applied All conditions of the operation, if they are more than these.
+ */
+export function policyDenial(
+  conditions: readonly Condition[],
+  verdict: Verdict,
+  principal: Principal,
+  applied: readonly Condition[] = conditions,
+): PolicyDenial {
+  const condition = withVerdict(conditions, verdict, principal);
+  const denial = condition.denial(verdict);
+  if (denial !== undefined) return { reason: denial.reason, rule: condition.rule, ...denial.words(principal, applied) };
+  return policyDenial(isGroup(condition) ? condition.parts : [], verdict, principal, applied);
+}
+
+/** The first condition that has the verdict of all. */
+function withVerdict(conditions: readonly Condition[], verdict: Verdict, principal: Principal): Condition {
+  const condition = conditions.find(({ judge }) => judge(principal) === verdict);
+  if (condition === undefined) throw new TypeError(`no condition is ${verdict}`);
+  return condition;
+}
+
+/** A condition with its outcome for a caller, and with those that it consists of. */
+export function explainCondition(condition: Condition, principal: Principal): Explanation {
+  const { rule, kind, judge } = condition;
+  const outcome = outcomeOf(() => judge(principal) === 'met');
+  if (!isGroup(condition)) return { rule, kind, outcome, ...condition.words(principal), parts: [] };
+  const parts = condition.parts.map((part) => explainCondition(part, principal));
+  const holding = parts.filter((part) => part.outcome === 'holds').length;
+  return { rule, kind, outcome, wanted: condition.wanted, found: `${holding} of ${parts.length} hold`, parts };
+}
+
+/** The outcome of a condition, in an explanation. */
+export function outcomeOf(holds: () => boolean): Explanation['outcome'] {
+  try {
+    return holds() ? 'holds' : 'fails';
+  } catch {
+    return 'error';
+  }
+}
