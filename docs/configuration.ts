@@ -7,21 +7,8 @@
  */
 
 import { writeFile } from 'node:fs/promises';
-import gatewaySchema from '../schema/gateway.schema.json' with { type: 'json' };
-import policySchema from '../schema/policy.schema.json' with { type: 'json' };
-
-/** The part of JSON Schema that our schemas use. */
-interface Schema {
-  readonly $ref?: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly type?: string | readonly string[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: Schema | boolean;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly $defs?: Readonly<Record<string, Schema>>;
-}
+import policy from '../schema/policy.schema.json' with { type: 'json' };
+import { definition, gateway, resolved, type Schema } from '../src/config/keys.ts';
 
 const intro = `# Configuration
 
@@ -40,7 +27,7 @@ This page is generated from the schemas in \`schema/\` by \`npm run docs\`.
 
 /** The text of the page. */
 export function configurationPage(): string {
-  return [intro, '## gateway.yaml\n', table(gatewaySchema), '## policies/NAME.yaml\n', table(policySchema)].join('\n');
+  return [intro, '## gateway.yaml\n', table(gateway), '## policies/NAME.yaml\n', table(policy)].join('\n');
 }
 
 function table(root: Schema): string {
@@ -63,24 +50,38 @@ function describe(root: Schema, schema: Schema, path: string, described: Set<str
   return rows;
 }
 
+/** The routes on which a key has an effect. */
+const kinds: Readonly<Record<string, string>> = { mcp: 'mcp only.', protected: 'Not on public routes.' };
+
 function row(root: Schema, schema: Schema, path: string, described: Set<string>, required = false): string[] {
-  const { description, title } = resolved(root, schema);
-  const words = [required ? '**Required.**' : '', description ?? title ?? ''].filter((part) => part !== '');
+  const { description, title, default: value, 'x-restart': needsRestart = false, ...more } = resolved(schema, root);
+  const words = [
+    required ? '**Required.**' : '',
+    kinds[more['x-routes'] ?? ''] ?? '',
+    description ?? title ?? '',
+    // The bounds of the key alone: those of its form are usual.
+    schema['x-at-most'] === undefined ? '' : `At most ${schema['x-at-most']}.`,
+    needsRestart ? 'A change needs a restart.' : '',
+    value === undefined ? '' : `Default: ${flow(value)}.`,
+  ].filter((part) => part !== '');
   const own = words.length === 0 ? [] : [`| \`${path}\` | ${words.join(' ').replaceAll('|', '\\|')} |`];
   return [...own, ...below(root, schema, path, described)];
 }
 
 function below(root: Schema, schema: Schema, path: string, described: Set<string>): string[] {
-  const ref = schema.$ref;
-  if (ref !== undefined && described.has(ref)) return [];
-  if (ref !== undefined) described.add(ref);
-  return describe(root, resolved(root, schema), path, described);
+  for (let target: Schema | undefined = schema; target?.$ref !== undefined; target = definition(root, target)) {
+    if (described.has(target.$ref)) return [];
+    described.add(target.$ref);
+  }
+  return describe(root, resolved(schema, root), path, described);
 }
 
-/** The definition that a `$ref` names, merged with the keywords beside the `$ref`. */
-function resolved(root: Schema, schema: Schema): Schema {
-  const name = schema.$ref?.replace('#/$defs/', '');
-  return name === undefined ? schema : { ...root.$defs?.[name], ...schema };
+/** A value as YAML has it, on one line. */
+function flow(value: unknown): string {
+  if (Array.isArray(value)) return value.join(', ');
+  if (typeof value !== 'object' || value === null) return String(value);
+  const members = Object.entries(value).map(([key, member]) => `${key}: ${flow(member)}`);
+  return `{ ${members.join(', ')} }`;
 }
 
 if (import.meta.main) await writeFile(new URL('configuration.md', import.meta.url), configurationPage());

@@ -1,6 +1,9 @@
 /**
- * Writes `validators.js`, what ajv makes of the JSON Schemas: to load ajv and to compile them at start would take more
- * than 20 times as long as to load that.
+ * Writes what is made of the JSON Schemas:
+ *
+ * - `validators.js`, by ajv: to load ajv and to compile the schemas at start would take more than 20 times as long as to
+ *   load that.
+ * - `validators.d.ts`: its types, and the type of each section of `gateway.yaml`.
  *
  *     npm run schemas
  *
@@ -15,9 +18,12 @@ import policy from './policy.schema.json' with { type: 'json' };
 import policyLock from './policy-lock.schema.json' with { type: 'json' };
 import policyTest from './policy-test.schema.json' with { type: 'json' };
 
-const intro = '// What ajv makes of the schemas beside it; `npm run schemas` writes it anew.\n';
+const intro = '// What is made of the schemas beside it; `npm run schemas` writes it anew.\n';
 
-/** The module as it should be. It exports a function for each schema. */
+/** The keywords of our own, which only describe: `Schema` of src/config/keys.ts documents each. */
+export const annotations = ['x-at-least', 'x-at-most', 'x-restart', 'x-routes'];
+
+/** `validators.js` as it should be. It exports a function for each schema. */
 export function validatorsModule(): string {
   const ajv = new Ajv2020({
     schemas: { gateway, 'policy.schema.json': policy, policyLock, policyTest },
@@ -25,6 +31,7 @@ export function validatorsModule(): string {
     // Puts the value and the schema that refused it into each error.
     verbose: true,
     strictTypes: false,
+    keywords: annotations,
     code: { source: true, esm: true, lines: true },
   });
   // ajv requires its own parts even in an ES module: https://github.com/ajv-validator/ajv/issues/2209
@@ -38,4 +45,73 @@ export function validatorsModule(): string {
   return `${intro}${code.replaceAll(required, "import $1Module from '$2.js';\nconst $1 = $1Module.default;")}\n`;
 }
 
-if (import.meta.main) await writeFile(new URL('validators.js', import.meta.url), validatorsModule());
+/** `validators.d.ts` as it should be. */
+export function validatorsTypes(): string {
+  const sections = Object.entries<Schema>(gateway.$defs).filter(([, { properties }]) => properties !== undefined);
+  return `${intro}import type { ValidateFunction } from 'ajv';
+
+export const gateway: ValidateFunction;
+export const policy: ValidateFunction;
+export const policyLock: ValidateFunction;
+export const policyTest: ValidateFunction;
+
+/** The keys of gateway.yaml. A key that has neither a value nor a default is undefined. */
+export type GatewayKeys = ${typeOf(gateway)};
+${sections.map(([name, schema]) => `export type ${typeName(name)} = ${typeOf(schema)};\n`).join('')}`;
+}
+
+/** The part of JSON Schema that types are made of. */
+interface Schema {
+  readonly title?: string;
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+}
+
+function typeName(definition: string): string {
+  return `${definition.charAt(0).toUpperCase()}${definition.slice(1)}Keys`;
+}
+
+/** The TypeScript of a schema. Where a word may stand for a mapping, and a placeholder for a word, only the former. */
+function typeOf(schema: Schema): string {
+  const { type = [], properties, additionalProperties, items, anyOf = [] } = schema;
+  const [name, target] = definitionOf(schema);
+  if (target !== undefined) return target.properties === undefined ? typeOf(target) : typeName(name);
+  const words = schema.enum ?? anyOf.flatMap((branch) => branch.enum ?? []);
+  if (words.length > 0) return words.map((word) => JSON.stringify(word)).join(' | ');
+  if (items !== undefined) return `readonly (${typeOf(items)})[]`;
+  if (typeof additionalProperties === 'object' && properties === undefined)
+    return `Readonly<Record<string, ${typeOf(additionalProperties)}>>`;
+  if (properties !== undefined) return mapping(properties, additionalProperties);
+  const list = anyOf.find((branch) => branch.items !== undefined);
+  if (list !== undefined) return typeOf(list);
+  if (anyOf.some((branch) => branch.type === 'integer' || branch.type === 'number')) return 'number';
+  return [type].flat().includes('boolean') ? 'boolean' : 'string';
+}
+
+function mapping(properties: Readonly<Record<string, Schema>>, others: Schema['additionalProperties']): string {
+  const members = Object.entries(properties).map(([key, schema]) => {
+    return `  readonly ${key}: ${typeOf(schema)}${hasDefault(schema) ? '' : ' | undefined'};\n`;
+  });
+  const index = typeof others === 'object' ? ' & Readonly<Record<string, unknown>>' : '';
+  return `{\n${members.join('')}}${index}`;
+}
+
+function hasDefault(schema: Schema): boolean {
+  return schema.default !== undefined || definitionOf(schema)[1]?.default !== undefined;
+}
+
+function definitionOf({ $ref = '' }: Schema): readonly [name: string, definition: Schema | undefined] {
+  const name = $ref.replace('#/$defs/', '');
+  return [name, Object.entries<Schema>(gateway.$defs).find(([key]) => key === name)?.[1]];
+}
+
+if (import.meta.main) {
+  await writeFile(new URL('validators.js', import.meta.url), validatorsModule());
+  await writeFile(new URL('validators.d.ts', import.meta.url), validatorsTypes());
+}

@@ -1,15 +1,13 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { addressBits, isMappedIPv4 } from '../lib/ip-address.ts';
 import type { Address, AdminSettings, Config, ForwardAuth } from '../model/config.ts';
+import type { GatewayKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import { adminToken, reject } from './values.ts';
 
-/** Proxies that may ask by default: those on this machine, RFC 1122 §3.2.1.3 and RFC 4291 §2.5.3. */
-const loopback: readonly string[] = ['127.0.0.0/8', '::1'];
-
 /** `listen`, `admin` and `forward_auth`. Problems are reported to the fields. */
-export function readAddresses(root: Field): Pick<Config, 'listen' | 'admin' | 'forwardAuth'> {
-  const listen = root.get('listen').read(address) ?? { host: '127.0.0.1', port: 8080 };
+export function readAddresses(root: Field<GatewayKeys>): Pick<Config, 'listen' | 'admin' | 'forwardAuth'> {
+  const listen = root.get('listen').read(address);
   const admin = readAdmin(root.get('admin'));
   if (isSame(listen, admin?.listen)) {
     root.get(root.get('admin').present ? 'admin' : 'listen').addProblem('listen and admin cannot share an address');
@@ -18,9 +16,9 @@ export function readAddresses(root: Field): Pick<Config, 'listen' | 'admin' | 'f
 }
 
 /** `admin`: an address, `off`, or a mapping with the address as `listen`. */
-function readAdmin(field: Field): AdminSettings | undefined {
+function readAdmin(field: Field<GatewayKeys['admin']>): AdminSettings | undefined {
   const isMapping = field.entries().length > 0;
-  const listen = (isMapping ? field.get('listen') : field).read(addressOrOff) ?? { host: '127.0.0.1', port: 9090 };
+  const listen = isMapping ? (field.get('listen').read(addressOrOff) ?? 'off') : field.read(addressOrOff);
   const hosts = field.get('hosts').list(hostName);
   // An empty default (`${env:NAME:-}`) means none: the listener then refuses what needs the token.
   const token = field.get('token').isEmpty() ? undefined : field.get('token').read(adminToken);
@@ -28,14 +26,17 @@ function readAdmin(field: Field): AdminSettings | undefined {
   return listen === 'off' ? undefined : { listen, hosts: hosts.map((host) => host.replace(/\.$/, '')), token };
 }
 
-function readForwardAuth(field: Field, listen: Address, admin: Address | undefined): ForwardAuth | undefined {
+function readForwardAuth(
+  field: Field<GatewayKeys['forward_auth']>,
+  listen: Address,
+  admin: Address | undefined,
+): ForwardAuth | undefined {
   const own = field.get('listen').read(address);
   if (own === undefined) return undefined;
   // A caller of this listener chooses the request that the gateway decides on.
   if (isSame(own, listen)) field.get('listen').addProblem('forward_auth and listen cannot share an address');
   if (isSame(own, admin)) field.get('listen').addProblem('forward_auth and admin cannot share an address');
-  const trusted = field.get('trusted');
-  return { listen: own, trusted: trusted.present ? trusted.list(network) : loopback };
+  return { listen: own, trusted: field.get('trusted').list(network) };
 }
 
 /** The system chooses another port for each port 0. */

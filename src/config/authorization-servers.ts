@@ -6,9 +6,10 @@ import type {
 } from '../model/authorization-server.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
 import { clientKey } from './client-key.ts';
+import type { AuthorizationServerKeys, GatewayKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import { endpointUrl, plainUrl } from './urls.ts';
-import { algorithm, duration, oneOf, reject, tokenPrefix, tokenType } from './values.ts';
+import { algorithm, anyText, reject, tokenType } from './values.ts';
 import { didYouMean } from '../lib/wording.ts';
 
 /**
@@ -16,7 +17,7 @@ import { didYouMean } from '../lib/wording.ts';
  * result is then not used.
  */
 export function readAuthorizationServers(
-  field: Field,
+  field: Field<GatewayKeys['authorization_servers']>,
   frontDoor: AuthorizationServer | undefined,
 ): ReadonlyMap<string, AuthorizationServer> {
   const servers = new Map<string, AuthorizationServer>();
@@ -40,12 +41,21 @@ export function readAuthorizationServers(
       backchannel: server.get('backchannel').read(plainUrl) ?? issuer,
       jwt: validation,
       introspection: introspection.present ? readIntrospection(introspection, validation) : undefined,
-      clockToleranceMs: server.get('clock_tolerance').read(duration('0s', '5m')) ?? 5000,
-      timeoutMs: server.get('timeout').read(duration('1ms')) ?? 5000,
-      staleMs: server.get('stale').read(duration('0s', '168h')) ?? 24 * 3_600_000,
+      ...readTimes(server),
     });
   }
   return servers;
+}
+
+/** The times of a server. */
+export function readTimes(
+  server: Field<AuthorizationServerKeys>,
+): Pick<AuthorizationServer, 'clockToleranceMs' | 'timeoutMs' | 'staleMs'> {
+  return {
+    clockToleranceMs: server.get('clock_tolerance').duration(),
+    timeoutMs: server.get('timeout').duration(),
+    staleMs: server.get('stale').duration(),
+  };
 }
 
 function placeOf({ name }: AuthorizationServer): string {
@@ -62,7 +72,7 @@ export function serverIn(servers: ReadonlyMap<string, AuthorizationServer>): (na
   };
 }
 
-function readJwt(field: Field): JwtValidation {
+function readJwt(field: Field<AuthorizationServerKeys['jwt']>): JwtValidation {
   return {
     algorithms: field.get('algorithms').list(algorithm),
     types: field.get('types').present ? field.get('types').list(tokenType) : undefined,
@@ -70,22 +80,24 @@ function readJwt(field: Field): JwtValidation {
   };
 }
 
-function readIntrospection(field: Field, jwt: JwtValidation | undefined): Introspection {
+function readIntrospection(field: IntrospectionField, jwt: JwtValidation | undefined): Introspection {
   return {
-    credentials: readCredentials(field, undefined),
-    prefix: field.get('prefix').read(tokenPrefix),
+    credentials: readCredentials(field, field.get('client_auth').choice()),
+    prefix: field.get('prefix').read(anyText),
     response: readResponse(field, jwt),
     endpoint: field.get('endpoint').read(endpointUrl),
-    cacheMs: field.get('cache').read(duration('0s')) ?? 30_000,
-    audience: field.get('audience').read(oneOf('required', 'optional')) ?? 'required',
+    cacheMs: field.get('cache').duration(),
+    audience: field.get('audience').choice(),
   };
 }
 
+type IntrospectionField = Field<AuthorizationServerKeys['introspection']>;
+
 /** The form of introspection answers. By default the algorithms of signed answers are those of the access tokens. */
-function readResponse(field: Field, jwt: JwtValidation | undefined): Introspection['response'] {
+function readResponse(field: IntrospectionField, jwt: JwtValidation | undefined): Introspection['response'] {
   const response = field.get('response');
   const own = field.get('algorithms');
-  const kind = response.read(oneOf('json', 'jwt')) ?? 'json';
+  const kind = response.choice();
   if (kind === 'json') {
     if (own.present) own.addProblem('applies only with response: jwt', 'key');
     return { kind };
@@ -99,22 +111,27 @@ function readResponse(field: Field, jwt: JwtValidation | undefined): Introspecti
 export const noCredentials: ClientCredentials = { clientId: '', clientAuth: 'client_secret_basic', clientSecret: '' };
 
 /** Keys that identify the gateway as a client. A mapping without any of them may take those of another mapping. */
-const identifying = ['client_id', 'client_secret', 'client_key', 'client_key_id'];
+const identifying = ['client_id', 'client_secret', 'client_key', 'client_key_id'] as const;
+
+/** The keys of a client in any mapping that has one. */
+type ClientKeys = Readonly<Record<(typeof identifying)[number], string | undefined>>;
 
 /** Whether a mapping names a client of its own. */
-export function hasCredentials(field: Field): boolean {
+export function hasCredentials(field: Field<ClientKeys | undefined>): boolean {
   return identifying.some((key) => field.get(key).present);
 }
 
 /**
- * `client_id`, `client_auth` and, depending on that, `client_secret` or `client_key` with `client_key_id` of a mapping.
- * What it leaves out comes from `fallback`. A key that does not fit the method is a problem, because it would be
+ * `client_id` and, depending on `client_auth`, `client_secret` or `client_key` with `client_key_id` of a mapping. What
+ * it leaves out comes from `fallback`. A key that does not fit the method is a problem, because it would be
  * unused.
  */
-export function readCredentials(field: Field, fallback: ClientCredentials | undefined): ClientCredentials {
+export function readCredentials(
+  field: Field<ClientKeys | undefined>,
+  clientAuth: ClientCredentials['clientAuth'],
+  fallback?: ClientCredentials,
+): ClientCredentials {
   const [secret, key, keyId] = [field.get('client_secret'), field.get('client_key'), field.get('client_key_id')];
-  const methods = oneOf('client_secret_basic', 'client_secret_post', 'private_key_jwt');
-  const clientAuth = field.get('client_auth').read(methods) ?? fallback?.clientAuth ?? 'client_secret_basic';
   const clientId = field.get('client_id').text() ?? fallback?.clientId ?? '';
 
   if (clientAuth === 'private_key_jwt') {

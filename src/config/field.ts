@@ -1,137 +1,261 @@
 import { isObject, ownMember } from '../lib/json/own-member.ts';
-import { inTextOrder, type Path, type Problem } from './problems.ts';
-import { isDefault, unresolved } from './placeholders.ts';
-import { isSecret, quotedAt, type Violation } from './schema.ts';
-import { fraction, InvalidValue, wholeNumber } from './values.ts';
+import { durationMs, sizeBytes } from '../lib/quantity.ts';
 import { withoutDefaults, withoutRandom } from '../lib/wording.ts';
+import {
+  acceptsText,
+  gateway,
+  isSecret,
+  memberSchema,
+  numberIn,
+  type Schema,
+  textExpectation,
+  wordsOf,
+} from './keys.ts';
+import { inTextOrder, type Path, pathText, type Problem } from './problems.ts';
+import { isDefault, unresolved } from './placeholders.ts';
+import { quotedAt, type Violation } from './schema.ts';
+import { anyText, InvalidValue, reject } from './values.ts';
 import { problemIn, type YamlFile } from './yaml-file.ts';
 
+/** What a reader gets for a key: undefined only if its schema has no default. */
+type OrAbsent<Keys, T> = T | (Keys & undefined);
+
+type ItemOf<Keys> = Keys extends readonly (infer Item)[] ? Item : never;
+
+type EntryOf<Keys> = Keys extends Readonly<Record<string, infer Entry>> ? Entry : never;
+
 /**
- * One place of `gateway.yaml`, present or not, with its placeholders replaced. Reading never throws: a problem is
- * reported and reading goes on, so that one run finds every problem.
+ * One place of `gateway.yaml`, present or not, with its placeholders replaced. An absent key has the `default` of its
+ * schema. Reading never throws: a problem is reported and reading goes on, so that one run finds every problem.
+ *
+ * @typeParam Keys The type of the value, as it is generated from the schema.
  */
-export interface Field {
+export class Field<out Keys = unknown> {
   /** Whether the file has this key. */
   readonly present: boolean;
+  readonly #report: Report;
+  readonly #path: Path;
+  readonly #schema: Schema;
+  readonly #source: unknown;
+  readonly #value: unknown;
+
+  constructor(report: Report, path: Path, schema: Schema, source: unknown, value: unknown, present: boolean) {
+    this.#report = report;
+    this.#path = path;
+    this.#schema = schema;
+    this.#source = source;
+    this.present = present;
+    this.#value = value === undefined ? schema.default : value;
+  }
+
   /** The member of a mapping; an absent field if this is not a mapping or lacks it. */
-  get(key: string): Field;
+  get<Key extends keyof NonNullable<Keys> & string>(key: Key): Field<NonNullable<Keys>[Key]> {
+    const schema = memberSchema(this.#schema, key);
+    if (schema === undefined) throw new TypeError(`${pathText([...this.#path, key])} is not in the schema`);
+    return this.#member(key, schema);
+  }
+
   /** The elements of a list; a single string counts as a list of one; otherwise none. */
-  items(): readonly Field[];
+  items(): readonly Field<ItemOf<Keys>>[] {
+    if (typeof this.#value === 'string') return [this.#as(this.#value)];
+    if (!Array.isArray(this.#value)) return [];
+    return this.#value.map((_, index) => this.#member(index, memberSchema(this.#schema, index)));
+  }
+
   /** The members of a mapping; otherwise none. */
-  entries(): readonly (readonly [key: string, field: Field])[];
+  entries(): readonly (readonly [key: string, field: Field<EntryOf<Keys>>])[] {
+    if (!isObject(this.#value)) return [];
+    return Object.keys(this.#value).map((key) => [key, this.#member(key, memberSchema(this.#schema, key))] as const);
+  }
+
   /** Whether it is an empty string, as a placeholder with an empty default may leave it. */
-  isEmpty(): boolean;
-  /** A string that is not empty. */
-  text(): string | undefined;
-  /** A string in the form that `parse` reads; `parse` throws {@link InvalidValue} for any other. */
-  read<T>(parse: (text: string) => T): T | undefined;
+  isEmpty(): boolean {
+    return this.#value === '';
+  }
+
+  /** A string that is not empty, in any form. */
+  text(): string | undefined {
+    if (typeof this.#value === 'string' && this.#value !== '') return this.#value;
+    if (this.#value === '') this.addProblem('must not be empty');
+    // The schema reports this in better words; this line covers a gap in the schema.
+    else if (this.#value !== undefined && this.#value !== unresolved && !this.isFaulty())
+      this.addProblem('expected a string');
+    return undefined;
+  }
+
+  /**
+   * A string as `parse` reads it, and in the form of the schema; `parse` throws {@link InvalidValue} for what it does
+   * not accept.
+   */
+  read<T>(parse: (text: string) => T): OrAbsent<Keys, T> {
+    const text = this.text();
+    try {
+      if (text !== undefined) return this.#inForm(text, parse(text));
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      const hint = error.hint === undefined || text !== this.#source ? '' : `; ${error.hint}`;
+      const shown = this.quoted() + (isDefault(this.#source, text ?? '') ? ' (its default)' : '');
+      this.addProblem(`${shown} ${error.message}${hint}`);
+    }
+    const { default: fallback } = this.#schema;
+    // The generated type has undefined unless the schema has a default.
+    return (typeof fallback === 'string' ? parse(fallback) : undefined) as OrAbsent<Keys, T>;
+  }
+
+  /** Whether it was reported as a problem. */
+  isFaulty(): boolean {
+    return this.#report.hasProblem(this.#path);
+  }
+
+  /** One of the words that the schema lists, in exactly that case. */
+  choice(): Keys {
+    return this.read(anyText) as Keys;
+  }
+
   /** {@link read} of every element. An element that is listed twice is a problem. */
-  list<T>(parse: (text: string) => T): readonly T[];
-  /** A whole number that the schema accepts, or a placeholder for one. */
-  whole(): number | undefined;
-  /** A number from 0 to 1 by the schema, or a placeholder for one. */
-  fraction(): number | undefined;
+  list<T extends {}>(parse: (text: string) => T): readonly T[] {
+    return this.#distinct<T>((item) => item.read<T | undefined>(parse));
+  }
+
+  /** {@link choice} of every element. An element that is listed twice is a problem. */
+  choices(): NonNullable<Keys> {
+    return this.#distinct((item) => item.choice()) as NonNullable<Keys>;
+  }
+
+  /** A number within the bounds of the schema, or a placeholder for one. */
+  number(): OrAbsent<Keys, number> {
+    if (typeof this.#value === 'number') return this.#value;
+    const { type, minimum = -Infinity, maximum = Infinity } = numberIn(this.#schema);
+    const digits = type === 'integer' ? /^[0-9]+$/ : /^[0-9]+(?:\.[0-9]+)?$/;
+    const found = this.read((text) => {
+      const number = digits.test(text) && !/^0[0-9]/.test(text) ? Number(text) : NaN;
+      return number >= minimum && number <= maximum ? number : this.#refuse();
+    });
+    const { default: fallback } = this.#schema;
+    return found === undefined && typeof fallback === 'number' ? fallback : found;
+  }
+
+  /** A duration in milliseconds, within the bounds of the schema. */
+  duration(): OrAbsent<Keys, number> {
+    return this.#quantity(durationMs, ['short', 'long']);
+  }
+
+  /** A size in bytes, within the bounds of the schema. */
+  size(): OrAbsent<Keys, number> {
+    return this.#quantity(sizeBytes, ['small', 'large']);
+  }
+
   /** Whether it says `true`. */
-  isTrue(): boolean;
+  isTrue(): boolean {
+    return this.#value === true;
+  }
+
   /** The value as the file has it: with placeholders, but without their defaults. */
-  source(): string;
+  source(): string {
+    if (isSecret(this.#path) || typeof this.#source !== 'string') return 'the value';
+    return withoutRandom(withoutDefaults(this.#source));
+  }
+
   /** {@link source} in quotes, for a message. */
-  quoted(): string;
+  quoted(): string {
+    return typeof this.#source === 'string' ? quotedAt(this.#path, this.#source) : 'the value';
+  }
+
   /** Reports a problem with this value or its key. */
-  addProblem(message: string, part?: 'key' | 'value'): void;
+  addProblem(message: string, part?: 'key' | 'value'): void {
+    this.#report.addProblem(this.#path, message, part);
+  }
+
+  #member<Member>(key: string | number, schema: Schema = {}): Field<Member> {
+    const value = ownMember(this.#value, key);
+    const present = this.present && value !== undefined;
+    return new Field(this.#report, [...this.#path, key], schema, ownMember(this.#source, key), value, present);
+  }
+
+  /** The same place as a list of one. */
+  #as<Member>(value: string): Field<Member> {
+    const item = memberSchema(this.#schema, 0) ?? this.#schema;
+    return new Field(this.#report, this.#path, item, this.#source, value, this.present);
+  }
+
+  #distinct<T>(read: (item: Field<ItemOf<Keys>>) => T | undefined): readonly T[] {
+    const values = new Set<T>();
+    for (const item of this.items()) {
+      const value = read(item);
+      if (value === undefined) continue;
+      if (values.has(value)) item.addProblem('is listed twice');
+      values.add(value);
+    }
+    return [...values];
+  }
+
+  #quantity(
+    parse: (text: string) => number | undefined,
+    [less, more]: readonly [string, string],
+  ): OrAbsent<Keys, number> {
+    const { 'x-at-least': least = '', 'x-at-most': most = '' } = this.#schema;
+    return this.read((text) => {
+      const found = parse(text) ?? this.#refuse();
+      if (found < (parse(least) ?? 1)) reject(`is too ${less}${least === '' ? '' : `: at least ${least}`}`);
+      if (found > (parse(most) ?? Infinity)) reject(`is too ${more}: at most ${most}`);
+      return found;
+    });
+  }
+
+  /** `value` if the text has the form that the schema asks for. */
+  #inForm<T>(text: string, value: T): T {
+    if (acceptsText(this.#schema, text)) return value;
+    const meant = wordsOf(this.#schema)?.find((word) => word.toLowerCase() === text.toLowerCase());
+    return meant === undefined ? this.#refuse() : this.#refuse(`did you mean ${meant}?`);
+  }
+
+  #refuse(hint?: string): never {
+    return reject(`is not ${textExpectation(this.#schema)}`, hint);
+  }
+}
+
+interface Entry extends Violation {
+  /** Whether a problem with the same value replaces it: the words of a parser say more than those of the schema. */
+  readonly isReplaceable: boolean;
 }
 
 /** Collects the problems of one file. */
-export interface Report {
-  /** Adds a violation of the schema. A problem with the same value from {@link Field.addProblem} replaces it. */
-  note(violation: Violation): void;
-  addProblem(path: Path, message: string, part?: 'key' | 'value'): void;
-  /** In the order of the text. */
-  problems(): readonly Problem[];
-  /** The root of a document: as it was written, and with placeholders replaced. */
-  root(source: unknown, expanded: unknown): Field;
-}
+export class Report {
+  readonly #file: YamlFile;
+  readonly #entries = new Map<string, readonly Entry[]>();
 
-/** A report that is still empty. */
-export function createReport(file: YamlFile): Report {
-  interface Entry extends Violation {
-    /** Whether a problem with the same value replaces it: the words of a parser say more than those of the schema. */
-    readonly isReplaceable: boolean;
+  constructor(file: YamlFile) {
+    this.#file = file;
   }
-  const entries = new Map<string, Entry[]>();
-  const at = (path: Path): Entry[] => {
-    const key = JSON.stringify(path);
-    const found = entries.get(key) ?? [];
-    entries.set(key, found);
-    return found;
-  };
-  const report: Report = {
-    note: (violation) => void at(violation.path).push({ ...violation, isReplaceable: violation.part === 'value' }),
-    addProblem(path, message, part = 'value') {
-      const others = at(path).filter((entry) => !entry.isReplaceable && entry.message !== message);
-      entries.set(JSON.stringify(path), [...others, { path, message, part, isReplaceable: false }]);
-    },
-    problems() {
-      const problems = [...entries.values()].flat().map((violation) => problemIn(file, violation));
-      return problems.toSorted(inTextOrder);
-    },
-    root: (source, expanded) => field(source, expanded, []),
-  };
-  return report;
 
-  function field(source: unknown, value: unknown, path: Path): Field {
-    const self: Field = {
-      present: value !== undefined,
-      get: (key) => field(ownMember(source, key), ownMember(value, key), [...path, key]),
-      items() {
-        if (typeof value === 'string') return [self];
-        if (!Array.isArray(value)) return [];
-        return value.map((each: unknown, index) => field(ownMember(source, index), each, [...path, index]));
-      },
-      entries() {
-        if (!isObject(value)) return [];
-        return Object.keys(value).map((key) => [key, self.get(key)] as const);
-      },
-      isEmpty: () => value === '',
-      text() {
-        if (typeof value === 'string' && value !== '') return value;
-        if (value === '') report.addProblem(path, 'must not be empty');
-        // The schema reports this in better words; this line covers a gap in the schema.
-        else if (value !== undefined && value !== unresolved && at(path).length === 0)
-          report.addProblem(path, 'expected a string');
-        return undefined;
-      },
-      read(parse) {
-        const text = self.text();
-        if (text === undefined) return undefined;
-        try {
-          return parse(text);
-        } catch (error) {
-          if (!(error instanceof InvalidValue)) throw error;
-          const hint = error.hint === undefined || text !== source ? '' : `; ${error.hint}`;
-          const shown = self.quoted() + (isDefault(source, text) ? ' (its default)' : '');
-          self.addProblem(`${shown} ${error.message}${hint}`);
-          return undefined;
-        }
-      },
-      list(parse) {
-        const found = new Set<ReturnType<typeof parse>>();
-        for (const item of self.items()) {
-          const parsed = item.read(parse);
-          if (parsed === undefined) continue;
-          if (found.has(parsed)) item.addProblem('is listed twice');
-          found.add(parsed);
-        }
-        return [...found];
-      },
-      whole: () => (typeof value === 'number' ? value : self.read(wholeNumber)),
-      fraction: () => (typeof value === 'number' ? value : self.read(fraction)),
-      isTrue: () => value === true,
-      source: () =>
-        isSecret(path) || typeof source !== 'string' ? 'the value' : withoutRandom(withoutDefaults(source)),
-      quoted: () => (typeof source === 'string' ? quotedAt(path, source) : 'the value'),
-      addProblem: (message, part) => report.addProblem(path, message, part),
-    };
-    return self;
+  /** Adds a violation of the schema. A problem with the same value from {@link Field.addProblem} replaces it. */
+  note(violation: Violation): void {
+    const entry = { ...violation, isReplaceable: violation.part === 'value' };
+    this.#entries.set(JSON.stringify(violation.path), [...this.#at(violation.path), entry]);
+  }
+
+  addProblem(path: Path, message: string, part: 'key' | 'value' = 'value'): void {
+    const others = this.#at(path).filter((entry) => !entry.isReplaceable && entry.message !== message);
+    this.#entries.set(JSON.stringify(path), [...others, { path, message, part, isReplaceable: false }]);
+  }
+
+  /** Whether a problem at this place was reported. */
+  hasProblem(path: Path): boolean {
+    return this.#at(path).length > 0;
+  }
+
+  /** In the order of the text. */
+  problems(): readonly Problem[] {
+    const problems = [...this.#entries.values()].flat().map((violation) => problemIn(this.#file, violation));
+    return problems.toSorted(inTextOrder);
+  }
+
+  /** The root of a document: as it was written, and with placeholders replaced. */
+  root<Keys>(source: unknown, expanded: unknown): Field<Keys> {
+    return new Field(this, [], gateway, source, expanded, true);
+  }
+
+  #at(path: Path): readonly Entry[] {
+    return this.#entries.get(JSON.stringify(path)) ?? [];
   }
 }

@@ -1,13 +1,13 @@
 import type { ClientRules, RegisteredClient, RegistrationRules } from '../model/front-door.ts';
 import { network } from './addresses.ts';
+import type { GatewayKeys, RegisteredClientKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
-import { longDuration, reject } from './values.ts';
+import { reject } from './values.ts';
 
-/** How long a registration lives by default. */
-const REGISTRATION_MS = 90 * 86_400_000;
+type ClientsKeys = NonNullable<NonNullable<GatewayKeys['front_door']>['clients']>;
 
 /** `front_door.clients`. Problems are reported to the fields. */
-export function readClients(field: Field): ClientRules {
+export function readClients(field: Field<ClientsKeys | undefined>): ClientRules {
   const refresh = field.get('refresh').isTrue();
   const registration = field.get('registration');
   return {
@@ -24,15 +24,15 @@ export function readClients(field: Field): ClientRules {
   };
 }
 
-function readRegistration(field: Field): RegistrationRules {
+function readRegistration(field: Field<ClientsKeys['registration']>): RegistrationRules {
   return {
     redirectUris: field.get('redirect_uris').list(redirectPattern),
     initialAccessToken: field.get('initial_access_token').text(),
-    lifetimeMs: field.get('lifetime').read(longDuration) ?? REGISTRATION_MS,
+    lifetimeMs: field.get('lifetime').duration(),
   };
 }
 
-function readRegistered(id: string, field: Field, refresh: boolean): RegisteredClient {
+function readRegistered(id: string, field: Field<RegisteredClientKeys>, refresh: boolean): RegisteredClient {
   if (id === 'gateway') field.addProblem('is the client identifier of the gateway itself: choose another one', 'key');
   const own = field.get('refresh');
   return {

@@ -12,33 +12,33 @@ import {
   reservedClaims,
 } from '../model/front-door.ts';
 import { address } from './addresses.ts';
-import { readCredentials } from './authorization-servers.ts';
+import { readCredentials, readTimes } from './authorization-servers.ts';
+import type { AuthorizationServerKeys, GatewayKeys, IdentityProviderKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import { readClients } from './front-door-clients.ts';
 import { plainUrl } from './urls.ts';
-import { domain, duration, oneOf, reject, scopeToken } from './values.ts';
+import { anyText, domain, reject } from './values.ts';
 import { didYouMean } from '../lib/wording.ts';
 
 /** Holds the secret between the front door and the gateway where no `session_key` is configured. */
 export const GATEWAY_SECRET_VARIABLE = 'SALLYPORT_FRONT_DOOR_SECRET';
 
-/** The longest lifetime of a token: the key that signed it is published for a day more. */
-const LONGEST_TOKEN = '24h';
+type FrontDoorKeys = NonNullable<GatewayKeys['front_door']>;
 
 /**
  * `front_door`. Problems are reported to the fields, and the result is then not used.
  *
  * @param base The folder of `gateway.yaml`.
  */
-export function readFrontDoor(root: Field, base: string, env: NodeJS.ProcessEnv): FrontDoor | undefined {
+export function readFrontDoor(root: Field<GatewayKeys>, base: string, env: NodeJS.ProcessEnv): FrontDoor | undefined {
   const field = root.get('front_door');
   if (!field.present) return undefined;
   const issuer = field.get('issuer').read(frontDoorIssuer) ?? '';
-  const listen = field.get('listen').read(address) ?? { host: '127.0.0.1', port: 8090 };
+  const listen = field.get('listen').read(address);
   const providers = readProviders(field.get('identity_providers'));
   const scopes = readScopes(field.get('scopes'));
   const tokens = field.get('tokens');
-  const format = tokens.get('format').read(oneOf('opaque', 'jwt')) ?? 'opaque';
+  const format = tokens.get('format').choice();
   const gatewaySecret = secretOfGateway(root, env);
   const clients = readClients(field.get('clients'));
   const keys = field.get('keys').text();
@@ -50,10 +50,11 @@ export function readFrontDoor(root: Field, base: string, env: NodeJS.ProcessEnv)
     providers,
     clients,
     scopes,
-    tokens: { format, lifetimeMs: tokens.get('lifetime').read(duration('1s', LONGEST_TOKEN)) ?? 15 * 60_000 },
+    tokens: { format, lifetimeMs: tokens.get('lifetime').duration() },
     assertions: readAssertions(field.get('assertions'), { providers, clients, scopes }),
     gatewaySecret,
-    server: serverOf(issuer, backchannel, format, gatewaySecret),
+    // This place is absent, so that it has the defaults of every server.
+    server: serverOf({ issuer, backchannel, format, gatewaySecret }, root.get('authorization_servers').get(FRONT_DOOR)),
   };
 }
 
@@ -76,10 +77,13 @@ export function ownBackchannel(issuer: string, { host, port }: FrontDoor['listen
 }
 
 function serverOf(
-  issuer: string,
-  backchannel: string,
-  format: FrontDoor['tokens']['format'],
-  clientSecret: string,
+  {
+    issuer,
+    backchannel,
+    format,
+    gatewaySecret,
+  }: Pick<FrontDoor, 'issuer' | 'gatewaySecret'> & { backchannel: string; format: FrontDoor['tokens']['format'] },
+  defaults: Field<AuthorizationServerKeys>,
 ): AuthorizationServer {
   return {
     name: FRONT_DOOR,
@@ -90,27 +94,25 @@ function serverOf(
       format === 'jwt'
         ? undefined
         : {
-            credentials: { clientId: 'gateway', clientAuth: 'client_secret_basic', clientSecret },
+            credentials: { clientId: 'gateway', clientAuth: 'client_secret_basic', clientSecret: gatewaySecret },
             prefix: undefined,
             response: { kind: 'json' },
             endpoint: undefined,
-            cacheMs: 30_000,
+            cacheMs: defaults.get('introspection').get('cache').duration(),
             audience: 'required',
           },
-    clockToleranceMs: 5000,
-    timeoutMs: 5000,
-    staleMs: 24 * 3_600_000,
+    ...readTimes(defaults),
   };
 }
 
 /** The same in all processes and replicas: from `session_key`, or from the environment that `serve` sets. */
-function secretOfGateway(root: Field, env: NodeJS.ProcessEnv): string {
+function secretOfGateway(root: Field<GatewayKeys>, env: NodeJS.ProcessEnv): string {
   const sessionKey = root.get('session_key').text();
   if (sessionKey === undefined) return env[GATEWAY_SECRET_VARIABLE] ?? randomBytes(32).toString('hex');
   return Buffer.from(hkdfSync('sha256', sessionKey, '', 'sallyport front door v1: gateway', 32)).toString('hex');
 }
 
-function readProviders(field: Field): ReadonlyMap<string, IdentityProvider> {
+function readProviders(field: Field<FrontDoorKeys['identity_providers']>): ReadonlyMap<string, IdentityProvider> {
   const providers = new Map<string, IdentityProvider>();
   const owners = new Map<string, string>();
   const entries = field.entries();
@@ -126,9 +128,7 @@ function readProviders(field: Field): ReadonlyMap<string, IdentityProvider> {
       issuer,
       backchannel: provider.get('backchannel').read(plainUrl) ?? issuer,
       credentials: readProviderCredentials(provider),
-      scopes: provider.get('scopes').present
-        ? withOpenid(provider.get('scopes').list(scopeToken))
-        : ['openid', 'email', 'profile'],
+      scopes: withOpenid(provider.get('scopes').list(anyText)),
       domains: found,
       claims: readClaims(provider.get('claims')),
     });
@@ -147,16 +147,17 @@ function ownDomain(found: string, provider: string, owners: Map<string, string>)
   return owner === provider ? found : reject(`is also a domain of ${owner}`);
 }
 
-function readProviderCredentials(field: Field): IdentityProvider['credentials'] {
-  if (field.get('client_auth').text() !== 'none') return readCredentials(field, undefined);
-  for (const key of ['client_secret', 'client_key', 'client_key_id']) {
+function readProviderCredentials(field: Field<IdentityProviderKeys>): IdentityProvider['credentials'] {
+  const clientAuth = field.get('client_auth').choice();
+  if (clientAuth !== 'none') return readCredentials(field, clientAuth);
+  for (const key of ['client_secret', 'client_key', 'client_key_id'] as const) {
     if (field.get(key).present) field.get(key).addProblem('does not apply with client_auth: none', 'key');
   }
-  return { clientId: field.get('client_id').text() ?? '', clientAuth: 'none' };
+  return { clientId: field.get('client_id').text() ?? '', clientAuth };
 }
 
 /** `claims` of a provider or an assertion. */
-function readClaims(field: Field): ClaimsMapping {
+function readClaims(field: Field<IdentityProviderKeys['claims']>): ClaimsMapping {
   const mapping = new Map<string, string>();
   for (const [claim, source] of field.entries()) {
     if (reservedClaims.has(claim)) source.addProblem(`the front door itself sets ${claim}`, 'key');
@@ -169,21 +170,21 @@ function claimName(text: string): string {
   return memberReader(text) === undefined ? reject('is not a JSON Pointer, RFC 6901') : text;
 }
 
-function readScopes(field: Field): ReadonlyMap<string, FrontDoorScope> {
+function readScopes(field: Field<FrontDoorKeys['scopes']>): ReadonlyMap<string, FrontDoorScope> {
   return new Map(
     field.entries().map(([scope, settings]) => [
       scope,
       {
         title: settings.get('title').text() ?? '',
-        lifetimeMs: settings.get('lifetime').read(duration('1s', LONGEST_TOKEN)),
-        maxAgeMs: settings.get('max_age').read(duration('1s')),
+        lifetimeMs: settings.get('lifetime').duration(),
+        maxAgeMs: settings.get('max_age').duration(),
       },
     ]),
   );
 }
 
 function readAssertions(
-  field: Field,
+  field: Field<FrontDoorKeys['assertions']>,
   { providers, clients, scopes }: Pick<FrontDoor, 'providers' | 'clients' | 'scopes'>,
 ): ReadonlyMap<string, AssertionIssuer> {
   const issuers = new Map<string, AssertionIssuer>();

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import type { GatewayKeys } from '../../schema/validators.js';
 import type { Config, LogSettings, PolicyFolder, SharedStore } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
 import { closeHierarchy } from '../model/scope-hierarchy.ts';
 import { hostName, network, readAddresses } from './addresses.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
-import { createReport, type Field } from './field.ts';
+import { type Field, Report } from './field.ts';
 import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, recorded, type Snapshot } from './files.ts';
 import { expand } from './placeholders.ts';
@@ -19,7 +20,7 @@ import { violations } from './schema.ts';
 import { readTelemetry } from './telemetry.ts';
 import { readTls } from './tls.ts';
 import { origin, pageUrl, storeUrl } from './urls.ts';
-import { longSecret, oneOf, scopeToken } from './values.ts';
+import { anyText, longSecret } from './values.ts';
 import { parseYaml } from './yaml-file.ts';
 
 /** A configuration and what it was made from. */
@@ -53,13 +54,13 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
   if (document.problems.length > 0) throw new ConfigError(document.problems, [file]);
   if (document.value === null) throw new ConfigError([new Problem(file, undefined, [], 'is empty')], [file]);
 
-  const report = createReport(document);
+  const report = new Report(document);
   for (const violation of violations('gateway', document.value)) report.note(violation);
   const base = dirname(file);
   const expanded = await expand(document.value, env, base, read);
   for (const { path, message } of expanded.faults) report.addProblem(path, message);
 
-  const root = report.root(document.value, expanded.value);
+  const root = report.root<GatewayKeys>(document.value, expanded.value);
   const { folder, path, folderLabel } = await readPolicyFolder(root.get('policies'), base, read);
   const locks = await readLocks(path, folderLabel, folder.lockKeys, read);
   const { tls, files: tlsFiles } = await readTls(root, base, read);
@@ -81,17 +82,17 @@ function missingFile(fault: string): string {
 }
 
 async function readPolicyFolder(
-  field: Field,
+  field: Field<string>,
   base: string,
   read: Files,
 ): Promise<{ folder: ReadPolicies; path: string; folderLabel: string }> {
-  const name = field.text() ?? 'policies';
+  const name = field.read(anyText);
   const path = resolve(base, name);
   // Relative to the working directory, so that a terminal can open it; a placeholder stays as it is.
-  const folderName = field.text() === undefined ? name : field.source();
+  const folderName = field.present && !field.isFaulty() ? field.source() : name;
   const folderLabel = isAbsolute(folderName) ? folderName : join(base, folderName);
   const folder = await readPolicies(path, folderLabel, read);
-  if (!folder.exists && field.text() !== undefined) field.addProblem(`${field.quoted()} is not a folder`);
+  if (!folder.exists && field.present && !field.isFaulty()) field.addProblem(`${field.quoted()} is not a folder`);
   return { folder, path, folderLabel };
 }
 
@@ -99,7 +100,7 @@ async function readPolicyFolder(
 type ConfigFromRoot = Omit<Config, 'tls' | 'hash' | 'policyFolder'>;
 
 function readRoot(
-  root: Field,
+  root: Field<GatewayKeys>,
   base: string,
   policies: Pick<Referents, 'folder' | 'folderLabel' | 'locks'>,
   env: NodeJS.ProcessEnv,
@@ -109,7 +110,7 @@ function readRoot(
   const frontDoor = readFrontDoor(root, base, env);
   const servers = readAuthorizationServers(root.get('authorization_servers'), frontDoor?.server);
   const limits = root.get('limits');
-  const rate = readRate(limits.get('rate'), undefined);
+  const rate = readRate(limits.get('rate'));
   return {
     publicUrl,
     ...readAddresses(root),
@@ -139,11 +140,11 @@ function readRoot(
   };
 }
 
-function readLog(log: Field, base: string): LogSettings {
+function readLog(log: Field<GatewayKeys['log']>, base: string): LogSettings {
   const file = log.get('file').text();
   return {
-    level: log.get('level').read(oneOf('debug', 'info', 'warn', 'error')) ?? 'info',
-    decisions: log.get('decisions').read(oneOf('all', 'denials')) ?? 'all',
+    level: log.get('level').choice(),
+    decisions: log.get('decisions').choice(),
     file: file === undefined ? undefined : resolve(base, file),
   };
 }
@@ -155,18 +156,16 @@ function hostOf(publicUrl: string): string {
   return URL.canParse(publicUrl) ? new URL(publicUrl).hostname : '';
 }
 
-function readScopes(field: Field): ReadonlyMap<string, readonly string[]> {
-  return closeHierarchy(
-    Object.fromEntries(field.entries().map(([scope, implied]) => [scope, implied.list(scopeToken)])),
-  );
+function readScopes(field: Field<GatewayKeys['scopes']>): ReadonlyMap<string, readonly string[]> {
+  return closeHierarchy(Object.fromEntries(field.entries().map(([scope, implied]) => [scope, implied.list(anyText)])));
 }
 
 /** `shared` and `on_store_failure`. Problems are reported to the fields. */
-function readShared(root: Field): SharedStore | undefined {
+function readShared(root: Field<GatewayKeys>): SharedStore | undefined {
   const shared = root.get('shared');
   const onFailure = root.get('on_store_failure');
   const url = shared.read(storeUrl);
-  const found = onFailure.read(oneOf('closed', 'open')) ?? 'closed';
+  const found = onFailure.choice();
   if (onFailure.present && !shared.present) onFailure.addProblem('applies only with shared', 'key');
   // Replicas seal what they share with it: with random keys, no replica could open what another one sealed.
   if (shared.present && !root.get('session_key').present) {

@@ -1,5 +1,5 @@
 import type { Path, Problem } from './problems.ts';
-import { isSecret } from './schema.ts';
+import { isSecret } from './keys.ts';
 import { problemIn, type YamlFile } from './yaml-file.ts';
 
 /** The secrets that a configuration file itself holds, each with its place. None is shown. */

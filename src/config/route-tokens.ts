@@ -1,24 +1,25 @@
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { TokenForm } from '../model/principal.ts';
 import type { Dpop } from '../model/route.ts';
+import type { RouteKeys, UpstreamKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
-import { algorithm, duration, oneOf, reject } from './values.ts';
+import { algorithm } from './values.ts';
 
 /** `tokens` of a route: which forms its servers can validate, unless it names them. */
-export function readTokens(field: Field, servers: readonly AuthorizationServer[]): ReadonlySet<TokenForm> {
+export function readTokens(
+  field: Field<RouteKeys['tokens']>,
+  servers: readonly AuthorizationServer[],
+): ReadonlySet<TokenForm> {
   const validator: Readonly<Record<TokenForm, 'jwt' | 'introspection'>> = { jwt: 'jwt', opaque: 'introspection' };
   const supported = (form: TokenForm): boolean => servers.some((server) => server[validator[form]] !== undefined);
   if (!field.present) return new Set((['jwt', 'opaque'] as const).filter(supported));
-  const parse = oneOf('jwt', 'opaque');
-  const forms = field.list((text) => {
-    const form = parse(text);
+  for (const item of field.items()) {
     // RFC 7662 §2.1: a server without `jwt` can introspect JWTs too, but only if the route lists that form.
-    if (form === 'opaque' && servers.length > 0 && !supported(form)) {
-      reject('needs introspection in an authorization server that this route trusts');
+    if (item.choice() === 'opaque' && servers.length > 0 && !supported('opaque')) {
+      item.addProblem(`${item.quoted()} needs introspection in an authorization server that this route trusts`);
     }
-    return form;
-  });
-  return new Set(forms);
+  }
+  return new Set(field.choices());
 }
 
 /**
@@ -28,11 +29,11 @@ export function readTokens(field: Field, servers: readonly AuthorizationServer[]
  * @param route The route's own field.
  */
 export function requireOwners(
-  route: Field,
+  route: Field<RouteKeys>,
   forms: ReadonlySet<TokenForm>,
   servers: readonly AuthorizationServer[],
 ): void {
-  const choice = route.get('opaque_tokens').read(oneOf('by_prefix', 'shown_to_all')) ?? 'by_prefix';
+  const choice = route.get('opaque_tokens').choice();
   const introspecting = servers.filter(({ introspection }) => introspection !== undefined);
   if (!forms.has('opaque') || introspecting.length < 2) return;
   const trusted = route.get('authorization_servers');
@@ -76,7 +77,7 @@ function listed(servers: readonly AuthorizationServer[]): string {
  * @param token `upstream.token` of the route.
  */
 export function requireSignedAnswers(
-  token: Field,
+  token: Field<UpstreamKeys['token']>,
   forms: ReadonlySet<TokenForm>,
   servers: readonly AuthorizationServer[],
 ): void {
@@ -91,23 +92,8 @@ export function requireSignedAnswers(
   if (plain.length > 0) token.addProblem(`phantom needs introspection.response: jwt of ${plain.join(' and ')}`);
 }
 
-/** The algorithms that RFC 9449 §11.6 allows: asymmetric ones, the most common first. */
-const everyAlgorithm: readonly string[] = [
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-  'PS256',
-  'PS384',
-  'PS512',
-  'RS256',
-  'RS384',
-  'RS512',
-];
-
 /** `dpop` of a route. A mapping enables it, even `{}`. */
-export function readDpop(field: Field, upstream: Field): Dpop | undefined {
+export function readDpop(field: Field<RouteKeys['dpop']>, upstream: Field<UpstreamKeys | undefined>): Dpop | undefined {
   if (!field.present) return undefined;
   // RFC 9449 §4.3: the proof names the gateway's URL, and the upstream cannot use the token without a proof.
   if (upstream.get('token').text() === 'forward') {
@@ -116,12 +102,11 @@ export function readDpop(field: Field, upstream: Field): Dpop | undefined {
       'key',
     );
   }
-  const algorithms = field.get('algorithms');
   return {
     required: field.get('required').isTrue(),
     nonce: field.get('nonce').isTrue(),
-    algorithms: algorithms.present ? algorithms.list(algorithm) : everyAlgorithm,
+    algorithms: field.get('algorithms').list(algorithm),
     // SEP-1932: MCP servers take an `iat` within five minutes.
-    lifetimeMs: field.get('proof_lifetime').read(duration('1ms', '5m')) ?? 5 * 60_000,
+    lifetimeMs: field.get('proof_lifetime').duration(),
   };
 }

@@ -5,6 +5,7 @@ import type { Policy } from '../model/policy.ts';
 import type { TokenForm } from '../model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../model/route.ts';
 import { serverIn } from './authorization-servers.ts';
+import type { GatewayKeys, RouteKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import type { ReadPolicies } from './policies.ts';
 import { readRate } from './limits.ts';
@@ -12,7 +13,7 @@ import { readDpop, readTokens, requireOwners, requireSignedAnswers } from './rou
 import { readUpstream } from './upstream.ts';
 import { pageUrl } from './urls.ts';
 import { didYouMean } from '../lib/wording.ts';
-import { anyText, duration, method, name, oneOf, policyName, routePath, scopeToken } from './values.ts';
+import { anyText, method, policyName, routePath } from './values.ts';
 
 /** What the keys of routes refer to. */
 export interface Referents {
@@ -30,7 +31,7 @@ export interface Referents {
 }
 
 /** `routes`, with names replaced by what they name. Problems are reported, and the result is then not used. */
-export function readRoutes(field: Field, referents: Referents): readonly Route[] {
+export function readRoutes(field: Field<GatewayKeys['routes']>, referents: Referents): readonly Route[] {
   const routes = field.items().map((item) => readRoute(item, referents));
   const names = new Map<string, number>();
   const paths = new Map<string, { path: string; index: number }>();
@@ -62,9 +63,9 @@ export function readRoutes(field: Field, referents: Referents): readonly Route[]
   return routes;
 }
 
-function readRoute(field: Field, referents: Referents): Route {
+function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
   const open = field.get('public').isTrue();
-  const protocol = field.get('protocol').present ? field.get('protocol').read(oneOf('http', 'mcp')) : 'http';
+  const protocol = readProtocol(field.get('protocol'));
   if (open) checkPublicRoute(field, protocol);
   const servers = open ? [] : trustedServers(field, referents.servers);
   const path = field.get('path').read(routePath) ?? '';
@@ -76,7 +77,7 @@ function readRoute(field: Field, referents: Referents): Route {
   const policy = open ? undefined : readPolicy(field.get('policy'), protocol, referents);
   if (upstream.token.kind === 'phantom') requireSignedAnswers(field.get('upstream').get('token'), tokens, servers);
   return {
-    name: field.get('name').read(name) ?? '',
+    name: field.get('name').read(anyText) ?? '',
     path,
     protocol: protocol ?? 'http',
     methods: field.get('methods').present ? new Set(field.get('methods').list(method)) : undefined,
@@ -91,19 +92,25 @@ function readRoute(field: Field, referents: Referents): Route {
     policy,
     lock: policy && referents.locks.get(policy.name),
     upstream,
-    keepaliveMs: field.get('keepalive').read(duration('1ms')),
-    revalidateMs: field.get('revalidate').read(duration('1ms')),
+    keepaliveMs: field.get('keepalive').duration(),
+    revalidateMs: field.get('revalidate').duration(),
     dpop: open ? undefined : readDpop(field.get('dpop'), field.get('upstream')),
     finalRefusals: readFinalRefusals(field.get('refusals'), protocol),
-    rate: readRate(field.get('rate'), referents.rate),
+    rate: field.get('rate').present ? readRate(field.get('rate')) : referents.rate,
     below: readRemainder(field.get('below'), protocol),
     query: readRemainder(field.get('query'), protocol),
     upgrade: readUpgrade(field.get('upgrade'), protocol),
   };
 }
 
+/** Undefined where the file has neither `http` nor `mcp`, so that no problem follows from that one. */
+function readProtocol(field: Field<RouteKeys['protocol']>): Route['protocol'] | undefined {
+  const protocol = field.choice();
+  return field.isFaulty() ? undefined : protocol;
+}
+
 /** Reports keys that would look like protection on a public route, but have no effect there. */
-function checkPublicRoute(field: Field, protocol: 'http' | 'mcp' | undefined): void {
+function checkPublicRoute(field: Field<RouteKeys>, protocol: 'http' | 'mcp' | undefined): void {
   const message = 'cannot be combined with public: true';
   for (const key of [
     'policy',
@@ -115,7 +122,7 @@ function checkPublicRoute(field: Field, protocol: 'http' | 'mcp' | undefined): v
     'first_challenge',
     'revalidate',
     'dpop',
-  ]) {
+  ] as const) {
     if (field.get(key).present) field.get(key).addProblem(message, 'key');
   }
   if (protocol === 'mcp') field.get('protocol').addProblem(`mcp ${message}: there is nothing to authorize`);
@@ -126,7 +133,7 @@ function checkPublicRoute(field: Field, protocol: 'http' | 'mcp' | undefined): v
 }
 
 function trustedServers(
-  field: Field,
+  field: Field<RouteKeys>,
   servers: ReadonlyMap<string, AuthorizationServer>,
 ): readonly AuthorizationServer[] {
   const trusted = field.get('authorization_servers');
@@ -139,7 +146,11 @@ function trustedServers(
   return [...servers.values()];
 }
 
-function readAudiences(field: Field, protocol: 'http' | 'mcp' | undefined, fallback: string): readonly string[] {
+function readAudiences(
+  field: Field<RouteKeys>,
+  protocol: 'http' | 'mcp' | undefined,
+  fallback: string,
+): readonly string[] {
   const audience = field.get('audience');
   if (audience.present) return audience.list(anyText);
   if (protocol === 'http')
@@ -147,7 +158,11 @@ function readAudiences(field: Field, protocol: 'http' | 'mcp' | undefined, fallb
   return [fallback];
 }
 
-function readPolicy(field: Field, protocol: 'http' | 'mcp' | undefined, referents: Referents): Policy | undefined {
+function readPolicy(
+  field: Field<string | undefined>,
+  protocol: 'http' | 'mcp' | undefined,
+  referents: Referents,
+): Policy | undefined {
   const { folder, folderLabel } = referents;
   const policy = field.read(policyName);
   if (policy === undefined) return undefined;
@@ -163,7 +178,7 @@ function readPolicy(field: Field, protocol: 'http' | 'mcp' | undefined, referent
 }
 
 /** The policies that a route can name instead of `policy`. */
-function policiesBeside(field: Field, policy: string, { folder, folderLabel }: Referents): string {
+function policiesBeside(field: Field<string | undefined>, policy: string, { folder, folderLabel }: Referents): string {
   const names = [...folder.policies.keys()];
   if (names.length === 0) return `${folderLabel} has no policy`;
   // Of a placeholder's value nothing is shown, not even what it resembles.
@@ -172,21 +187,27 @@ function policiesBeside(field: Field, policy: string, { folder, folderLabel }: R
 }
 
 /** `below` and `query`: parts of an MCP request besides its message. Policies decide only on the message. */
-function readRemainder(field: Field, protocol: 'http' | 'mcp' | undefined): 'refuse' | 'pass' {
+function readRemainder(field: Field<RouteKeys['below']>, protocol: 'http' | 'mcp' | undefined): 'refuse' | 'pass' {
   if (protocol === 'http' && field.present)
     field.addProblem('applies only with protocol: mcp; an http route passes both', 'key');
-  return field.read(oneOf('refuse', 'pass')) ?? (protocol === 'mcp' ? 'refuse' : 'pass');
+  return protocol === 'mcp' ? field.choice() : 'pass';
 }
 
-function readFinalRefusals(field: Field, protocol: 'http' | 'mcp' | undefined): 'http' | 'tool_error' {
+function readFinalRefusals(
+  field: Field<RouteKeys['refusals']>,
+  protocol: 'http' | 'mcp' | undefined,
+): Route['finalRefusals'] {
   if (protocol === 'http' && field.present) {
     field.addProblem('applies only with protocol: mcp, where tools are called', 'key');
   }
-  return field.get('final').read(oneOf('http', 'tool_error')) ?? 'http';
+  return field.get('final').choice();
 }
 
-function readUpgrade(field: Field, protocol: 'http' | 'mcp' | undefined): 'websocket' | undefined {
-  const upgrade = field.read(oneOf('websocket'));
+function readUpgrade(
+  field: Field<RouteKeys['upgrade']>,
+  protocol: 'http' | 'mcp' | undefined,
+): 'websocket' | undefined {
+  const upgrade = field.choice();
   if (upgrade !== undefined && protocol === 'mcp')
     field.addProblem(
       'cannot be combined with protocol: mcp: the gateway cannot read the messages of an upgraded connection',
@@ -196,23 +217,23 @@ function readUpgrade(field: Field, protocol: 'http' | 'mcp' | undefined): 'webso
 
 /** By default, the 401 of an HTTP route names no scope, as in the examples of RFC 6750 §3.1. */
 function readFirstChallenge(
-  field: Field,
+  field: Field<RouteKeys['first_challenge']>,
   protocol: 'http' | 'mcp' | undefined,
   resource: ResourceMetadata | undefined,
 ): Route['firstChallenge'] {
-  const named = field.read(oneOf('policy', 'supported', 'none'));
+  const choice = field.choice();
   if (field.present && resource === undefined) field.addProblem('applies only to a route with resource', 'key');
-  else if (named === 'supported' && resource?.scopesSupported === undefined) {
+  else if (choice === 'supported' && resource?.scopesSupported === undefined) {
     field.addProblem('supported needs resource.scopes_supported');
   }
-  return named ?? (protocol === 'mcp' ? 'policy' : 'none');
+  return protocol === 'mcp' || field.present ? choice : 'none';
 }
 
-function readResource(field: Field): ResourceMetadata {
+function readResource(field: Field<RouteKeys['resource']>): ResourceMetadata {
   const scopes = field.get('scopes_supported');
   return {
     name: field.get('name').text(),
-    scopesSupported: scopes.present ? scopes.list(scopeToken) : undefined,
+    scopesSupported: scopes.present ? scopes.list(anyText) : undefined,
     documentation: field.get('documentation').read(pageUrl),
     policyUri: field.get('policy_uri').read(pageUrl),
     tosUri: field.get('tos_uri').read(pageUrl),

@@ -6,8 +6,9 @@ import policyTestSchema from '../../schema/policy-test.schema.json' with { type:
 import { gateway, policy, policyLock, policyTest } from '../../schema/validators.js';
 import { isObject, ownMember } from '../lib/json/own-member.ts';
 import { pointerKey } from '../lib/json/pointer.ts';
+import { expectation, isSecret, type Schema, typeInWords } from './keys.ts';
 import type { Path } from './problems.ts';
-import { didYouMean, either, quoted } from '../lib/wording.ts';
+import { didYouMean, quoted } from '../lib/wording.ts';
 
 /** A violation of a schema at one place, in words. */
 export interface Violation {
@@ -57,10 +58,15 @@ function withoutNoise(errors: readonly ErrorObject[]): ErrorObject[] {
   const real = errors.filter(
     ({ propertyName, keyword }) => keyword !== 'if' && (propertyName === undefined || keyword === 'propertyNames'),
   );
-  const choices = new Set(real.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => instancePath));
-  return real.filter(({ instancePath, keyword }) => {
-    if (!choices.has(instancePath) || specific.has(keyword)) return true;
-    if (keyword !== 'anyOf') return false;
+  // The errors of a branch come before that of its `anyOf`: the last one of a place is the outermost.
+  const choices = new Map(
+    real.filter(({ keyword }) => keyword === 'anyOf').map((error) => [error.instancePath, error]),
+  );
+  return real.filter((error) => {
+    const { instancePath, keyword } = error;
+    const choice = choices.get(instancePath);
+    if (choice === undefined || specific.has(keyword)) return true;
+    if (error !== choice) return false;
     return !real.some(
       (other) =>
         other.instancePath.startsWith(`${instancePath}/`) ||
@@ -93,9 +99,11 @@ function keyMeantBy(key: string, schema: ErrorObject['parentSchema']): string | 
 }
 
 function inWords(error: ErrorObject, path: Path): Violation {
-  const { keyword, params, data, parentSchema } = error as ErrorObject<string, Record<string, unknown>>;
+  const { keyword, params, data, parentSchema } = error as ErrorObject<string, Record<string, unknown>> & {
+    readonly parentSchema?: Schema & { readonly propertyNames?: Schema };
+  };
   // The title of the whole is the language's name.
-  const expected = path.length === 0 ? types[String(parentSchema?.['type'])] : expectation(parentSchema ?? {});
+  const expected = path.length === 0 ? typeInWords(parentSchema ?? {}) : expectation(parentSchema ?? {});
   switch (keyword) {
     case 'additionalProperties': {
       const key = String(params['additionalProperty']);
@@ -105,7 +113,7 @@ function inWords(error: ErrorObject, path: Path): Violation {
       return { path, part: 'missing', message: `missing key: ${String(params['missingProperty'])}` };
     case 'propertyNames': {
       const key = String(params['propertyName']);
-      const rule = expectation(parentSchema?.['propertyNames']);
+      const rule = expectation(parentSchema?.propertyNames ?? {});
       return { path: [...path, key], part: 'key', message: key === '' ? 'an empty key' : `the key is not ${rule}` };
     }
     case 'minItems':
@@ -143,26 +151,6 @@ function unknownKey(key: string, properties: object): string {
   return `unknown key${near === undefined ? '' : ` (did you mean ${near}?)`}; accepted: ${accepted.join(', ')}`;
 }
 
-const types: Readonly<Record<string, string>> = {
-  array: 'a list',
-  boolean: 'true or false',
-  number: 'a number',
-  object: 'a mapping',
-  string: 'a string',
-};
-
-/** What a schema accepts, in words: its title, or else a description from its keywords. */
-function expectation(schema: Readonly<Record<string, unknown>>): string {
-  if (typeof schema['title'] === 'string') return schema['title'];
-  if (Array.isArray(schema['enum'])) return either(schema['enum'].map(String));
-  if ('const' in schema) return JSON.stringify(schema['const']);
-  if (Array.isArray(schema['examples'])) {
-    return `in the form of ${either(schema['examples'].map((each) => JSON.stringify(each)))}`;
-  }
-  const words = either([schema['type']].flat().map((type) => types[String(type)] ?? String(type)));
-  return Array.isArray(schema['required']) ? `${words} with ${schema['required'].join(', ')}` : words;
-}
-
 /** The kind of a value. Strings and lists are not shown: they may hold secrets, and are of the wrong kind anyway. */
 function kindOf(value: unknown, path: Path): string {
   if (value === null) return 'nothing';
@@ -175,19 +163,6 @@ function kindOf(value: unknown, path: Path): string {
 /** A value in quotes for a message; `the value` if it is secret. */
 export function quotedAt(path: Path, value: string): string {
   return isSecret(path) ? 'the value' : quoted(value);
-}
-
-/** Whether a value at this place is secret and never appears in a message. */
-export function isSecret(path: Path): boolean {
-  return (
-    path.includes('client_secret') ||
-    path.includes('client_key') ||
-    path.includes('session_key') ||
-    path.includes('initial_access_token') ||
-    path[0] === 'shared' ||
-    (path[0] === 'admin' && path[1] === 'token') ||
-    (path[0] === 'telemetry' && path[1] === 'headers')
-  );
 }
 
 /** A JSON Pointer as path: an index where the document has a list. */

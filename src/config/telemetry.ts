@@ -1,5 +1,6 @@
 import { hopByHop } from '../lib/http/header-fields.ts';
 import type { Telemetry } from '../model/config.ts';
+import type { GatewayKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import { plainUrl } from './urls.ts';
 import { anyText, reject } from './values.ts';
@@ -15,13 +16,15 @@ const taken: ReadonlySet<string> = new Set([
   'user-agent',
 ]);
 
+type TelemetryKeys = NonNullable<GatewayKeys['telemetry']>;
+
 /** `telemetry`. Problems are reported to the fields. */
-export function readTelemetry(field: Field): Telemetry | undefined {
+export function readTelemetry(field: Field<TelemetryKeys | undefined>): Telemetry | undefined {
   if (!field.present) return undefined;
   return {
     otlp: field.get('otlp').read(collectorUrl) ?? '',
-    serviceName: field.get('service_name').read(anyText) ?? 'sallyport',
-    sample: field.get('sample').fraction() ?? 1,
+    serviceName: field.get('service_name').read(anyText),
+    sample: field.get('sample').number(),
     headers: readHeaders(field.get('headers')),
   };
 }
@@ -33,7 +36,7 @@ function collectorUrl(text: string): string {
   return url;
 }
 
-function readHeaders(field: Field): Readonly<Record<string, string>> {
+function readHeaders(field: Field<TelemetryKeys['headers']>): Readonly<Record<string, string>> {
   const headers = new Map<string, string>();
   for (const [key, value] of field.entries()) {
     const name = key.toLowerCase();

@@ -1,11 +1,16 @@
 import { resolve } from 'node:path';
 import { readCertificates, type CertificateFiles } from '../lib/certificate-files.ts';
 import type { Tls } from '../model/config.ts';
+import type { GatewayKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import type { Files } from './files.ts';
 
 /** The key of each file. */
-const keys: Readonly<Record<keyof CertificateFiles, string>> = { cert: 'cert', key: 'key', ca: 'client_ca' };
+const keys: Readonly<Record<keyof CertificateFiles, 'cert' | 'key' | 'client_ca'>> = {
+  cert: 'cert',
+  key: 'key',
+  ca: 'client_ca',
+};
 
 /** `tls`, or undefined without it. */
 export interface ReadTls {
@@ -20,7 +25,7 @@ export interface ReadTls {
  *
  * @param folder Relative paths start here.
  */
-export async function readTls(root: Field, folder: string, read: Files): Promise<ReadTls> {
+export async function readTls(root: Field<GatewayKeys>, folder: string, read: Files): Promise<ReadTls> {
   const field = root.get('tls');
   if (!field.present) return { tls: undefined, files: [] };
   const publicUrl = root.get('public_url');

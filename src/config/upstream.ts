@@ -1,14 +1,15 @@
 import type { AuthorizationServer } from '../model/authorization-server.ts';
-import { commandFields, type TokenExchange, type Upstream, type UpstreamToken } from '../model/route.ts';
+import type { TokenExchange, Upstream, UpstreamToken } from '../model/route.ts';
 import { hasCredentials, noCredentials, readCredentials, serverIn } from './authorization-servers.ts';
+import type { UpstreamKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import { readIdentity } from './identity.ts';
 import { endpointUrl, resourceUri, upstreamUrl } from './urls.ts';
-import { anyText, duration, oneOf, scopeToken } from './values.ts';
+import { anyText } from './values.ts';
 
 /** `upstream` of a route. */
 export function readUpstream(
-  field: Field,
+  field: Field<UpstreamKeys | undefined>,
   protocol: 'http' | 'mcp' | undefined,
   servers: ReadonlyMap<string, AuthorizationServer>,
 ): Upstream {
@@ -19,19 +20,19 @@ export function readUpstream(
     path,
     ...readIdentity(field.get('identity'), origin + path),
     token: readToken(field, protocol, servers),
-    allowedCommands: field.get('allow_response_headers').list(oneOf(...commandFields)),
-    connectTimeoutMs: timeouts.get('connect').read(duration('1ms')) ?? 5000,
-    responseTimeoutMs: timeouts.get('response').read(duration('1ms')) ?? 60_000,
+    allowedCommands: field.get('allow_response_headers').choices(),
+    connectTimeoutMs: timeouts.get('connect').duration(),
+    responseTimeoutMs: timeouts.get('response').duration(),
   };
 }
 
 function readToken(
-  field: Field,
+  field: Field<UpstreamKeys | undefined>,
   protocol: 'http' | 'mcp' | undefined,
   servers: ReadonlyMap<string, AuthorizationServer>,
 ): UpstreamToken {
   const token = field.get('token');
-  const kind = token.read(oneOf('none', 'phantom', 'exchange', 'forward')) ?? 'none';
+  const kind = token.choice();
   const exchange = field.get('exchange');
   if (exchange.present && kind !== 'exchange') exchange.addProblem('applies only with token: exchange', 'key');
   switch (kind) {
@@ -51,40 +52,42 @@ function readToken(
   }
 }
 
-function readExchange(field: Field, servers: ReadonlyMap<string, AuthorizationServer>): UpstreamToken {
+type ExchangeField = Field<UpstreamKeys['exchange']>;
+
+function readExchange(field: ExchangeField, servers: ReadonlyMap<string, AuthorizationServer>): UpstreamToken {
   const server = exchangeServer(field, servers);
   const exchange = {
     credentials: readClient(field, server),
     endpoint: field.get('endpoint').read(endpointUrl),
     audience: field.get('audience').list(anyText),
     resource: field.get('resource').list(resourceUri),
-    scope: field.get('scope').list(scopeToken),
-    subjectTokenType: field.get('subject_token_type').read(tokenForm) ?? 'access_token',
-    requestedTokenType: field.get('token_type').read(tokenForm) ?? 'access_token',
-    actor: field.get('actor').read(oneOf('none', 'client_credentials')) ?? 'none',
+    scope: field.get('scope').list(anyText),
+    subjectTokenType: field.get('subject_token_type').choice(),
+    requestedTokenType: field.get('token_type').choice(),
+    actor: field.get('actor').choice(),
   } as const;
   // A missing server was reported: the result is then not to be used.
   return server === undefined ? { kind: 'none' } : { kind: 'exchange', exchange: { ...exchange, server } };
 }
 
 /** The client of the block, or else that of the server's introspection, but never a mixture of the two. */
-function readClient(field: Field, server: AuthorizationServer | undefined): TokenExchange['credentials'] {
+function readClient(field: ExchangeField, server: AuthorizationServer | undefined): TokenExchange['credentials'] {
+  const method = field.get('client_auth');
   if (hasCredentials(field)) {
     if (!field.get('client_id').present) field.addProblem('missing key: client_id');
-    return readCredentials(field, undefined);
+    return readCredentials(field, method.choice());
   }
   const fallback = server?.introspection?.credentials;
-  if (fallback !== undefined) return readCredentials(field, fallback);
+  if (fallback !== undefined)
+    return readCredentials(field, method.present ? method.choice() : fallback.clientAuth, fallback);
   if (field.present && server !== undefined) {
     field.addProblem(`missing keys: client_id, client_secret (${server.name} has no introspection to take them from)`);
   }
   return noCredentials;
 }
 
-const tokenForm = oneOf('access_token', 'jwt');
-
 function exchangeServer(
-  field: Field,
+  field: ExchangeField,
   servers: ReadonlyMap<string, AuthorizationServer>,
 ): AuthorizationServer | undefined {
   const server = field.get('server');

@@ -4,14 +4,14 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { isDeepStrictEqual } from 'node:util';
 import { parse, stringify } from 'yaml';
-import { validatorsModule } from '../../schema/compile.ts';
+import { annotations, validatorsModule, validatorsTypes } from '../../schema/compile.ts';
 import schema from '../../schema/gateway.schema.json' with { type: 'json' };
 import { pathText } from '../../src/config/problems.ts';
 import { base, loaded, refusals } from './folder.ts';
 import { at, everyKey, places, replaced } from './every-key.ts';
 
 /** As an editor would: the committed file and the unresolved text. */
-const editorAccepts = new Ajv2020({ strictTypes: false }).compile(schema);
+const editorAccepts = new Ajv2020({ strictTypes: false, keywords: annotations }).compile(schema);
 
 /** Every schema in the schema. */
 function* subschemas(value: unknown, path = ''): Generator<[path: string, schema: Readonly<Record<string, unknown>>]> {
@@ -20,8 +20,9 @@ function* subschemas(value: unknown, path = ''): Generator<[path: string, schema
   for (const [key, inner] of Object.entries(value)) yield* subschemas(inner, `${path}/${key}`);
 }
 
-test('schema/validators.js is up to date with the schemas (npm run schemas)', () => {
+test('what is made of the schemas is up to date (npm run schemas)', () => {
   expect(readFileSync('schema/validators.js', 'utf8')).toBe(validatorsModule());
+  expect(readFileSync('schema/validators.d.ts', 'utf8')).toBe(validatorsTypes());
 });
 
 describe('the committed schema', () => {

@@ -1,7 +1,7 @@
 import { publishedKeys } from '../../pipeline/authenticate/keys.ts';
 import { createServerClient } from '../../authorization-server/client.ts';
 import { keyAlgorithms, type PublicKey } from '../../authorization-server/key-algorithms.ts';
-import { signatureAlgorithms } from '../../config/values.ts';
+import { signatureAlgorithms } from '../../config/keys.ts';
 import type { AuthorizationServer, ServerMetadata } from '../../model/authorization-server.ts';
 
 /** What an authorization server says of itself, RFC 8414. */
