@@ -1,5 +1,5 @@
 # Two images from one file: the gateway (the default), and the demo's other servers (`--target demo`).
-# Node would run the sources as they are; the gateway's is a bundle of them, which starts in half the time (docs/adr/0008).
+# Node would run the sources as they are; the gateway's is a bundle of them, which starts in half the time (docs/internals/adr/0008).
 
 FROM node:24-slim AS dependencies
 WORKDIR /app

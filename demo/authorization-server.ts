@@ -1,5 +1,5 @@
 /**
- * The authorization server of the demo and of the tests: a real one, oidc-provider. `docs/requirements.md` lists what
+ * The authorization server of the demo and of the tests: a real one, oidc-provider. `docs/internals/requirements.md` lists what
  * it must do. The gateway treats it like any other server.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * The house rules of docs/architecture.md. A rule that finds nothing proves nothing: each is shown a planted violation
+ * The house rules of docs/internals/architecture.md. A rule that finds nothing proves nothing: each is shown a planted violation
  * too.
  *
  * @module

@@ -17,8 +17,8 @@ test('docs/reasons.md has a row for each reason, with its status, and no other',
   );
 });
 
-test('docs/architecture.md has a row for each folder of src/, and draws each part in its layer', async () => {
-  const text = await page('architecture.md');
+test('docs/internals/architecture.md has a row for each folder of src/, and draws each part in its layer', async () => {
+  const text = await page('internals/architecture.md');
   const parts = await readdir(new URL('../src/', import.meta.url));
   const rows = [...text.matchAll(/^\| (`[^|]*`) +\|/gm)].flatMap(([, cell = '']) => cell.match(/[\w-]+(?=\/)/g) ?? []);
   expect(rows.toSorted()).toEqual(parts.filter((part) => !part.endsWith('.ts')).toSorted());

@@ -57,7 +57,7 @@ const routes = {
   end_session: '/oauth/v2/sign-out',
 } as const;
 
-/** oidc-provider, configured as the authorization server of `docs/requirements.md`. */
+/** oidc-provider, configured as the authorization server of `docs/internals/requirements.md`. */
 export function createProvider(options: ProviderOptions): Provider {
   const { accessTokenTtl, fetchClientDocument, highPrivilegeTtl, issuer, resources } = options;
   const lifetime = (scopes: Iterable<string>): number => (isHighPrivilege(scopes) ? highPrivilegeTtl : accessTokenTtl);

@@ -66,8 +66,8 @@ test('docs/decision-log.md has every member of a log line', async () => {
 
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
-test('docs/architecture.md names every folder and file of src/', async () => {
-  const text = await readFile('docs/architecture.md', 'utf8');
+test('docs/internals/architecture.md names every folder and file of src/', async () => {
+  const text = await readFile('docs/internals/architecture.md', 'utf8');
   const names = (await readdir('src', { withFileTypes: true })).map((entry) =>
     entry.isDirectory() ? `${entry.name}/` : entry.name,
   );
@@ -80,7 +80,7 @@ test('every link between pages has a target', async () => {
     'SECURITY.md',
     'CONTRIBUTING.md',
     'CHANGELOG.md',
-    ...(await readdir('docs')).filter((name) => name.endsWith('.md')).map((n) => `docs/${n}`),
+    ...(await readdir('docs', { recursive: true })).filter((name) => name.endsWith('.md')).map((n) => `docs/${n}`),
   ];
   const texts = new Map(await Promise.all(pages.map(async (page) => [page, await readFile(page, 'utf8')] as const)));
   const broken: string[] = [];

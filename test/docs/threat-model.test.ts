@@ -3,10 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 
 const root = new URL('../../', import.meta.url);
-const page = await readFile(new URL('docs/threat-model.md', root), 'utf8');
+const page = await readFile(new URL('docs/internals/threat-model.md', root), 'utf8');
 const named = [...page.matchAll(/(?:src|test|docs)\/[\w./-]+\.\w+/g)].map(([file]) => file);
 
-test('each file that docs/threat-model.md names is there', () => {
+test('each file that docs/internals/threat-model.md names is there', () => {
   expect(named.length).toBeGreaterThan(20);
   expect(named.filter((file) => !existsSync(new URL(file, root)))).toEqual([]);
 });

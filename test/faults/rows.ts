@@ -1,4 +1,4 @@
-/** Every fault that is survived: the party that fails, and how. Each is a row of `docs/faults.md`, and a test here. */
+/** Every fault that is survived: the party that fails, and how. Each is a row of `docs/internals/faults.md`, and a test here. */
 export const rows = [
   'upstream: is down',
   'upstream: resets every connection',

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { rows } from './rows.ts';
 import { wireFaults } from './wire-faults.ts';
 
-test('docs/faults.md has a row for each fault, and each fault a test', async () => {
-  const page = await readFile('docs/faults.md', 'utf8');
+test('docs/internals/faults.md has a row for each fault, and each fault a test', async () => {
+  const page = await readFile('docs/internals/faults.md', 'utf8');
   expect([...page.matchAll(/^\| `([^`]+)` /gm)].map(([, row]) => row)).toEqual([...rows]);
 
   const names = (await readdir('test/faults')).filter((name) => name.endsWith('.test.ts'));

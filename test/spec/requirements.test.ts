@@ -1,10 +1,11 @@
 /**
- * Each requirement of `docs/requirements.md` has a test, and each test of `test/spec` a requirement. A title is
+ * Each requirement of `docs/internals/requirements.md` has a test, and each test of `test/spec` a requirement. A title is
  * `R-17, R-18, RFC 9068 §4: words`: the numbers, then the sections of standards that the test is about.
  *
  * @module
  */
 
+import { posix } from 'node:path';
 import { expect, test } from 'vitest';
 import { filesIn, type SourceFile } from '../architecture/source-files.ts';
 import { requirements, requirementsOf } from './requirements.ts';
@@ -12,7 +13,7 @@ import { requirements, requirementsOf } from './requirements.ts';
 const self = 'test/spec/requirements.test.ts';
 const files = ['src', 'test', 'demo', 'docs', 'deploy', 'bench']
   .flatMap((folder) => filesIn(folder, /\.(?:ts|md|ya?ml)$/))
-  .filter(({ path }) => path !== self && path !== 'docs/requirements.md');
+  .filter(({ path }) => path !== self && path !== 'docs/internals/requirements.md');
 const tests = files.filter(({ path }) => path.startsWith('test/') && path.endsWith('.test.ts'));
 const specs = tests.filter(({ path }) => path.startsWith('test/spec/'));
 
@@ -96,7 +97,7 @@ test('each test of test/spec begins with a requirement, and none is skipped', ()
 test('each page that a requirement links is there', () => {
   const pages = new Set(files.map(({ path }) => path));
   const linked = live.flatMap(({ sources }) => sources.flatMap((source) => /\]\((.+)\)/.exec(source)?.[1] ?? []));
-  expect(linked.filter((page) => !pages.has(`docs/${page}`))).toEqual([]);
+  expect(linked.filter((page) => !pages.has(posix.join('docs/internals', page)))).toEqual([]);
 });
 
 test('each section of a standard in a title of test/spec is a source of a requirement beside it', () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** One entry of `docs/requirements.md`. */
+/** One entry of `docs/internals/requirements.md`. */
 export interface Requirement {
   /** Such as `R-17`. */
   readonly id: string;
@@ -16,16 +16,16 @@ export interface Requirement {
 const entry =
   /^(~~)?\*\*(R-\d+)\*\* The (gateway|front door|(?:authorization server|client|MCP server|API) of the demo) .*\. \((.+)\)(~~)?$/;
 
-/** The requirements of a page like `docs/requirements.md`, in its order. */
+/** The requirements of a page like `docs/internals/requirements.md`, in its order. */
 export function requirementsOf(page: string): readonly Requirement[] {
   const items = page.split(/^- |\n\n/m).filter((item) => /^(?:~~)?\*\*R-/.test(item));
   return items.map((item) => {
     const [, opening, id, party, sources, closing] = entry.exec(item.trim().replaceAll(/\s+/g, ' ')) ?? [];
     if (id === undefined || party === undefined || sources === undefined || opening !== closing) {
-      throw new Error(`docs/requirements.md: this is no requirement: ${item}`);
+      throw new Error(`docs/internals/requirements.md: this is no requirement: ${item}`);
     }
     return { id, party, sources: sources.split('; '), isStruck: opening !== undefined };
   });
 }
 
-export const requirements = requirementsOf(readFileSync('docs/requirements.md', 'utf8'));
+export const requirements = requirementsOf(readFileSync('docs/internals/requirements.md', 'utf8'));
