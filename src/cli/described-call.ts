@@ -2,7 +2,7 @@ import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import { durationMs } from '../lib/quantity.ts';
 import type { Config } from '../model/config.ts';
-import { describedKinds, listedKinds } from '../model/mcp.ts';
+import { describedKinds, listedKinds, mcpMethod } from '../model/mcp.ts';
 import { unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
 import type { Claims, Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
@@ -78,7 +78,7 @@ function attemptIn(route: Route, options: DescribedCall): Attempt {
   const targets: readonly McpTarget[] = kind === undefined ? [] : [{ kind, name: options[kind] ?? '' }];
   return {
     kind: 'mcp',
-    method: options.method ?? (kind === undefined ? undefined : listedKinds[kind].namedBy),
+    method: mcpMethod(options.method ?? (kind === undefined ? undefined : listedKinds[kind].namedBy)),
     targets,
     arguments: options.arguments === undefined ? unknownArguments : jsonObject(options.arguments, '--arguments'),
   };

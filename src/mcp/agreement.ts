@@ -2,7 +2,7 @@ import { ownMember } from '../lib/json/own-member.ts';
 import type { Fields } from '../model/fields.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
-import { mcpMethod, revisions, type Era } from '../model/mcp.ts';
+import { revisions, type Era, type McpMethod } from '../model/mcp.ts';
 import { decodedValue } from './field-value.ts';
 
 /** The headers that repeat parts of a message. */
@@ -10,7 +10,7 @@ export type MessageHeaders = Pick<Fields, 'mcpMethod' | 'mcpName' | 'mcpProtocol
 
 /** The parts of a message that headers repeat. */
 export interface Repeated {
-  readonly method: string | undefined;
+  readonly method: McpMethod;
   readonly id: MessageId;
   readonly params: Readonly<Record<string, unknown>>;
   readonly isRequest: boolean;
@@ -37,7 +37,7 @@ export function requireAgreement(headers: MessageHeaders, message: Repeated): Er
   if (named !== undefined && claimed !== undefined && named !== claimed) throw otherVersion(named, claimed, id);
   const version = claimed ?? named;
   if (revisions.get(version ?? '') !== 'modern') throw unsupported(version ?? '', claimed === undefined, id);
-  const { eras, opensSession } = mcpMethod(message.method);
+  const { eras, opensSession } = message.method;
   if (claimed === undefined && opensSession) {
     throw mismatch('a legacy initialize with the header of a modern revision', id);
   }
@@ -46,7 +46,8 @@ export function requireAgreement(headers: MessageHeaders, message: Repeated): Er
     throw new Denial('message.meta', `_meta lacks ${versionKey}`, { messageId: id });
   if (named === undefined && isRequest) throw otherVersion(named, claimed, id);
   if (isRequest) requirePresence(headers, message);
-  if (eras === 'legacy') throw new Denial('message.method', `${version} has no ${message.method}`, { messageId: id });
+  if (eras === 'legacy')
+    throw new Denial('message.method', `${version} has no ${message.method.name}`, { messageId: id });
   return 'modern';
 }
 
@@ -56,8 +57,8 @@ function isLegacy(version: string | undefined): boolean {
 
 function requireNoContradiction(headers: MessageHeaders, message: Repeated): void {
   const { method, id } = message;
-  if (headers.mcpMethod !== undefined && headers.mcpMethod !== method) {
-    throw mismatch(`Mcp-Method is ${quoted(headers.mcpMethod)}, the body says ${quoted(method)}`, id);
+  if (headers.mcpMethod !== undefined && headers.mcpMethod !== method.name) {
+    throw mismatch(`Mcp-Method is ${quoted(headers.mcpMethod)}, the body says ${quoted(method.name)}`, id);
   }
   const value = repeatedName(message);
   if (headers.mcpName === undefined || value === undefined) return;
@@ -76,7 +77,7 @@ function requirePresence(headers: MessageHeaders, message: Repeated): void {
  * Headers; undefined where it repeats nothing.
  */
 function repeatedName({ method, params }: Repeated): string | undefined {
-  const { target, eras } = mcpMethod(method);
+  const { target, eras } = method;
   if (typeof target !== 'object' || eras === 'legacy') return undefined;
   const value = ownMember(params, target.parameter);
   return typeof value === 'string' ? value : undefined;

@@ -1,5 +1,4 @@
 import type { Action } from '../model/grant.ts';
-import { mcpMethod } from '../model/mcp.ts';
 
 /**
  * Cuts an event stream (WHATWG HTML §9.2) into complete events, each with the empty line that ends it, byte for byte.
@@ -95,8 +94,7 @@ const subscriptionId = 'io.modelcontextprotocol/subscriptionId';
  * revisions have no such event, and clients connect again.
  */
 export function subscriptionEnd({ attempt, era, messageId }: Action): string | undefined {
-  if (era !== 'modern' || attempt.kind !== 'mcp' || mcpMethod(attempt.method).target !== 'subscriptions')
-    return undefined;
+  if (era !== 'modern' || attempt.kind !== 'mcp' || attempt.method.target !== 'subscriptions') return undefined;
   const result = { resultType: 'complete', _meta: { [subscriptionId]: messageId } };
   return `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: messageId, result })}\n\n`;
 }

@@ -7,7 +7,7 @@
 
 import { isObject } from '../lib/json/own-member.ts';
 import { Denial } from '../model/denial.ts';
-import { givingNotifications, mcpMethod, type Era, type HandleKind, type HandlePlace } from '../model/mcp.ts';
+import { givingNotifications, type Era, type HandleKind, type HandlePlace, type McpMethod } from '../model/mcp.ts';
 import type { MessageId } from '../model/grant.ts';
 import { unambiguousMember } from './unambiguous-member.ts';
 
@@ -48,14 +48,10 @@ const resultPlaces: readonly HandlePlace[] = [
  * @throws {Denial} `body.message` for a handle that is not a string, `null` included, since a server may read it as all
  *   tasks; `body.ambiguous` for a key that some parsers take for the handle's.
  */
-export function presentedHandles(
-  method: string | undefined,
-  message: Members,
-  messageId: MessageId,
-): readonly Handle[] {
+export function presentedHandles(method: McpMethod, message: Members, messageId: MessageId): readonly Handle[] {
   const presented: Handle[] = [];
   for (const place of envelopePlaces(method)) addPresented(presented, place, 0, message, 0, messageId);
-  for (const place of mcpMethod(method).handles) addPresented(presented, place, 0, message, 0, messageId);
+  for (const place of method.handles) addPresented(presented, place, 0, message, 0, messageId);
   return presented;
 }
 
@@ -65,9 +61,9 @@ const inResponse: readonly HandlePlace[] = [relatedToResult];
 const inRequest: readonly HandlePlace[] = [...relatedTasks, requestState];
 
 /** Where any message of this kind may hold a handle, besides the places of its method. */
-function envelopePlaces(method: string | undefined): readonly HandlePlace[] {
-  if (method === undefined) return inResponse;
-  return mcpMethod(method).isNotification ? relatedTasks : inRequest;
+function envelopePlaces({ name, isNotification }: McpMethod): readonly HandlePlace[] {
+  if (name === undefined) return inResponse;
+  return isNotification ? relatedTasks : inRequest;
 }
 
 /** Whether `Mcp-Name` repeats a handle that a client presents. */
@@ -157,18 +153,17 @@ function givenAt({ kind, path }: HandlePlace, message: Members): readonly Handle
 
 /** Whether the answer to a message may give out handles. The gateway reads only such answers; others stream through. */
 export function mayYieldHandle(
-  method: string | undefined,
+  { name, isTask, mayNeedInput }: McpMethod,
   params: Members,
   era: Era,
   presented: readonly Handle[],
 ): boolean {
-  if (method === undefined) return false;
-  const { isTask, mayNeedInput } = mcpMethod(method);
+  if (name === undefined) return false;
   if (presented.length > 0 || isTask) return true;
   return era === 'modern' ? mayNeedInput : Object.hasOwn(params, 'task');
 }
 
 /** Whether the answer to a message creates no task: where its params name tasks, the answer is about those alone. */
-export function createsNoTask(method: string | undefined): boolean {
-  return mcpMethod(method).handles.length > 0;
+export function createsNoTask({ handles }: McpMethod): boolean {
+  return handles.length > 0;
 }

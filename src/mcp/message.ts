@@ -5,7 +5,7 @@ import { JsonScanError } from '../lib/json/tokens.ts';
 import { readTraceContext, type TraceContext } from '../lib/http/trace-context.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
-import { mcpMethod, mistakenFor, type Era } from '../model/mcp.ts';
+import { type Era, type McpMethod, mcpMethod, mistakenFor, noMethod } from '../model/mcp.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { requireAgreement, type MessageHeaders } from './agreement.ts';
 import { mayYieldHandle, presentedHandles, type Handle } from './handles.ts';
@@ -14,8 +14,8 @@ import { targetsOf } from './targets.ts';
 
 /** One JSON-RPC message, as a decision needs it. */
 export interface Message {
-  /** Undefined for a client's response to a request of the server. */
-  readonly method: string | undefined;
+  /** Without a name for a client's response to a request of the server. */
+  readonly method: McpMethod;
   /** `null` for notifications and responses, which get no answer of their own. */
   readonly id: MessageId;
   readonly era: Era;
@@ -60,14 +60,14 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
   const id = messageId(message, text);
   const method = methodOf(message, id);
   const params = paramsOf(message, id);
-  const isRequest = method !== undefined && Object.hasOwn(message, 'id');
+  const isRequest = method.name !== undefined && Object.hasOwn(message, 'id');
   const era = requireAgreement(headers, { method, id, params, isRequest });
   const handles = presentedHandles(method, message, id);
   return {
     method,
-    id: method === undefined ? null : id,
+    id: method.name === undefined ? null : id,
     era,
-    targets: method === undefined ? [] : targetsOf(method, params, id),
+    targets: targetsOf(method, params, id),
     arguments: argumentsOf(method, params, id),
     handles,
     declaresTasks: ownMemberAt(params, declaredTasks) !== undefined,
@@ -103,7 +103,7 @@ function messageId(message: Record<string, unknown>, text: string): MessageId {
   return Number.isSafeInteger(id) ? id : (parseToRewrite(text) as { id: number | object }).id;
 }
 
-function methodOf(message: Record<string, unknown>, messageId: MessageId): string | undefined {
+function methodOf(message: Record<string, unknown>, messageId: MessageId): McpMethod {
   const method = unambiguousMember(message, 'method', messageId);
   const answers =
     unambiguousMember(message, 'result', messageId) !== undefined ||
@@ -112,10 +112,10 @@ function methodOf(message: Record<string, unknown>, messageId: MessageId): strin
     throw new Denial('body.message', 'a request and a response in one message', { messageId });
   if (typeof method === 'string') {
     const meant = mistakenFor(method);
-    if (meant === undefined) return method;
+    if (meant === undefined) return mcpMethod(method);
     throw new Denial('body.ambiguous', `a method that some servers read as ${meant}`, { messageId });
   }
-  if (answers) return undefined;
+  if (answers) return noMethod;
   throw new Denial('body.message', 'neither a request nor a response', { messageId });
 }
 
@@ -131,12 +131,12 @@ function paramsOf(message: Record<string, unknown>, messageId: MessageId): Reado
 
 /** MCP: an object, or absent. Some servers parse a string that holds one, and would see what no policy has seen. */
 function argumentsOf(
-  method: string | undefined,
+  { hasArguments }: McpMethod,
   params: Readonly<Record<string, unknown>>,
   messageId: MessageId,
 ): unknown {
   const found = unambiguousMember(params, 'arguments', messageId);
-  if (!mcpMethod(method).hasArguments || found === undefined || isObject(found)) return found;
+  if (!hasArguments || found === undefined || isObject(found)) return found;
   throw new Denial('body.message', 'params.arguments is not an object', { messageId });
 }
 

@@ -1,6 +1,6 @@
 import { ownMember } from '../lib/json/own-member.ts';
 import { Denial } from '../model/denial.ts';
-import { mcpMethod } from '../model/mcp.ts';
+import type { McpMethod } from '../model/mcp.ts';
 import type { MessageId } from '../model/grant.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { unambiguousMember } from './unambiguous-member.ts';
@@ -17,21 +17,21 @@ const MAX_SUBSCRIPTIONS = 100;
  * @throws {Denial} `body.message` where the member that names it is missing or of another type: upstreams differ in
  *   what they make of that.
  */
-export function targetsOf(method: string, params: Params, messageId: MessageId): readonly McpTarget[] {
+export function targetsOf(method: McpMethod, params: Params, messageId: MessageId): readonly McpTarget[] {
   const targets = namedTargets(method, params, messageId);
   // In C a string ends at a NUL: a pattern that covers `pay\u0000_read` would let `pay` through.
   if (targets.some(({ name }) => name.includes('\0')))
-    throw new Denial('body.ambiguous', `${method} of a name with a NUL`, { messageId });
+    throw new Denial('body.ambiguous', `${method.name} of a name with a NUL`, { messageId });
   return targets;
 }
 
-function namedTargets(method: string, params: Params, messageId: MessageId): readonly McpTarget[] {
-  const { target } = mcpMethod(method);
-  if (target === 'reference') return [reference(params, method, messageId)];
+function namedTargets(method: McpMethod, params: Params, messageId: MessageId): readonly McpTarget[] {
+  const { target, name = '' } = method;
+  if (target === 'reference') return [reference(params, name, messageId)];
   if (target === 'subscriptions') return subscriptions(params, messageId);
   // The handle of a task is bound to its caller; no policy names it.
   if (target === undefined || target.kind === 'task') return [];
-  return [{ kind: target.kind, name: text(params, target.parameter, method, messageId) }];
+  return [{ kind: target.kind, name: text(params, target.parameter, name, messageId) }];
 }
 
 function text(params: Params, parameter: string, method: string, messageId: MessageId): string {

@@ -99,7 +99,7 @@ type Authorization =
     };
 
 /** A row of the table. */
-export type McpMethod = Authorization & {
+type MethodRow = Authorization & {
   /** `legacy`: 2026-07-28 removed it, and the gateway refuses it there. A server of both eras could still answer it. */
   readonly eras: 'both' | 'legacy';
   readonly isNotification: boolean;
@@ -124,8 +124,14 @@ export type McpMethod = Authorization & {
   readonly list: McpList | undefined;
 };
 
+/** A method of MCP: its row, or what is assumed of one without a row. */
+export type McpMethod = MethodRow & {
+  /** Undefined for a message without a method. */
+  readonly name: string | undefined;
+};
+
 /** The row of a method: a list says where its entries stand, so that no list passes without a filter. */
-type Row<Name> = McpMethod & {
+type Row<Name> = MethodRow & {
   readonly list: Name extends `${string}/list` ? McpList : undefined;
 };
 
@@ -145,7 +151,7 @@ const request = {
   mayNeedInput: false,
   isCacheable: false,
   list: undefined,
-} as const satisfies McpMethod;
+} as const satisfies MethodRow;
 const housekeeping = { ...request, allowedBy: 'housekeeping' } as const;
 const list = { ...housekeeping, isCacheable: true } as const;
 const task = { ...request, isTask: true, handles: [taskId] } as const;
@@ -256,18 +262,21 @@ export function isLockedKind(kind: TargetKind | 'task' | undefined): kind is Loc
 
 /** What is assumed of a method without a row. */
 const unknown = {
-  /** A GET, a DELETE, or the client's response to a request of the server. */
-  none: housekeeping,
   notification: { ...housekeeping, isNotification: true },
   task,
   /** Its entries could not be filtered, so that no pattern covers it. */
   taskList: { ...task, allowedBy: 'exact entry' },
   list: { ...request, allowedBy: 'exact entry' },
   request,
-} as const satisfies Readonly<Record<string, McpMethod>>;
+} as const satisfies Readonly<Record<string, MethodRow>>;
+
+/** The method of a GET, a DELETE, or the client's response to a request of the server. */
+export const noMethod: McpMethod = { ...housekeeping, name: undefined };
 
 /** All requests that the gateway knows, by their names. */
-export const knownRequests: ReadonlyMap<string, McpMethod> = new Map(Object.entries(requests));
+export const knownRequests: ReadonlyMap<string, McpMethod> = new Map(
+  Object.entries<MethodRow>(requests).map(([name, row]) => [name, { ...row, name }]),
+);
 /** The lists in all results that the gateway knows, each with the method that asks for it. */
 export const knownLists: readonly KnownList[] = [...knownRequests].flatMap(([method, { list: own }]) =>
   own === undefined ? [] : [{ ...own, method }],
@@ -276,13 +285,13 @@ export const knownLists: readonly KnownList[] = [...knownRequests].flatMap(([met
 export const lockedLists = knownLists.filter((each): each is KnownList<LockedKind> => isLockedKind(each.kind));
 const byPlainName = new Map([...knownRequests.keys()].map((name) => [plainName(name), name]));
 
-/** The row of a method, or what is assumed of one without a row; undefined: a message without a method. */
+/** The method of a name; undefined: a message without a method. Read once for each message, which then carries it. */
 export function mcpMethod(name: string | undefined): McpMethod {
-  if (name === undefined) return unknown.none;
-  return knownRequests.get(name) ?? withoutRow(name);
+  if (name === undefined) return noMethod;
+  return knownRequests.get(name) ?? { ...assumed(name), name };
 }
 
-function withoutRow(name: string): McpMethod {
+function assumed(name: string): MethodRow {
   if (name.startsWith('notifications/')) return unknown.notification;
   const isList = name.endsWith('/list');
   if (name.startsWith('tasks/')) return isList ? unknown.taskList : unknown.task;

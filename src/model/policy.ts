@@ -1,6 +1,6 @@
 import type { PolicyDenial } from './denial.ts';
 import type { CallHistory } from './history.ts';
-import type { ListingKey, TargetKind } from './mcp.ts';
+import type { ListingKey, McpMethod, TargetKind } from './mcp.ts';
 import type { Claims, Principal } from './principal.ts';
 
 /** What an MCP message acts on. */
@@ -13,10 +13,10 @@ export interface McpTarget {
 /** What one MCP message attempts. */
 export interface McpAttempt {
   readonly kind: 'mcp';
-  /** The JSON-RPC method; undefined for a GET, a DELETE or a client's response. */
-  readonly method: string | undefined;
+  /** The JSON-RPC method, without a name for a GET, a DELETE or a client's response. */
+  readonly method: McpMethod;
   /**
-   * Everything that must be allowed: what the method's row in `mcp.ts` says that it acts on. A completion acts
+   * Everything that must be allowed: what its method says that it acts on. A completion acts
    * on the prompt of its `ref/prompt` or the template of its `ref/resource`, a subscription on each resource.
    */
   readonly targets: readonly McpTarget[];

@@ -1,4 +1,4 @@
-import { type ListingKey, mcpMethod } from '../model/mcp.ts';
+import type { ListingKey } from '../model/mcp.ts';
 import type { Decision, McpAttempt } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
@@ -77,7 +77,7 @@ export function compileArguments(
 
 /** Whether a message has arguments to decide on: those of a completion are its own, not those of what it completes. */
 export function takesArguments({ method }: McpAttempt): boolean {
-  return mcpMethod(method).allowedBy !== 'reference';
+  return method.allowedBy !== 'reference';
 }
 
 /**

@@ -7,7 +7,6 @@ import { plainNumber } from '../lib/json/plain-number.ts';
 import { unreachable } from '../lib/json/pointer.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { HistoryCheck, HistoryRecord } from '../model/history.ts';
-import { mcpMethod } from '../model/mcp.ts';
 import { calledTool, type Explanation, type McpAttempt, type Policy, unknownArguments } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
@@ -151,7 +150,7 @@ function checksOf(rule: HistoryRule, { tracks, amount }: Counted): readonly Hist
 
 /** The rules of the entries that decide a call. A completion only names what it completes, and uses nothing of it. */
 export function ownRules(entries: readonly Entry[], { method }: Pick<McpAttempt, 'method'>): readonly HistoryRule[] {
-  const isReference = mcpMethod(method).allowedBy === 'reference';
+  const isReference = method.allowedBy === 'reference';
   return [...new Set(entries)].flatMap(({ key, history }) => (isReference && key !== 'methods' ? [] : history));
 }
 

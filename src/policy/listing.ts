@@ -1,5 +1,12 @@
 import { plainName } from '../lib/look-alike.ts';
-import { knownRequests, listedKinds, type ListedKind, type ListingKey, mcpMethod } from '../model/mcp.ts';
+import {
+  knownRequests,
+  listedKinds,
+  type ListedKind,
+  type ListingKey,
+  type McpMethod,
+  mcpMethod,
+} from '../model/mcp.ts';
 import type { McpAttempt, McpTarget } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { PolicyReason } from '../model/reasons.ts';
@@ -83,23 +90,23 @@ export function methodEntry(listing: Listing, kind: McpTarget['kind']): Entry | 
  *   housekeeping.
  */
 export function entriesFor(listing: Listing, { method, targets }: McpAttempt): readonly Entry[] | Unlisted {
-  const known = mcpMethod(method);
+  const { allowedBy } = method;
   const entries: Entry[] = [];
   for (const { kind, name } of targets) {
     const find = listing[kind];
     // The reference of a completion decides if the policy lists its kind; otherwise `methods` must allow the method.
-    if (find === undefined && known.allowedBy === 'reference') continue;
+    if (find === undefined && allowedBy === 'reference') continue;
     const entry = find?.(name);
     if (entry === undefined) return unlistedTarget(kind, name);
     entries.push(entry);
   }
-  const kind = known.allowedBy === 'target' ? known.target.kind : undefined;
+  const kind = method.allowedBy === 'target' ? method.target.kind : undefined;
   if (kind !== undefined && !targets.some((target) => target.kind === kind)) return unlistedTarget(kind, undefined);
 
-  const own = method === undefined ? undefined : listing.method?.(method);
+  const own = method.name === undefined ? undefined : listing.method?.(method.name);
   if (own !== undefined) return [...entries, own];
-  const decided = kind !== undefined || (known.allowedBy === 'reference' && entries.length > 0);
-  return decided || known.allowedBy === 'housekeeping' ? entries : unlistedMethod(method);
+  const decided = kind !== undefined || (allowedBy === 'reference' && entries.length > 0);
+  return decided || allowedBy === 'housekeeping' ? entries : unlistedMethod(method);
 }
 
 /** A target or method that the policy does not list. */
@@ -127,11 +134,11 @@ function whyUnlisted(kind: McpTarget['kind'], name: string): string {
 }
 
 /** A method that is not listed and not housekeeping. */
-function unlistedMethod(method: string | undefined): Unlisted {
+function unlistedMethod({ name, allowedBy }: McpMethod): Unlisted {
   const wanted = 'a method that is listed or protocol housekeeping';
-  const why = mcpMethod(method).allowedBy === 'exact entry' ? ': only an exact entry covers it' : '';
+  const why = allowedBy === 'exact entry' ? ': only an exact entry covers it' : '';
   const { unlisted: reason, key: rule } = listedKinds.method;
-  return { reason, rule, wanted, found: `${describeValue(method)}${why}` };
+  return { reason, rule, wanted, found: `${describeValue(name)}${why}` };
 }
 
 /** The denial of an unlisted target or method. It has no challenge: a new token would not help. */

@@ -42,7 +42,7 @@ function unlisted({ listed }: Policy, { method, targets }: McpAttempt): readonly
   const known = targets.length === 0 ? [...names('methods'), ...knownRequests.keys()] : [];
   return [
     ...targets.flatMap(({ kind, name }) => resembling(kind, name, names(listedKinds[kind].key))),
-    ...(method === undefined ? [] : resembling('method', method, known)),
+    ...(method.name === undefined ? [] : resembling('method', method.name, known)),
   ];
 }
 

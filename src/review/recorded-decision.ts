@@ -1,5 +1,6 @@
 import { pointerKey } from '../lib/json/pointer.ts';
 import type { DecisionInput } from '../model/decision-input.ts';
+import { mcpMethod } from '../model/mcp.ts';
 import { unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
 import { isPolicyReason } from '../model/reasons.ts';
 import type { Principal } from '../model/principal.ts';
@@ -100,7 +101,7 @@ export function recordedAttempt({ method, tool, input }: RecordedDecision, route
   const targets: readonly McpTarget[] = input.targets ?? (tool === undefined ? [] : [{ kind: 'tool', name: tool }]);
   // A GET and a DELETE carry no message.
   const message = method === 'GET' || method === 'DELETE' ? undefined : method;
-  return { kind: 'mcp', method: message, targets, arguments: unknownArguments };
+  return { kind: 'mcp', method: mcpMethod(message), targets, arguments: unknownArguments };
 }
 
 /** Logged claims, which are named by name or JSON Pointer (RFC 6901), as the nested object of a token. */

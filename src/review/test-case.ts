@@ -1,5 +1,5 @@
 import type { PolicyTest } from '../config/policy-tests.ts';
-import { listedKinds, targetKinds } from '../model/mcp.ts';
+import { listedKinds, mcpMethod, targetKinds } from '../model/mcp.ts';
 import type { Attempt, Decision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { durationSeconds } from '../policy/conditions/lifetime.ts';
@@ -31,7 +31,7 @@ export function attemptOf(when: PolicyTest['when']): Attempt {
   if (kind === undefined && when.method === undefined) return { kind: 'http' };
   const method = when.method ?? (kind === undefined ? undefined : listedKinds[kind].namedBy);
   const targets = kind === undefined ? [] : [{ kind, name: when[kind] ?? '' }];
-  return { kind: 'mcp', method, targets, arguments: when.arguments };
+  return { kind: 'mcp', method: mcpMethod(method), targets, arguments: when.arguments };
 }
 
 /** Whether a decision is what a test wants. */

@@ -76,7 +76,7 @@ function commonText(outcome: Outcome): string {
   const { call, route, principal, attempt, rule } = outcome;
   const mcp = attempt?.kind === 'mcp' ? attempt : undefined;
   if (principal === undefined || mcp?.targets.every(({ kind }) => kind === 'tool') === false) return textOf(outcome);
-  const method = shared(cut(mcp?.method ?? call.method));
+  const method = shared(cut(mcp?.method.name ?? call.method));
   const tool = sharedIfAny(cutIfAny(calledTool(mcp)));
   const texts = commonTexts.get(principal) ?? [];
   for (const kept of texts) {
@@ -98,7 +98,7 @@ function textOf(outcome: Outcome): string {
     member('route', route?.name) +
     ',"allow":true' +
     caller.identity +
-    member('method', cut(mcp?.method ?? call.method)) +
+    member('method', cut(mcp?.method.name ?? call.method)) +
     member('tool', cutIfAny(calledTool(mcp))) +
     caller.scope +
     member('policy', policy?.name) +

@@ -65,7 +65,7 @@ export function summaryOf(outcome: Outcome, at: number): DecisionSummary {
     reason: refused?.reason,
     detail: refused && copied(refused.detail),
     neededScope: refused === undefined || refused.scope.length === 0 ? undefined : refused.scope.join(' '),
-    method: shared(cut(mcp?.method ?? call.method)),
+    method: shared(cut(mcp?.method.name ?? call.method)),
     tool: sharedIfAny(cutIfAny(calledTool(mcp))),
     targets: mcp && principal && route?.policy && loggedTargets(mcp.targets),
     rule: outcome.rule,

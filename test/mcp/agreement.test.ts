@@ -1,8 +1,16 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { requireAgreement, type MessageHeaders } from '../../src/mcp/agreement.ts';
+import { requireAgreement, type MessageHeaders, type Repeated } from '../../src/mcp/agreement.ts';
 import { Denial } from '../../src/model/denial.ts';
+import { mcpMethod, type Era } from '../../src/model/mcp.ts';
 import { runs } from '../support/runs.ts';
+
+/** A message with the name of its method. */
+type Written = Omit<Repeated, 'method'> & { readonly method: string | undefined };
+
+function agreement(headers: MessageHeaders, message: Written): Era {
+  return requireAgreement(headers, { ...message, method: mcpMethod(message.method) });
+}
 
 const modern = '2026-07-28';
 const meta = { 'io.modelcontextprotocol/protocolVersion': modern };
@@ -21,7 +29,7 @@ describe('a legacy message: the gateway does not compare its headers', () => {
     ['a legacy version', { ...none, mcpProtocolVersion: '2025-06-18' }],
     ['headers that contradict', { mcpProtocolVersion: '2025-11-25', mcpMethod: 'ping', mcpName: 'other' }],
   ])('%s', (_, given) => {
-    expect(requireAgreement(given, { ...call, params: { name: 'echo' } })).toBe('legacy');
+    expect(agreement(given, { ...call, params: { name: 'echo' } })).toBe('legacy');
   });
 });
 
@@ -68,7 +76,7 @@ describe('R-102: MCP 2026-07-28, Streamable HTTP §Server Validation: agreement'
       { ...call, method: 'notifications/x', params: {}, isRequest: false },
     ],
   ])('%s', (_, given, message) => {
-    expect(requireAgreement(given, message)).toBe('modern');
+    expect(agreement(given, message)).toBe('modern');
   });
 });
 
@@ -82,9 +90,9 @@ describe('MCP 2026-07-28, §Standard Request Headers: what Mcp-Name repeats', ()
     ['tasks/cancel', 'taskId'],
   ])('%s: its %s', (method, parameter) => {
     const message = { ...call, method, params: { [parameter]: 'x', _meta: meta } };
-    expect(requireAgreement({ ...headers, mcpMethod: method, mcpName: 'x' }, message)).toBe('modern');
+    expect(agreement({ ...headers, mcpMethod: method, mcpName: 'x' }, message)).toBe('modern');
     for (const mcpName of ['y', undefined]) {
-      expect(() => requireAgreement({ ...headers, mcpMethod: method, mcpName }, message)).toThrow(
+      expect(() => agreement({ ...headers, mcpMethod: method, mcpName }, message)).toThrow(
         expect.objectContaining({ reason: 'message.header_mismatch' }),
       );
     }
@@ -95,7 +103,7 @@ describe('MCP 2026-07-28, §Standard Request Headers: what Mcp-Name repeats', ()
     (method) => {
       const message = { ...call, method, params: { _meta: meta, uri: 'x://a', taskId: 'a' } };
       for (const mcpName of [undefined, 'another']) {
-        expect(() => requireAgreement({ ...headers, mcpMethod: method, mcpName }, message)).toThrow(
+        expect(() => agreement({ ...headers, mcpMethod: method, mcpName }, message)).toThrow(
           expect.objectContaining({ reason: 'message.method', messageId: 7 }),
         );
       }
@@ -107,7 +115,7 @@ test.each([
   [{ ...headers, mcpMethod: 'x'.repeat(100) }, call, `Mcp-Method is "${'x'.repeat(64)}", the body says "tools/call"`],
   [{ ...headers, mcpProtocolVersion: undefined }, call, `MCP-Protocol-Version is nothing, the body says "${modern}"`],
 ])('the detail quotes at most 64 characters of a header', (given, message, detail) => {
-  expect(() => requireAgreement(given, message)).toThrow(expect.objectContaining({ detail }));
+  expect(() => agreement(given, message)).toThrow(expect.objectContaining({ detail }));
 });
 
 describe('MCP 2026-07-28, §Server Validation: refusals carry the request id', () => {
@@ -179,7 +187,7 @@ describe('MCP 2026-07-28, §Server Validation: refusals carry the request id', (
     ],
     ['message.header_mismatch', 'a legacy claim beside a modern header', headers, claiming('2025-11-25')],
   ])('%s: %s', (reason, _, given, message) => {
-    expect(() => requireAgreement(given, message)).toThrow(expect.objectContaining({ reason, messageId: 7 }));
+    expect(() => agreement(given, message)).toThrow(expect.objectContaining({ reason, messageId: 7 }));
   });
 
   test.each([
@@ -188,20 +196,20 @@ describe('MCP 2026-07-28, §Server Validation: refusals carry the request id', (
   ])('R-106: the refusal of an unsupported version lists the supported ones: %s', (_, given, message, count) => {
     const legacy = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
     const data = { supported: [...legacy, modern].slice(-count), requested: 'x' };
-    expect(() => requireAgreement(given, message)).toThrow(expect.objectContaining({ data }));
+    expect(() => agreement(given, message)).toThrow(expect.objectContaining({ data }));
   });
 
   test('and quotes at most 64 characters of the requested version', () => {
     const given = { ...headers, mcpProtocolVersion: 'x'.repeat(100) };
     const data = expect.objectContaining({ requested: 'x'.repeat(64) }) as unknown;
-    expect(() => requireAgreement(given, { ...call, params: {} })).toThrow(expect.objectContaining({ data }));
+    expect(() => agreement(given, { ...call, params: {} })).toThrow(expect.objectContaining({ data }));
   });
 });
 
 /** The era, or the reason of a Denial that carries the message's id. */
-function eraOf(given: MessageHeaders, message: Parameters<typeof requireAgreement>[1]): string {
+function eraOf(given: MessageHeaders, message: Written): string {
   try {
-    return requireAgreement(given, message);
+    return agreement(given, message);
   } catch (error) {
     if (error instanceof Denial && error.messageId === message.id) return error.reason;
     throw error;

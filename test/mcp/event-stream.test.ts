@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createEventSplitter, endsEvent, eventData, subscriptionEnd, withData } from '../../src/mcp/event-stream.ts';
 import type { Action } from '../../src/model/grant.ts';
 import { runs } from '../support/runs.ts';
+import { message } from '../policy/caller.ts';
 
 const piece = fc.constantFrom(
   'data: a',
@@ -74,10 +75,10 @@ test.each([
   ['', false],
 ])('%j ends with an event: %s', (text, ends) => expect(endsEvent(Buffer.from(text))).toBe(ends));
 
-const listen = { era: 'modern', attempt: { kind: 'mcp', method: 'subscriptions/listen' }, messageId: 'x' };
+const listen = { era: 'modern', attempt: message('subscriptions/listen'), messageId: 'x' };
 
 test('a subscription of MCP 2026-07-28 ends with the result of its request', () => {
-  const event = subscriptionEnd(listen as Action) ?? '';
+  const event = subscriptionEnd(listen as unknown as Action) ?? '';
   expect(event).toMatch(/^event: message\ndata: .*\n\n$/);
   expect(JSON.parse(event.slice('event: message\ndata: '.length))).toEqual({
     jsonrpc: '2.0',
@@ -87,7 +88,7 @@ test('a subscription of MCP 2026-07-28 ends with the result of its request', () 
 });
 
 test.each([
-  ['the stream of another request', { ...listen, attempt: { kind: 'mcp', method: 'tools/call' } }],
+  ['the stream of another request', { ...listen, attempt: message('tools/call') }],
   ['a legacy stream', { ...listen, era: 'legacy' }],
   ['a stream over HTTP', { ...listen, attempt: { kind: 'http', method: 'subscriptions/listen' } }],
 ])('%s has no event at its end', (_, action) => expect(subscriptionEnd(action as unknown as Action)).toBeUndefined());

@@ -5,6 +5,7 @@ import { presentedHandles } from '../../src/mcp/handles.ts';
 import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import { Denial } from '../../src/model/denial.ts';
+import { mcpMethod } from '../../src/model/mcp.ts';
 
 let now = Date.UTC(2026, 10, 22);
 const sessions = createOwnerBound('a key of at least thirty-two characters');
@@ -28,7 +29,8 @@ function boundTask(value: string, owner = alice): string {
 
 function unbound(text: string, owner = alice): ReturnType<typeof binding.unbindAll> {
   const message = JSON.parse(text) as Record<string, unknown>;
-  return binding.unbindAll(text, presentedHandles(message['method'] as string | undefined, message, 1), owner, refusal);
+  const presented = presentedHandles(mcpMethod(message['method'] as string | undefined), message, 1);
+  return binding.unbindAll(text, presented, owner, refusal);
 }
 
 /** The state that alice is given for the upstream's. */

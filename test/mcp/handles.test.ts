@@ -8,13 +8,14 @@ import {
   presentedHandles,
 } from '../../src/mcp/handles.ts';
 import { Denial } from '../../src/model/denial.ts';
+import { mcpMethod } from '../../src/model/mcp.ts';
 
 const related = 'io.modelcontextprotocol/related-task';
 
 /** Each handle as `kind path value`. */
 function shown(method: string | undefined, message: object): readonly string[] | string {
   try {
-    return presentedHandles(method, message as Record<string, unknown>, 1).map(text);
+    return presentedHandles(mcpMethod(method), message as Record<string, unknown>, 1).map(text);
   } catch (error) {
     if (error instanceof Denial) return `${error.reason} ${JSON.stringify(error.messageId)}`;
     throw error;
@@ -29,7 +30,7 @@ test.each([
   [{ params: { taskId: 'a' } }, [true]],
   [{ params: { _meta: { [related]: { taskId: 'a' } }, requestState: 's' } }, [false, false]],
 ])('Mcp-Name repeats the task that a request acts on, and no other handle: %j', (message, wanted) => {
-  expect(presentedHandles('tasks/get', message, 1).map(isNamedTask)).toEqual(wanted);
+  expect(presentedHandles(mcpMethod('tasks/get'), message, 1).map(isNamedTask)).toEqual(wanted);
 });
 
 test.each([
@@ -117,7 +118,7 @@ describe('the handles that a client presents', () => {
     ['subscriptions/listen', { params: { notifications: { taskIds: 'a' } } }, 'params.notifications.taskIds'],
     ['subscriptions/listen', { params: { notifications: { taskIds: ['a', 1] } } }, 'params.notifications.taskIds.1'],
   ])('%s %j is refused with the place of the wrong type: %s', (method, message, place) => {
-    expect(() => presentedHandles(method, message, 1)).toThrow(`${place} is of the wrong type`);
+    expect(() => presentedHandles(mcpMethod(method), message, 1)).toThrow(`${place} is of the wrong type`);
   });
 });
 
@@ -172,7 +173,7 @@ test.each([
   ['task is nothing in a modern list', 'tools/list', { task: {} }, 'modern', [], false],
   ['a client’s answer', undefined, {}, 'legacy', [handle], false],
 ] as const)('%s: whether its answer is read', (_, method, params, era, handles, wanted) => {
-  expect(mayYieldHandle(method, params, era, handles)).toBe(wanted);
+  expect(mayYieldHandle(mcpMethod(method), params, era, handles)).toBe(wanted);
 });
 
 test.each([
@@ -182,4 +183,4 @@ test.each([
   ['subscriptions/listen', true],
   ['tools/call', false],
   [undefined, false],
-])('the answer to %s creates no task: %s', (method, wanted) => expect(createsNoTask(method)).toBe(wanted));
+])('the answer to %s creates no task: %s', (method, wanted) => expect(createsNoTask(mcpMethod(method))).toBe(wanted));

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { listedFromStart } from '../../src/mcp/listed-from-start.ts';
+import { message as listing } from '../policy/caller.ts';
 
 test.for([
   ['tools/list', {}, 'tool'],
@@ -12,13 +13,12 @@ test.for([
   ['tasks/list', {}, undefined],
   ['tools/call', {}, undefined],
 ] as const)('%s with %j lists %s from the first page', ([method, message, kind]) => {
-  const attempt = { kind: 'mcp', method, targets: [], arguments: undefined } as const;
+  const attempt = listing(method);
   expect(listedFromStart({ attempt, body: Buffer.from(JSON.stringify({ method, ...message })) })).toBe(kind);
 });
 
 test('a call without a message lists nothing', () => {
-  const attempt = { kind: 'mcp', method: undefined, targets: [], arguments: undefined } as const;
-  expect(listedFromStart({ attempt, body: undefined })).toBeUndefined();
-  expect(listedFromStart({ attempt: { ...attempt, method: 'tools/list' }, body: undefined })).toBeUndefined();
+  expect(listedFromStart({ attempt: listing(undefined), body: undefined })).toBeUndefined();
+  expect(listedFromStart({ attempt: listing('tools/list'), body: undefined })).toBeUndefined();
   expect(listedFromStart({ attempt: { kind: 'http' }, body: undefined })).toBeUndefined();
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { MessageHeaders } from '../../src/mcp/agreement.ts';
 import { readMessage } from '../../src/mcp/message.ts';
 import { Denial } from '../../src/model/denial.ts';
+import { mcpMethod, noMethod } from '../../src/model/mcp.ts';
 
 /** The headers of a client that knows none. */
 const none: MessageHeaders = {
@@ -27,19 +28,31 @@ const call = (params: string): string => `{"jsonrpc":"2.0","id":1,"method":"tool
 
 describe('what a message says', () => {
   test.each([
-    ['a request', '{"jsonrpc":"2.0","id":7,"method":"ping"}', { method: 'ping', id: 7, targets: [] }],
-    ['an id in words', '{"jsonrpc":"2.0","id":"x","method":"ping"}', { method: 'ping', id: 'x', targets: [] }],
-    ['a notification', '{"jsonrpc":"2.0","method":"n"}', { method: 'n', id: null, targets: [] }],
-    ['a call', call('{"name":"pay"}'), { method: 'tools/call', id: 1, targets: [{ kind: 'tool', name: 'pay' }] }],
+    ['a request', '{"jsonrpc":"2.0","id":7,"method":"ping"}', { method: mcpMethod('ping'), id: 7, targets: [] }],
+    [
+      'an id in words',
+      '{"jsonrpc":"2.0","id":"x","method":"ping"}',
+      { method: mcpMethod('ping'), id: 'x', targets: [] },
+    ],
+    ['a notification', '{"jsonrpc":"2.0","method":"n"}', { method: mcpMethod('n'), id: null, targets: [] }],
+    [
+      'a call',
+      call('{"name":"pay"}'),
+      { method: mcpMethod('tools/call'), id: 1, targets: [{ kind: 'tool', name: 'pay' }] },
+    ],
     [
       'an escaped name',
       call('{"name":"p\\u0061y"}'),
-      { method: 'tools/call', id: 1, targets: [{ kind: 'tool', name: 'pay' }] },
+      { method: mcpMethod('tools/call'), id: 1, targets: [{ kind: 'tool', name: 'pay' }] },
     ],
-    ['an empty name', call('{"name":""}'), { method: 'tools/call', id: 1, targets: [{ kind: 'tool', name: '' }] }],
-    ['a result', '{"jsonrpc":"2.0","id":1,"result":{}}', { method: undefined, id: null, targets: [] }],
-    ['an error', '{"jsonrpc":"2.0","id":1,"error":{}}', { method: undefined, id: null, targets: [] }],
-    ['space around', ' \t\r\n{"jsonrpc":"2.0","method":"n"} \n', { method: 'n', id: null, targets: [] }],
+    [
+      'an empty name',
+      call('{"name":""}'),
+      { method: mcpMethod('tools/call'), id: 1, targets: [{ kind: 'tool', name: '' }] },
+    ],
+    ['a result', '{"jsonrpc":"2.0","id":1,"result":{}}', { method: noMethod, id: null, targets: [] }],
+    ['an error', '{"jsonrpc":"2.0","id":1,"error":{}}', { method: noMethod, id: null, targets: [] }],
+    ['space around', ' \t\r\n{"jsonrpc":"2.0","method":"n"} \n', { method: mcpMethod('n'), id: null, targets: [] }],
   ])('%s', (_what, text, message) => expect(readMessage(Buffer.from(text), none)).toMatchObject(message));
 });
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { targetsOf } from '../../src/mcp/targets.ts';
+import { mcpMethod } from '../../src/model/mcp.ts';
 import { Denial } from '../../src/model/denial.ts';
 import { runs } from '../support/runs.ts';
 
@@ -31,7 +32,7 @@ const params = fc.record(
 /** The names, or the reason of the Denial. */
 function read(called: string, given: Readonly<Record<string, unknown>>): readonly string[] | string {
   try {
-    return targetsOf(called, given, 1).map(({ name }) => name);
+    return targetsOf(mcpMethod(called), given, 1).map(({ name }) => name);
   } catch (error) {
     if (error instanceof Denial && error.messageId === 1) return error.reason;
     throw error;
@@ -60,7 +61,7 @@ test('any parameters give what they name and nothing else, or a Denial', () => {
 
 const of = (method: string, params: Record<string, unknown>): unknown => {
   try {
-    return targetsOf(method, params, 7);
+    return targetsOf(mcpMethod(method), params, 7);
   } catch (error) {
     const { reason, messageId } = error as Denial;
     return [reason, messageId];

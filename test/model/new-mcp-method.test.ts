@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AnswerFilter } from '../../src/pipeline/forward/answer-filter.ts';
 import type { Grant } from '../../src/model/grant.ts';
+import type { McpAttempt } from '../../src/model/policy.ts';
 import type { Route } from '../../src/model/route.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import { caller, message, type Given } from '../policy/caller.ts';
@@ -31,6 +32,8 @@ type Messages = typeof import('../../src/mcp/message.ts');
 type Policies = typeof import('../../src/policy/compile.ts');
 type Filters = typeof import('../../src/pipeline/forward/answer-filter.ts');
 type Headers = typeof import('../../src/mcp/tool-headers.ts');
+type Tables = typeof import('../../src/model/mcp.ts');
+let mcpMethod: Tables['mcpMethod'];
 let readMessage: Messages['readMessage'];
 let compilePolicy: Policies['compilePolicy'];
 let answerFilter: Filters['answerFilter'];
@@ -44,11 +47,17 @@ beforeAll(async () => {
   const start = 'const requests = table({';
   if (!source.includes(start)) throw new Error(`the table of methods does not begin with ${start}`);
   writeFileSync(table, source.replace(start, start + rows));
+  ({ mcpMethod } = await copied<Tables>('model/mcp.ts'));
   ({ readMessage } = await copied<Messages>('mcp/message.ts'));
   ({ compilePolicy } = await copied<Policies>('policy/compile.ts'));
   ({ answerFilter } = await copied<Filters>('pipeline/forward/answer-filter.ts'));
   ({ createToolHeaders } = await copied<Headers>('mcp/tool-headers.ts'));
 });
+
+/** A message whose method has its row in the copy. */
+function widgetMessage(method: string, ...targets: readonly string[]): McpAttempt {
+  return { ...message(method, ...targets), method: mcpMethod(method) };
+}
 
 describe('a row for a method that runs a tool', () => {
   const version = 'io.modelcontextprotocol/protocolVersion';
@@ -85,7 +94,7 @@ describe('a row for a method that runs a tool', () => {
 
   test('the entry of its target decides', () => {
     const decided = (document: PolicyDocument, given: Given, name: string): boolean =>
-      compilePolicy('p', document).decide(caller(given), message('widgets/run', `tool ${name}`)).allow;
+      compilePolicy('p', document).decide(caller(given), widgetMessage('widgets/run', `tool ${name}`)).allow;
     const document: PolicyDocument = { tools: { paint: { scope: 'paint' } } };
     expect(decided(document, { scope: 'paint' }, 'paint')).toBe(true);
     expect(decided(document, {}, 'paint')).toBe(false);
@@ -97,7 +106,7 @@ describe('a row for a method that runs a tool', () => {
 describe('a row for a method that lists tools', () => {
   test('is housekeeping', () => {
     const policy = compilePolicy('p', { tools: {} });
-    expect(policy.decide(caller(), message('widgets/list')).allow).toBe(true);
+    expect(policy.decide(caller(), widgetMessage('widgets/list')).allow).toBe(true);
   });
 
   test('filters its answers, and learns the headers that the tools declare', () => {
@@ -106,7 +115,7 @@ describe('a row for a method that lists tools', () => {
     const route = { protocol: 'mcp', policy } as unknown as Route;
     const grant = {
       principal: caller(),
-      action: { attempt: message('widgets/list'), era: 'modern', mayYieldHandle: false },
+      action: { attempt: widgetMessage('widgets/list'), era: 'modern', mayYieldHandle: false },
     } as unknown as Grant;
     const parts = { bindHandles: () => undefined, bindEventIds: () => String, toolHeaders, lock: undefined };
     const filter = answerFilter(route, { grant, counted: undefined }, parts) as AnswerFilter;

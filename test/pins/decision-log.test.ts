@@ -5,6 +5,7 @@ import type { Outcome } from '../../src/model/outcome.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import type { Route } from '../../src/model/route.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { call as toolCall } from '../policy/caller.ts';
 
 const policyDenial = {
   reason: 'scope.insufficient',
@@ -41,7 +42,7 @@ const everything: Outcome = {
     introspectionJwt: undefined,
     claims: { scope: 'read', secret: 'never' },
   },
-  attempt: { kind: 'mcp', method: 'tools/call', targets: [{ kind: 'tool', name: 'pay' }], arguments: {} },
+  attempt: toolCall('pay', {}),
   allow: false,
   rule: 'tools.pay',
   denial: new Denial('scope.insufficient', 'd', policyDenial),

@@ -1,4 +1,5 @@
-import type { Attempt, Decision, McpTarget } from '../../src/model/policy.ts';
+import { mcpMethod } from '../../src/model/mcp.ts';
+import type { Attempt, Decision, McpAttempt, McpTarget } from '../../src/model/policy.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
@@ -33,14 +34,14 @@ export function caller({ scope = '', claims = {}, lifetime = 900 }: Given = {}):
 }
 
 /** A call of a tool. */
-export function call(tool: string | undefined, args?: unknown): Attempt {
+export function call(tool: string | undefined, args?: unknown): McpAttempt {
   const targets = tool === undefined ? [] : [{ kind: 'tool', name: tool } as const];
-  return { kind: 'mcp', method: 'tools/call', targets, arguments: args };
+  return { kind: 'mcp', method: mcpMethod('tools/call'), targets, arguments: args };
 }
 
 /** A message that acts on `targets`, each written `kind name`. */
-export function message(method: string | undefined, ...targets: readonly string[]): Attempt {
-  return { kind: 'mcp', method, targets: targets.map(target), arguments: undefined };
+export function message(method: string | undefined, ...targets: readonly string[]): McpAttempt {
+  return { kind: 'mcp', method: mcpMethod(method), targets: targets.map(target), arguments: undefined };
 }
 
 /** `resource prices://gold` as a target. */

@@ -8,8 +8,10 @@ import { type Given, call, decide, message, told } from './caller.ts';
 type Row = readonly [given: Given, attempt: Attempt, told: string];
 
 const read = (uri: string): Attempt => message('resources/read', `resource ${uri}`);
-const get = (name: string, args?: unknown): Attempt =>
-  ({ ...message('prompts/get', `prompt ${name}`), arguments: args }) as Attempt;
+const get = (name: string, args?: unknown): Attempt => ({
+  ...message('prompts/get', `prompt ${name}`),
+  arguments: args,
+});
 const listen = (...uris: readonly string[]): Attempt =>
   message('subscriptions/listen', ...uris.map((uri) => `resource ${uri}`));
 const trader = { claims: { role: 'trader' } };

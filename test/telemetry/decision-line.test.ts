@@ -4,6 +4,7 @@ import type { Outcome } from '../../src/model/outcome.ts';
 import { allowedLine, decisionLine } from '../../src/telemetry/decision-line.ts';
 import { inputOf, summaryOf } from '../../src/telemetry/decision-summary.ts';
 import { caller } from '../policy/caller.ts';
+import { mcpMethod } from '../../src/model/mcp.ts';
 
 const text = fc.oneof(
   fc.string({ unit: 'grapheme' }),
@@ -15,7 +16,11 @@ const perhaps = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefi
 const target = fc.record({ kind: fc.constantFrom('tool', 'resource', 'prompt'), name: text });
 const attempt = fc.oneof(
   fc.constant({ kind: 'http' }),
-  fc.record({ kind: fc.constant('mcp'), method: perhaps(text), targets: fc.array(target, { maxLength: 2 }) }),
+  fc.record({
+    kind: fc.constant('mcp'),
+    method: perhaps(text).map(mcpMethod),
+    targets: fc.array(target, { maxLength: 2 }),
+  }),
 );
 const principal = fc.record({
   issuer: text,
@@ -66,7 +71,7 @@ test('the line is the same if the caller has made this call or others before', (
     route: fc.constantFrom(one, other, undefined),
     attempt: fc.record({
       kind: fc.constant('mcp'),
-      method: fc.constantFrom('tools/call', 'tools/list', undefined),
+      method: fc.constantFrom('tools/call', 'tools/list', undefined).map(mcpMethod),
       targets: fc.constantFrom([], ...['a', 'b'].map((name) => [{ kind: 'tool', name }]), [
         { kind: 'prompt', name: 'a' },
       ]),

@@ -4,6 +4,7 @@ import { Denial } from '../../src/model/denial.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { createJsonLines } from '../../src/telemetry/json-lines.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { call } from '../policy/caller.ts';
 
 const outcome: Outcome = {
   call: { id: 'r1', decision: 'd1', method: 'POST', startedAt: 1, trace: undefined },
@@ -65,7 +66,7 @@ describe('logged lines', () => {
 
   test('do not end at a tool name', () => {
     const name = 'a"\r\n{"allow":true}\u2028';
-    const attempt = { kind: 'mcp', method: 'tools/call', targets: [{ kind: 'tool', name }], arguments: {} } as const;
+    const attempt = call(name, {});
     const [line] = linesOf((log) => log.decision({ ...denied, attempt }), { level: 'info', decisions: 'all' });
     expect(line).not.toMatch(/[\r\n]/);
     expect(JSON.parse(line ?? '')).toMatchObject({ tool: name, allow: false });

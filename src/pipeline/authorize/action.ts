@@ -7,7 +7,7 @@ import { requireParamHeaders, type ToolHeaders } from '../../mcp/tool-headers.ts
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Action } from '../../model/grant.ts';
-import { mcpMethod } from '../../model/mcp.ts';
+import { noMethod } from '../../model/mcp.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 import { eventOwner, ownerOf } from './owner.ts';
@@ -65,7 +65,7 @@ function sessionAction(call: Call, principal: Principal | undefined, route: Rout
   }
   const sessionId = ownSession(call, principal, route, sessions, null);
   return {
-    attempt: { kind: 'mcp', method: undefined, targets: [], arguments: undefined },
+    attempt: { kind: 'mcp', method: noMethod, targets: [], arguments: undefined },
     messageId: null,
     era: 'legacy',
     sessionId,
@@ -145,8 +145,13 @@ function ownHandles(
   const { text, mcpName, tasks, continues } =
     presented.length === 0
       ? noHandles
-      : handles.unbindAll(body.toString(), presented, { owner: owner(), method, targets }, refusalOf(message));
-  if (named !== undefined && mcpName === undefined && mcpMethod(method).isTask) {
+      : handles.unbindAll(
+          body.toString(),
+          presented,
+          { owner: owner(), method: method.name, targets },
+          refusalOf(message),
+        );
+  if (named !== undefined && mcpName === undefined && method.isTask) {
     throw new Denial('message.header_mismatch', 'Mcp-Name names a task and the body names none', { messageId: id });
   }
   return { mcpName, tasks, continues, body: text === undefined ? body : Buffer.from(text) };
@@ -158,7 +163,7 @@ function ownHandles(
  * handle that may be another caller's. For a handle of the caller's own the server decides.
  */
 function refusalOf({ method, era, id: messageId, declaresTasks }: Message): Refusal {
-  if (era === 'modern' && mcpMethod(method).isTask && !declaresTasks) {
+  if (era === 'modern' && method.isTask && !declaresTasks) {
     return () =>
       new Denial('message.capability', 'the client does not declare tasks', { messageId, data: tasksRequired });
   }

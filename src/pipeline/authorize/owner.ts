@@ -3,6 +3,7 @@ import { lengthPrefixed } from '../../lib/length-prefixed.ts';
 import type { HandleBinding } from '../../mcp/handles-binding.ts';
 import type { OwnerBound } from '../../mcp/owner-bound.ts';
 import type { Grant } from '../../model/grant.ts';
+import { noMethod } from '../../model/mcp.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 
@@ -54,7 +55,7 @@ export function createBindEventIds(
   };
 }
 
-const noMessage = { method: undefined, targets: [] };
+const noMessage = { method: noMethod, targets: [] };
 
 /**
  * Creates the binding of the handles in an upstream's message to the caller; it returns undefined where there are none.
@@ -67,6 +68,6 @@ export function createBindHandles(
 ): (text: string, grant: Grant, counted: string | undefined) => string | undefined {
   return (text, { principal, action: { attempt, tasks } }, counted) => {
     const { method, targets } = attempt.kind === 'mcp' ? attempt : noMessage;
-    return handles.bindAll(text, { owner: ownerOf(route, principal), method, targets, counted }, tasks);
+    return handles.bindAll(text, { owner: ownerOf(route, principal), method: method.name, targets, counted }, tasks);
   };
 }

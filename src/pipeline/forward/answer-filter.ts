@@ -15,7 +15,6 @@ import { listedFromStart } from '../../mcp/listed-from-start.ts';
 import { filteredMessage, mayListTasks, withoutTasks } from '../../mcp/lists.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { Action, Grant, GrantedCall } from '../../model/grant.ts';
-import { mcpMethod } from '../../model/mcp.ts';
 import type { McpTarget } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
 import { outcomeReading } from './outcome-reading.ts';
@@ -70,7 +69,7 @@ export function answerFilter(
 ): AnswerFilter | undefined {
   if (route.protocol === 'http') return undefined;
   const { attempt } = grant.action;
-  const listsTools = attempt.kind === 'mcp' && mcpMethod(attempt.method).list?.kind === 'tool';
+  const listsTools = attempt.kind === 'mcp' && attempt.method.list?.kind === 'tool';
   const filtersLists = mayHoldList(route, grant);
   const lists = filtersLists ? listRewriting(grant, route, listsTools ? toolHeaders : undefined) : undefined;
   const locked = lock && lockRewriting(lock, grant.action);
@@ -108,7 +107,7 @@ export function answerFilter(
 /** Whether a cache might serve the result to a caller for whom the policy decides differently. */
 function mayBePublic({ policy }: Route, { action: { attempt, era } }: Grant): boolean {
   if (policy?.distinguishesCallers !== true || attempt.kind !== 'mcp' || era !== 'modern') return false;
-  return mcpMethod(attempt.method).isCacheable;
+  return attempt.method.isCacheable;
 }
 
 /** Learns the headers that the tools of a list declare. */
@@ -162,7 +161,7 @@ function reading(answer: ResponseHeaders, rewriting: Rewriting): BodyFilter | un
 function mayBeResumed({ action: { era, sessionId, attempt } }: Grant): boolean {
   if (sessionId !== undefined) return true;
   if (era !== 'legacy' || attempt.kind !== 'mcp') return false;
-  return attempt.method === undefined || mcpMethod(attempt.method).opensSession;
+  return attempt.method.name === undefined || attempt.method.opensSession;
 }
 
 function inTurn(first: BodyFilter | undefined, second: BodyFilter | undefined): BodyFilter | undefined {
@@ -196,8 +195,8 @@ function filterOf(answer: ResponseHeaders, status: number, rewriting: Rewriting)
 function mayHoldList(route: Route, { action: { attempt } }: Grant): boolean {
   if (route.policy?.lists !== 'filter' || attempt.kind !== 'mcp') return false;
   // Legacy revisions: any GET may resume a broken stream.
-  if (attempt.method === undefined) return true;
-  const { list } = mcpMethod(attempt.method);
+  if (attempt.method.name === undefined) return true;
+  const { list } = attempt.method;
   return list !== undefined && list.kind !== 'task';
 }
 
@@ -208,9 +207,8 @@ function mayHoldList(route: Route, { action: { attempt } }: Grant): boolean {
  */
 function taskListRewriting({ action: { attempt } }: Grant): Rewriting | undefined {
   if (attempt.kind !== 'mcp') return undefined;
-  const { method } = attempt;
-  const { isTask, list } = mcpMethod(method);
-  if (method !== undefined && !isTask) return undefined;
+  const { name, isTask, list } = attempt.method;
+  if (name !== undefined && !isTask) return undefined;
   const mustRead = list !== undefined;
   return { concerns: (part) => mustRead || mayListTasks(part), rewrite, mustRead };
 

@@ -2,7 +2,7 @@ import { answerOutcome, mayBeAnswer, type AnswerOutcome } from '../../mcp/answer
 import type { Rewriting } from '../../mcp/body-filter.ts';
 import type { CallOutcome, CountedCall } from '../../model/counted-call.ts';
 import type { Action } from '../../model/grant.ts';
-import { mcpMethod } from '../../model/mcp.ts';
+import { noMethod } from '../../model/mcp.ts';
 
 /** How each answer settles its call. */
 const settlements: Readonly<Record<AnswerOutcome, CallOutcome>> = {
@@ -14,7 +14,7 @@ const settlements: Readonly<Record<AnswerOutcome, CallOutcome>> = {
 
 /** Settles a counted call by its answer, and changes nothing. A call whose answer is not found stays counted. */
 export function outcomeReading({ attempt, messageId }: Action, counted: CountedCall): Rewriting {
-  const method = mcpMethod(attempt.kind === 'mcp' ? attempt.method : undefined);
+  const method = attempt.kind === 'mcp' ? attempt.method : noMethod;
   return {
     concerns: mayBeAnswer,
     rewrite(text) {

@@ -8,7 +8,6 @@ import type { Action, Grant } from '../../model/grant.ts';
 import type { CallOutcome, CountedCall } from '../../model/counted-call.ts';
 import type { CallHistory, HistoryCheck } from '../../model/history.ts';
 import type { Failed, Ledger, Settlement, Verdict } from '../../model/ledger.ts';
-import { mcpMethod } from '../../model/mcp.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 import { createCountUnderOwnId } from './own-ids.ts';
@@ -79,7 +78,7 @@ function exactArguments({ body }: Action): unknown {
  * call that created the task is answered when its result is fetched.
  */
 function followedTask({ attempt, tasks }: Action, ledger: Ledger): CountedCall | undefined {
-  if (attempt.kind === 'http' || mcpMethod(attempt.method).fetches === undefined) return undefined;
+  if (attempt.kind === 'http' || attempt.method.fetches === undefined) return undefined;
   // `_meta` may relate a message to another task than the one whose result it fetches.
   const [id] = tasks?.size === 1 ? tasks.values() : [];
   if (id === undefined) return undefined;

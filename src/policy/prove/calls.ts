@@ -107,7 +107,7 @@ function message(
   const kinds = policies.map(({ listing }, index): CallKind => {
     const attempt = {
       kind: 'mcp',
-      method: method.name ?? methodIn(method.class),
+      method: mcpMethod(method.name ?? methodIn(method.class)),
       targets: targets.map(({ kind, found }) => ({ kind, name: found.name ?? '' })),
     } as const;
     if (listing === undefined) return { attempt, entries: undefined, covering: [] };
@@ -170,6 +170,6 @@ function unique(calls: readonly KnownCall[]): readonly KnownCall[] {
 function keyOf({ attempt, entries, covering }: CallKind): string {
   if (entries === undefined) return 'own';
   if ('reason' in entries) return `${entries.reason} ${entries.rule}`;
-  const takesArguments = attempt.kind === 'mcp' && mcpMethod(attempt.method).allowedBy !== 'reference';
+  const takesArguments = attempt.kind === 'mcp' && attempt.method.allowedBy !== 'reference';
   return [takesArguments, ...[...entries, ...covering].map(({ rule }) => rule)].join(' ');
 }

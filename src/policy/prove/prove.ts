@@ -143,7 +143,8 @@ export function isDescribed({ callers, calls }: Property, principal: Principal, 
   const { target, method } = calls;
   const [named] = attempt.targets;
   if (named?.kind !== target?.kind || target?.name.every(({ test }) => test(named?.name)) === false) return false;
-  if (method?.every(({ test }) => test(attempt.method)) === false) return false;
-  if (method === undefined && target !== undefined && attempt.method !== listedKinds[target.kind].namedBy) return false;
+  if (method?.every(({ test }) => test(attempt.method.name)) === false) return false;
+  if (method === undefined && target !== undefined && attempt.method.name !== listedKinds[target.kind].namedBy)
+    return false;
   return calls.arguments.every(({ read, predicates }) => predicates.every(({ test }) => test(read(attempt.arguments))));
 }

@@ -18,6 +18,7 @@ import { unlimitedFailures } from '../../pipeline/limit/failures.ts';
 import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
 import type { Config } from '../../model/config.ts';
 import type { AccessToken, PresentedToken } from '../../model/grant.ts';
+import { noMethod } from '../../model/mcp.ts';
 import type { Attempt } from '../../model/policy.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
@@ -63,7 +64,7 @@ function signIdentityOf({ upstream: { signedIdentity } }: Route, config: Config)
 }
 
 /** What commands do at an upstream: they open a session and read lists, for which the scope of the route suffices. */
-const listing: Attempt = { kind: 'mcp', method: undefined, targets: [], arguments: undefined };
+const listing: Attempt = { kind: 'mcp', method: noMethod, targets: [], arguments: undefined };
 
 function presented(token: string): PresentedToken {
   return { scheme: 'bearer', value: token as AccessToken };

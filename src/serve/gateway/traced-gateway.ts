@@ -151,7 +151,7 @@ function decisionAttributes({ call, route, attempt, allow, denial, shadow }: Out
     'sallyport.allow': allow,
     'sallyport.shadow': shadow === undefined ? undefined : true,
     'sallyport.reason': (denial ?? shadow)?.reason,
-    'mcp.method.name': mcp?.method,
+    'mcp.method.name': mcp?.method.name,
     'gen_ai.operation.name': calledTool(mcp) === undefined ? undefined : 'execute_tool',
     'gen_ai.tool.name': toolEntry(route, calledTool(mcp)),
   };

@@ -27,14 +27,14 @@ function check(input: Buffer): void {
   const message = read.value;
   const text = body.toString();
   const parsed = JSON.parse(text) as Parsed;
-  must(parsed.method === message.method, 'another method than JSON.parse reads');
+  must(parsed.method === message.method.name, 'another method than JSON.parse reads');
   must(numbersIn(JSON.stringify(parseToRewrite(text))) === numbersIn(text), 'other digits after parsing and writing');
   const { name, uri } = { name: undefined, uri: undefined, ...parsed.params };
-  if (message.method === 'tools/call' || message.method === 'prompts/get')
+  if (message.method.name === 'tools/call' || message.method.name === 'prompts/get')
     must(message.targets[0]?.name === name, 'another name');
-  if (message.method === 'resources/read') must(message.targets[0]?.name === uri, 'another uri');
+  if (message.method.name === 'resources/read') must(message.targets[0]?.name === uri, 'another uri');
   if (message.era === 'modern' && message.method !== undefined && parsed.id !== undefined) {
-    must(headers.mcpMethod === message.method, 'the header names another method');
+    must(headers.mcpMethod === message.method.name, 'the header names another method');
   }
   const changes = message.handles.map(({ path, value }) => ({ path, from: value, to: `${value}"\\` }));
   if (changes.length > 0) {

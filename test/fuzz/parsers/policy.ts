@@ -1,7 +1,7 @@
 import { readPolicies } from '../../../src/config/policies.ts';
 import type { Files } from '../../../src/config/files.ts';
 import type { Attempt } from '../../../src/model/policy.ts';
-import { call, caller, message, target } from '../../policy/caller.ts';
+import { call, caller, message } from '../../policy/caller.ts';
 import { must } from './must.ts';
 import type { Reader } from '../reader.ts';
 
@@ -14,7 +14,7 @@ const attempts: readonly Attempt[] = [
   { kind: 'http' },
   call('get_prices', { amount: 10 }),
   message('resources/read', 'resource prices://gold'),
-  { kind: 'mcp', method: 'prompts/get', targets: [target('prompt summary')], arguments: { a: 'b' } },
+  { ...message('prompts/get', 'prompt summary'), arguments: { a: 'b' } },
   message('odd/method'),
 ];
 

@@ -6,6 +6,7 @@ import type { Action } from '../../../src/model/grant.ts';
 import { type Definition, definitionKey, type Lock, type Sighting } from '../../../src/model/lock.ts';
 import type { Route } from '../../../src/model/route.ts';
 import { createManualTimers, type ManualTimers } from '../../support/manual-timers.ts';
+import { call as toolCall } from '../../policy/caller.ts';
 
 const tool = (name: string, more: object = {}): Definition => definitionOf('tool', name, { name, ...more });
 const MINUTE = 60_000;
@@ -52,7 +53,7 @@ beforeEach(() => {
 afterEach(() => routes.close());
 
 const call: Action = {
-  attempt: { kind: 'mcp', method: 'tools/call', targets: [{ kind: 'tool', name: 'pay' }], arguments: {} },
+  attempt: toolCall('pay', {}),
 } as unknown as Action;
 
 /** The refusal of a call of `pay` on a route; undefined if it is allowed. */

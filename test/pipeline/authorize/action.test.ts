@@ -7,6 +7,7 @@ import { createToolHeaders } from '../../../src/mcp/tool-headers.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Route } from '../../../src/model/route.ts';
+import { mcpMethod, noMethod } from '../../../src/model/mcp.ts';
 
 const sessions = createOwnerBound('a key of at least thirty-two characters');
 const mine = sessions.bind('theirs', lengthPrefixed(['tools']));
@@ -62,7 +63,7 @@ describe('http', () => {
 describe('mcp', () => {
   test('a POST gives its message, with the bytes that were read', async () => {
     expect(await action('mcp', 'POST', { contentType: 'application/json' })).toEqual({
-      attempt: { kind: 'mcp', method: 'ping', targets: [], arguments: undefined },
+      attempt: { kind: 'mcp', method: mcpMethod('ping'), targets: [], arguments: undefined },
       messageId: 1,
       era: 'legacy',
       sessionId: undefined,
@@ -77,7 +78,7 @@ describe('mcp', () => {
 
   test.each(['GET', 'DELETE'])('a %s has no message', async (method) => {
     expect(await action('mcp', method, {})).toEqual({
-      attempt: { kind: 'mcp', method: undefined, targets: [], arguments: undefined },
+      attempt: { kind: 'mcp', method: noMethod, targets: [], arguments: undefined },
       messageId: null,
       era: 'legacy',
       sessionId: undefined,

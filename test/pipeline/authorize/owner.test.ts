@@ -12,6 +12,7 @@ import { createOwnerBound } from '../../../src/mcp/owner-bound.ts';
 import type { Grant } from '../../../src/model/grant.ts';
 import { callerKey, type Principal } from '../../../src/model/principal.ts';
 import type { Route } from '../../../src/model/route.ts';
+import { mcpMethod } from '../../../src/model/mcp.ts';
 
 const tools = { name: 'tools', protocol: 'mcp' } as Route;
 const issuer = 'https://issuer.example';
@@ -74,7 +75,7 @@ test('binds the handles of an answer to the caller and the request, and only the
   const handles = { bindAll: (...given: unknown[]) => String(asked.push(...given)) } as unknown as HandleBinding;
   const [tasks, owner] = [new Map([['a', undefined]]), lengthPrefixed(['tools', issuer, 'subject', 'alice'])];
   const targets = [{ kind: 'tool', name: 'pay' }];
-  const attempt = { kind: 'mcp', method: 'tools/call', targets };
+  const attempt = { kind: 'mcp', method: mcpMethod('tools/call'), targets };
   const grantOf = (action: object): Grant => ({ principal: alice, action }) as unknown as Grant;
   expect(createBindHandles(tools, handles)('text', grantOf({ tasks, attempt }), 'counted')).toBe('3');
   createBindHandles(tools, handles)('more', grantOf({ tasks: undefined, attempt: { kind: 'http' } }), undefined);

@@ -11,7 +11,7 @@ import type { Principal } from '../../../src/model/principal.ts';
 import type { Route } from '../../../src/model/route.ts';
 import { compilePolicy } from '../../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../../src/policy/document.ts';
-import { call as callOf, caller } from '../../policy/caller.ts';
+import { call as callOf, caller, message } from '../../policy/caller.ts';
 
 const document: PolicyDocument = {
   because: 'words',
@@ -314,7 +314,7 @@ describe('a counted call', () => {
 });
 
 describe('the result of a task', () => {
-  const about = (method: string): Attempt => ({ kind: 'mcp', method, targets: [], arguments: undefined });
+  const about = (method: string): Attempt => message(method);
   const tasks = new Map([['task', 'creator']]);
 
   test.each(['tasks/get', 'tasks/result'])('answers by %s the call that created the task', (method) => {

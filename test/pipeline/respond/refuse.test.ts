@@ -7,6 +7,7 @@ import type { Route } from '../../../src/model/route.ts';
 import { createCrossOrigin } from '../../../src/pipeline/respond/cross-origin.ts';
 import { createRefuse } from '../../../src/pipeline/respond/refuse.ts';
 import { recorded } from './recorded.ts';
+import { mcpMethod } from '../../../src/model/mcp.ts';
 
 const publicUrl = 'https://gateway.example';
 const crossOrigin = createCrossOrigin((origin) => origin === 'https://app.example');
@@ -20,7 +21,7 @@ const mcp = {
 const http = { protocol: 'http', path: '/api' } as Route;
 const promptGet = {
   kind: 'mcp',
-  method: 'prompts/get',
+  method: mcpMethod('prompts/get'),
   targets: [{ kind: 'prompt', name: 'greet' }],
   arguments: undefined,
 } as const;
@@ -39,7 +40,7 @@ interface Around {
 const toolCall: Action = {
   attempt: {
     kind: 'mcp',
-    method: 'tools/call',
+    method: mcpMethod('tools/call'),
     targets: [{ kind: 'tool', name: 'pay' }],
     arguments: unknownArguments,
   },
