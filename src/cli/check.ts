@@ -12,12 +12,13 @@ import { type ExitCode, reportProblems } from './exit.ts';
  */
 export async function check(file: string, isStrict = false): Promise<ExitCode> {
   try {
-    const { config, policyFolder, plainSecrets } = await load(file);
+    const { config, policyFolder, plainSecrets, policyWarnings } = await load(file);
     const { routes, policies } = config;
     const tests = await readPolicyTests(policyFolder.path, policyFolder.label, new Set(policies.keys()));
     if (tests.problems.length > 0) throw new ConfigError(tests.problems, [file]);
     const warnings = [
       ...warningsOf(config).map((warning) => `${file}: ${warning}`),
+      ...policyWarnings.map(String),
       ...(trustsLoopbackOnly(config) ? [] : plainSecrets.map(String)),
     ];
     const label = coloured('warning', 'warning', process.stderr);

@@ -8,7 +8,7 @@ import { FRONT_DOOR } from '../model/front-door.ts';
 import { clientKey } from './client-key.ts';
 import type { AuthorizationServerKeys, GatewayKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
-import { endpointUrl, plainUrl } from './urls.ts';
+import { endpointUrl, issuerUrl, plainUrl } from './urls.ts';
 import { algorithm, anyText, reject, tokenType } from './values.ts';
 import { didYouMean } from '../lib/wording.ts';
 
@@ -23,7 +23,7 @@ export function readAuthorizationServers(
   const servers = new Map<string, AuthorizationServer>();
   if (frontDoor !== undefined) servers.set(frontDoor.name, frontDoor);
   for (const [name, server] of field.entries()) {
-    const issuer = server.get('issuer').read(plainUrl) ?? '';
+    const issuer = server.get('issuer').read(issuerUrl) ?? '';
     const jwt = server.get('jwt');
     const introspection = server.get('introspection');
     if (!jwt.present && !introspection.present) server.addProblem('needs jwt, introspection or both', 'key');

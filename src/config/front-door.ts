@@ -16,7 +16,7 @@ import { readCredentials, readTimes } from './authorization-servers.ts';
 import type { AuthorizationServerKeys, GatewayKeys, IdentityProviderKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import { readClients } from './front-door-clients.ts';
-import { plainUrl } from './urls.ts';
+import { issuerUrl, plainUrl } from './urls.ts';
 import { anyText, domain, reject } from './values.ts';
 import { didYouMean } from '../lib/wording.ts';
 
@@ -60,7 +60,7 @@ export function readFrontDoor(root: Field<GatewayKeys>, base: string, env: NodeJ
 
 /** An issuer without a trailing slash: every URL below it is built by appending a path. */
 function frontDoorIssuer(text: string): string {
-  const issuer = plainUrl(text);
+  const issuer = issuerUrl(text);
   const { origin, pathname } = new URL(issuer);
   const path = pathname === '/' ? '' : pathname;
   if (origin + path !== issuer) {
@@ -117,7 +117,7 @@ function readProviders(field: Field<FrontDoorKeys['identity_providers']>): Reado
   const owners = new Map<string, string>();
   const entries = field.entries();
   for (const [key, provider] of entries) {
-    const issuer = provider.get('issuer').read(plainUrl) ?? '';
+    const issuer = provider.get('issuer').read(issuerUrl) ?? '';
     const domains = provider.get('domains');
     if (entries.length > 1 && !domains.present) {
       provider.addProblem('missing key: domains (several providers are defined, and the address decides)', 'key');
@@ -190,7 +190,7 @@ function readAssertions(
   const issuers = new Map<string, AssertionIssuer>();
   const isRegistered = among(clients.registered, 'clients.registered');
   for (const [key, assertion] of field.entries()) {
-    const issuer = assertion.get('issuer').read(plainUrl) ?? '';
+    const issuer = assertion.get('issuer').read(issuerUrl) ?? '';
     const same = [...issuers.values()].find((other) => issuer !== '' && other.issuer === issuer);
     if (same !== undefined) assertion.get('issuer').addProblem(`is also the issuer of assertions.${same.name}`);
     issuers.set(key, {

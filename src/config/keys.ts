@@ -99,6 +99,7 @@ export const signatureAlgorithms = wordsOf(memberSchema({ $ref: '#/$defs/algorit
 const types: Readonly<Record<string, string>> = {
   array: 'a list',
   boolean: 'true or false',
+  integer: 'an integer',
   number: 'a number',
   object: 'a mapping',
   string: 'a string',

@@ -29,6 +29,13 @@ interface Opener {
   readonly offset: number;
 }
 
+/** A line of one word where a key is expected. With more below it, it is a key. */
+interface Word {
+  readonly name: string;
+  readonly indent: number;
+  readonly offset: number;
+}
+
 const key = /^("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'{}[\],&!|>%@`#?-][^#]*?)\s*:(?:\s+(.*))?$/;
 const closers: Readonly<Record<string, string>> = { '{': '}', '[': ']', '"': '"', "'": "'" };
 
@@ -40,6 +47,7 @@ export function layoutFlaw(text: string): LayoutFlaw | undefined {
   const levels: Level[] = [];
   let openers: readonly Opener[] = [];
   let blockTextIndent = Infinity;
+  let word: Word | undefined;
   let offset = 0;
   for (const line of text.split('\n')) {
     const start = offset;
@@ -56,6 +64,13 @@ export function layoutFlaw(text: string): LayoutFlaw | undefined {
       continue;
     }
     const { entries, value, valueOffset } = entriesOf(line, start);
+    const above = word;
+    if (above !== undefined && (indent > above.indent || (indent === above.indent && content.startsWith('- ')))) {
+      return [above.offset, `${quoted(above.name)} is a key without a colon; write ${quoted(`${above.name}:`)}`];
+    }
+    const isBeside = levels.length === 0 || levels.some((level) => level.kind === 'key' && level.indent === indent);
+    word =
+      isBeside && /^[A-Za-z_][\w-]*$/.test(content) ? { name: content, indent, offset: start + indent } : undefined;
     for (const entry of entries) {
       const flaw = place(entry, levels);
       if (flaw !== undefined) return flaw;

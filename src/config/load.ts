@@ -33,6 +33,8 @@ export interface Loaded {
   readonly policyFolder: PolicyFolder;
   /** The secrets that `gateway.yaml` itself holds. */
   readonly plainSecrets: readonly Problem[];
+  /** What policies probably do not mean. */
+  readonly policyWarnings: readonly Problem[];
 }
 
 /**
@@ -74,7 +76,8 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
   const problems = [...report.problems(), ...folder.problems, ...locks.problems];
   // The listener watches the files of `tls` itself. While they have problems, they belong to what must be repaired.
   if (problems.length > 0) throw new ConfigError(problems, [...files, ...tlsFiles]);
-  return { config, files, snapshot: read.snapshot(), policyFolder, plainSecrets: plainSecrets(document) };
+  const warnings = { plainSecrets: plainSecrets(document), policyWarnings: folder.warnings };
+  return { config, files, snapshot: read.snapshot(), policyFolder, ...warnings };
 }
 
 function missingFile(fault: string): string {

@@ -7,6 +7,7 @@ import { type PolicyDocument, matchedPatterns } from '../policy/document.ts';
 import { PolicyError } from '../policy/policy-error.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
 import type { Files } from './files.ts';
+import { mistakesIn } from './policy-mistakes.ts';
 import { inTextOrder, type Path, Problem } from './problems.ts';
 import { type Violation, violations } from './schema.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
@@ -29,6 +30,10 @@ export interface ReadPolicies {
   /** The policies with `lock`. */
   readonly lockKeys: ReadonlyMap<string, LockKey>;
   readonly problems: readonly Problem[];
+  /** What is probably not meant. */
+  readonly warnings: readonly Problem[];
+  /** Files whose suffix is not `.yaml`, by the name with that suffix. They are not read. */
+  readonly misnamed: ReadonlyMap<string, string>;
   /** The text of each file, by its name within the folder, sorted. */
   readonly texts: ReadonlyMap<string, string>;
 }
@@ -44,7 +49,13 @@ export async function readPolicies(folder: string, label: string, read: Files): 
   const lockKeys = new Map<string, LockKey>();
   const problems: Problem[] = [];
   const texts = new Map<string, string>();
-  const names = policyNames(await read.names(folder));
+  const files = await read.names(folder);
+  const misnamed = misnamedIn(files ?? []);
+  const warnings = Array.from(
+    misnamed,
+    ([meant, file]) => new Problem(join(label, file), undefined, [], `is not read; rename it to ${meant}`),
+  );
+  const names = policyNames(files);
   for (const name of names ?? []) {
     policies.set(name, undefined);
     const file = `${name}.yaml`;
@@ -55,7 +66,7 @@ export async function readPolicies(folder: string, label: string, read: Files): 
     }
     texts.set(file, text);
     const document = parseYaml(join(label, file), text);
-    const policy = await compile(name, document, problems);
+    const policy = await compile(name, document, { problems, warnings });
     policies.set(name, policy);
     const listing = ['tools', 'resources', 'prompts', 'methods', 'lock'].find(
       (key) => ownMember(document.value, key) !== undefined,
@@ -67,7 +78,7 @@ export async function readPolicies(folder: string, label: string, read: Files): 
       lockKeys.set(name, { mode, problem });
     }
   }
-  return { exists: names !== undefined, policies, forMcp, lockKeys, problems, texts };
+  return { exists: names !== undefined, policies, forMcp, lockKeys, problems, warnings, misnamed, texts };
 }
 
 /** The names of a folder's policies, sorted; undefined when there is no such folder. */
@@ -79,7 +90,18 @@ function policyNames(files: readonly string[] | undefined): readonly string[] | 
     .toSorted();
 }
 
-async function compile(name: string, file: YamlFile, problems: Problem[]): Promise<Policy | undefined> {
+function misnamedIn(files: readonly string[]): ReadonlyMap<string, string> {
+  const others = files.filter((file) => /.\.ya?ml$/i.test(file) && !file.endsWith('.yaml') && !file.startsWith('.'));
+  return new Map(others.toSorted().map((file) => [file.replace(/\.\w+$/, '.yaml'), file]));
+}
+
+/** What is found in policies. */
+interface Findings {
+  readonly problems: Problem[];
+  readonly warnings: Problem[];
+}
+
+async function compile(name: string, file: YamlFile, { problems, warnings }: Findings): Promise<Policy | undefined> {
   problems.push(...file.problems);
   if (file.problems.length > 0) return undefined;
   // A save that was cut off must not open a route.
@@ -91,7 +113,9 @@ async function compile(name: string, file: YamlFile, problems: Problem[]): Promi
   const faults = [...violations('policy', file.value), ...placeholders(file.value, [])];
   try {
     if (fits(file.value, faults)) {
-      faults.push(...(await slowPatterns(file.value)));
+      const mistakes = mistakesIn(file.value);
+      faults.push(...mistakes.faults, ...(await slowPatterns(file.value)));
+      warnings.push(...mistakes.warnings.map((each) => problemIn(file, each)).toSorted(inTextOrder));
       const policy = compilePolicy(name, file.value);
       if (faults.length === 0) return policy;
     }

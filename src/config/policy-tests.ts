@@ -5,6 +5,7 @@ import type { PolicyReason } from '../model/reasons.ts';
 import type { PolicyFault } from '../policy/policy-error.ts';
 import { compileProperty, type Property, type PropertyDocument } from '../policy/property.ts';
 import { disk, type Files } from './files.ts';
+import { commasBetween } from './policy-mistakes.ts';
 import { inTextOrder, type Path, Problem } from './problems.ts';
 import { violations, type Violation } from './schema.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
@@ -97,9 +98,15 @@ function problemsOf(document: YamlFile): readonly Problem[] {
 /** Tests of calls that cannot exist. */
 function contradictions(tests: readonly Item[]): Violation[] {
   return tests.flatMap((item, index): Violation[] => [
+    ...('given' in item ? misspelledScope(item.given.scope ?? [], [index, 'given', 'scope']) : []),
     ...('given' in item ? impossibleHistory(item.given.history, [index, 'given', 'history']) : []),
     ...(item.when === 'any' ? [] : contradiction(item.when, [index, 'when'])),
   ]);
+}
+
+function misspelledScope(scope: string | readonly string[], path: Path): Violation[] {
+  const fault = commasBetween(scope, path);
+  return fault === undefined ? [] : [fault];
 }
 
 function impossibleHistory(history: readonly EarlierCall[] = [], path: Path): Violation[] {

@@ -167,8 +167,14 @@ function readPolicy(
   const policy = field.read(policyName);
   if (policy === undefined) return undefined;
   const file = join(folderLabel, `${field.source()}.yaml`);
-  if (!folder.policies.has(policy))
-    field.addProblem(`${file} does not exist; ${policiesBeside(field, policy, referents)}`);
+  if (!folder.policies.has(policy)) {
+    const misnamed = folder.misnamed.get(`${field.source()}.yaml`);
+    const found =
+      misnamed === undefined
+        ? `; ${policiesBeside(field, policy, referents)}`
+        : `, but ${join(folderLabel, misnamed)} does; rename it`;
+    field.addProblem(`${file} does not exist${found}`);
+  }
   // The gateway does not read what an http request calls, so that `tools` would allow everything.
   const listing = folder.forMcp.get(policy);
   if (protocol === 'http' && listing !== undefined) {

@@ -145,9 +145,31 @@ function remedyFor(found: unknown, wanted: string): string {
   return wanted === 'array' && isObject(found) ? '; begin each entry with "- "' : '';
 }
 
+/** What other languages call a key. */
+const synonyms: Readonly<Record<string, string>> = {
+  equal: 'equals',
+  eq: 'equals',
+  in: 'one_of',
+  enum: 'one_of',
+  less_than: 'below',
+  lt: 'below',
+  max: 'at_most',
+  maximum: 'at_most',
+  lte: 'at_most',
+  greater_than: 'above',
+  gt: 'above',
+  min: 'at_least',
+  minimum: 'at_least',
+  gte: 'at_least',
+  regex: 'matches',
+  pattern: 'matches',
+  exists: 'present',
+};
+
 function unknownKey(key: string, properties: object): string {
   const accepted = Object.keys(properties);
-  const near = didYouMean(key, accepted);
+  const synonym = Object.hasOwn(synonyms, key) ? synonyms[key] : undefined;
+  const near = synonym !== undefined && accepted.includes(synonym) ? synonym : didYouMean(key, accepted);
   return `unknown key${near === undefined ? '' : ` (did you mean ${near}?)`}; accepted: ${accepted.join(', ')}`;
 }
 

@@ -1,3 +1,4 @@
+import { quoted } from '../lib/wording.ts';
 import { reject } from './values.ts';
 
 /** An origin in the form of RFC 6454 §6.2: `https://gateway.example`. */
@@ -14,6 +15,18 @@ export function origin(text: string): string {
 export function plainUrl(text: string): string {
   httpUrl(text);
   return /[?#]/.test(text) ? reject('has a query or fragment') : text;
+}
+
+/** An issuer, RFC 8414 §2. The URL of its metadata is a common mistake: no token names it as `iss`. */
+export function issuerUrl(text: string): string {
+  const url = plainUrl(text);
+  const [, before, after = ''] =
+    /^([^]*?)\/\.well-known\/(?:openid-configuration|oauth-authorization-server)(\/[^]*)?$/.exec(url) ?? [];
+  if (before === undefined) return url;
+  return reject(
+    'is the URL of metadata, not an issuer',
+    `write the issuer that they name, such as ${quoted(before + after.replace(/\/$/, ''))}`,
+  );
 }
 
 /** The URL of an endpoint. It may have a query, RFC 6749 §3.2, but no fragment. */

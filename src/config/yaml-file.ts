@@ -16,6 +16,7 @@ import {
   visit,
   YAMLParseError,
 } from 'yaml';
+import { quoted } from '../lib/wording.ts';
 import { layoutFlaw } from './layout.ts';
 import { type Path, type Position, Problem } from './problems.ts';
 import type { Violation } from './schema.ts';
@@ -54,7 +55,7 @@ const syntax: Readonly<Record<ErrorCode, string>> = {
   BAD_SCALAR_START: 'a value that starts with @, ` or % needs quotes',
   BLOCK_AS_IMPLICIT_KEY: 'a nested mapping belongs on a line of its own; a value with ": " in it needs quotes',
   BLOCK_IN_FLOW: 'a block cannot stand inside { } or [ ]',
-  DUPLICATE_KEY: 'a key that is already in this mapping',
+  DUPLICATE_KEY: 'a key of this mapping twice',
   IMPOSSIBLE: 'not YAML',
   KEY_OVER_1024_CHARS: 'a key is too long',
   MISSING_CHAR: 'a character is missing here: a colon, comma, bracket, quote or space',
@@ -173,14 +174,31 @@ function flawsOfSyntax(document: Document.Parsed, lines: LineCounter, text: stri
     const isConsequence = consequential.has(code) && !isPlaceholder;
     if (isConsequence && isBroken) continue;
     isBroken ||= !harmless.has(code);
+    const words = code === 'DUPLICATE_KEY' ? wordsOfDuplicate(pos[0], document, lines) : syntax[code];
     const flaw: Flaw = (isConsequence && layoutFlaw(text)) || [
       startOfError(code, pos, text),
-      isPlaceholder ? 'a placeholder inside { } or [ ] needs quotes' : syntax[code],
+      isPlaceholder ? 'a placeholder inside { } or [ ] needs quotes' : words,
     ];
     const { line } = lines.linePos(flaw[0]);
     if (!byLine.has(line)) byLine.set(line, flaw);
   }
   return [...byLine.values()].slice(0, 10);
+}
+
+/** Names the key that a mapping has twice, and where it has it first. */
+function wordsOfDuplicate(start: number, document: Document, lines: LineCounter): string {
+  let words = syntax.DUPLICATE_KEY;
+  visit(document, {
+    Map(_key, { items }) {
+      const name = items.filter((pair) => startOf(pair.key) === start).map(keyOf)[0];
+      const first = startOf(items.find((pair) => keyOf(pair) === name)?.key);
+      if (typeof name !== 'string' || first === undefined) return undefined;
+      const { line } = lines.linePos(first);
+      words = `${quoted(name)} is already a key of this mapping, in line ${line}; write it once`;
+      return visit.BREAK;
+    },
+  });
+  return words;
 }
 
 /** The parser reports an alias without anchor at its end. */

@@ -111,23 +111,33 @@ export interface MatchedPattern {
 
 /** Every `matches` of a policy, of claims and of arguments, under any number of `not`. */
 export function matchedPatterns(document: PolicyDocument): readonly MatchedPattern[] {
-  const found = [...inCondition(document, [])];
+  return conditionsIn(document).flatMap(({ path, condition }) =>
+    inValues(condition.claims, [...path, 'claims']).concat(inValues(condition.arguments, [...path, 'arguments'])),
+  );
+}
+
+/** A condition of a policy, and its place. Only an entry has arguments. */
+export interface PlacedCondition {
+  readonly path: DocumentPath;
+  readonly condition: EntryDocument;
+}
+
+/** Every condition of a policy: its own, those of its entries, and those nested in them. */
+export function conditionsIn(document: PolicyDocument): readonly PlacedCondition[] {
+  const found = [...withNested(document, [])];
   for (const key of ['tools', 'resources', 'prompts', 'methods'] as const) {
-    for (const [name, entry] of Object.entries<EntryDocument>(document[key] ?? {})) {
-      found.push(...inCondition(entry, [key, name]), ...inValues(entry.arguments, [key, name, 'arguments']));
-    }
+    for (const [name, entry] of Object.entries(document[key] ?? {})) found.push(...withNested(entry, [key, name]));
   }
   return found;
 }
 
-function inCondition({ claims, any, all, not }: ConditionDocument, path: DocumentPath): readonly MatchedPattern[] {
-  const nested = (list: readonly ConditionDocument[] = [], name: string): readonly MatchedPattern[] =>
-    list.flatMap((each, index) => inCondition(each, [...path, name, index]));
+function withNested(condition: EntryDocument, path: DocumentPath): readonly PlacedCondition[] {
+  const { any = [], all = [], not } = condition;
   return [
-    ...inValues(claims, [...path, 'claims']),
-    ...nested(any, 'any'),
-    ...nested(all, 'all'),
-    ...(not === undefined ? [] : inCondition(not, [...path, 'not'])),
+    { path, condition },
+    ...any.flatMap((each, index) => withNested(each, [...path, 'any', index])),
+    ...all.flatMap((each, index) => withNested(each, [...path, 'all', index])),
+    ...(not === undefined ? [] : withNested(not, [...path, 'not'])),
   ];
 }
 

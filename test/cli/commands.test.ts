@@ -172,6 +172,16 @@ describe('check', () => {
     });
   });
 
+  test('R-222: warns of what a policy probably does not mean', async () => {
+    await inFolder({ yaml: base, files: { 'policies/p.yml': '{}' } }, async (folder) => {
+      const { code, stderr } = await outcome(['check', '--strict'], folder);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: 'warning: policies/p.yml: is not read; rename it to p.yaml\n',
+      });
+    });
+  });
+
   test('reads the tests of policies too', async () => {
     const files = {
       'policies/a.yaml': '{}',

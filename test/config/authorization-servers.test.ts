@@ -163,7 +163,11 @@ describe('introspection', () => {
       ':6:57: a name or value that starts with * needs quotes, unless it is the alias of an anchor',
     ],
     ['a secret with a bang', secret('!bang'), ':6:57: an unknown tag; a value that starts with ! needs quotes'],
-    ['a secret with an at', secret('"@at", client_id: 5'), ':6:64: a key that is already in this mapping'],
+    [
+      'a secret with an at',
+      secret('"@at", client_id: 5'),
+      ':6:64: "client_id" is already a key of this mapping, in line 6; write it once',
+    ],
   ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });

@@ -17,6 +17,7 @@ describe('finds no mistake in', () => {
     ['a text of several lines', 'a: |\n  b: {\n c"\nd: >-\n  [\n\ne: plain\n  and more\n'],
     ['brackets and quotes over several lines', 'a: { b: [1,\n    2], # }\n  c: "x\n  y" }\nd: it\'s [fine\n'],
     ['quoted keys and values with colons', '"a b": \'x: y\'\n\'c\': "\\"d: {"\n?x: http://a:1\n'],
+    ['words of a text without quotes', 'a: one\n  two\n  three\nb: 1\n'],
     ['an anchor before a mapping', 'a: &x\n  b: 1\nc: *x\n'],
     ['Windows line breaks', 'a:\r\n  b: 1\r\n  c: 2\r\n'],
     ['nothing', ''],

@@ -48,7 +48,66 @@ const mistakes: readonly (readonly [mistake: string, Situation, message: string]
     { yaml: edited(['path: /api', 'path /api']) },
     'gateway.yaml:9:5: a key must be on one line; is a colon missing?',
   ],
-  ['a key twice', { yaml: route('    path: /apis') }, 'gateway.yaml:10:5: a key that is already in this mapping'],
+  [
+    'no colon after a key that has a list below it',
+    { yaml: edited(['routes:', 'routes']) },
+    'gateway.yaml:7:1: "routes" is a key without a colon; write "routes:"',
+  ],
+  [
+    'no colon after a key that has a mapping below it',
+    { yaml: edited(['    upstream:', '    upstream']) },
+    'gateway.yaml:11:5: "upstream" is a key without a colon; write "upstream:"',
+  ],
+  [
+    'no colon after the first key of a file',
+    policy('# Payments.\ntools\n  pay: {}\n', mcp),
+    'policies/api.yaml:2:1: "tools" is a key without a colon; write "tools:"',
+  ],
+  [
+    'a key twice',
+    { yaml: route('    path: /apis') },
+    'gateway.yaml:10:5: "path" is already a key of this mapping, in line 9; write it once',
+  ],
+  [
+    'scopes with commas',
+    policy('scope: read, write\n'),
+    'policies/api.yaml:1:8: scope: "read, write" has commas between scopes; write "read write"',
+  ],
+  [
+    'scopes with commas, nested',
+    policy('tools: { pay: { any: [{ scope: read }, { not: { scope: "a ,b c," } }] } }\n', mcp),
+    'policies/api.yaml:1:56: tools.pay.any[1].not.scope: "a ,b c," has commas between scopes; write "a b c"',
+  ],
+  [
+    'a regular expression between slashes',
+    policy("claims: { role: { matches: '/^ops-/' } }\n"),
+    'policies/api.yaml:1:28: claims.role.matches: "/^ops-/" matches no text, because its slashes are part of it; write "^ops-"',
+  ],
+  [
+    'a regular expression between slashes, with a flag',
+    policy("claims: { role: { not: { matches: '/ops-\\d+$/i' } } }\n"),
+    'policies/api.yaml:1:35: claims.role.not.matches: "/ops-\\\\d+$/i" matches no text, because its slashes are part of it; write "ops-\\\\d+$"; flags cannot be set',
+  ],
+  [
+    'a policy with the suffix .yml',
+    { yaml: withPolicy, files: { 'policies/api.yml': '{}' } },
+    'gateway.yaml:10:13: routes[0].policy: policies/api.yaml does not exist, but policies/api.yml does; rename it',
+  ],
+  [
+    'the URL of OpenID Connect metadata as issuer',
+    { yaml: edited(['http://127.0.0.1:9000', 'https://as.example/realms/a/.well-known/openid-configuration']) },
+    'gateway.yaml:4:13: authorization_servers.main.issuer: "https://as.example/realms/a/.well-known/openid-configuration" is the URL of metadata, not an issuer; write the issuer that they name, such as "https://as.example/realms/a"',
+  ],
+  [
+    'the URL of RFC 8414 metadata as issuer',
+    { yaml: edited(['http://127.0.0.1:9000', 'https://as.example/.well-known/oauth-authorization-server/a']) },
+    'gateway.yaml:4:13: authorization_servers.main.issuer: "https://as.example/.well-known/oauth-authorization-server/a" is the URL of metadata, not an issuer; write the issuer that they name, such as "https://as.example/a"',
+  ],
+  [
+    'the name of a predicate in another language',
+    policy('claims: { risk: { less_than: 50 } }\n'),
+    'policies/api.yaml:1:19: claims.risk.less_than: unknown key (did you mean below?); accepted: equals, one_of, contains, below, at_most, above, at_least, matches, present, not, integer',
+  ],
   [
     'a placeholder in braces without quotes',
     { yaml: edited(['s3cr3t', '${env:SECRET}']) },
@@ -179,6 +238,11 @@ const testMistakes: readonly (readonly [mistake: string, text: string, message: 
     'a test without its dash',
     'name: a\ngiven: {}\nwhen: {}\nthen: allow\n',
     ':1:1: expected a list, found a mapping; begin each entry with "- "',
+  ],
+  [
+    'granted scopes with commas',
+    '- name: a\n  given: { scope: "read, write" }\n  when: {}\n  then: allow\n',
+    ':2:19: [0].given.scope: "read, write" has commas between scopes; write "read write"',
   ],
   [
     'a tool under another key',

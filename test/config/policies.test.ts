@@ -7,7 +7,11 @@ describe('a policy', () => {
     ['only comments', '# later\n', ':1:1: is empty; write `{}` to accept any valid token'],
     ['null', '~', ':1:1: is empty; write `{}` to accept any valid token'],
     ['a list', '[]', ':1:1: expected a mapping, found a list; write its entries as keys, without "- "'],
-    ['a key given twice', 'scope: a\nscope: b\n', ':2:1: a key that is already in this mapping'],
+    [
+      'a key given twice',
+      'scope: a\nscope: b\n',
+      ':2:1: "scope" is already a key of this mapping, in line 1; write it once',
+    ],
     [
       'an unknown key',
       'scop: a',

@@ -10,7 +10,11 @@ describe('the file', () => {
     ['a word', 'hello\n', ':1:1: expected a mapping, found a string'],
     ['an empty mapping', '{}', ':1:1: missing key: public_url', ':1:1: missing key: routes'],
     ['bad YAML', 'public_url: "x\n', ':1:13: add the closing "'],
-    ['a key given twice', top('public_url: http://x'), ':13:1: a key that is already in this mapping'],
+    [
+      'a key given twice',
+      top('public_url: http://x'),
+      ':13:1: "public_url" is already a key of this mapping, in line 1; write it once',
+    ],
     ['an unknown key', top('listn: x'), `:13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}`],
     ['a placeholder as key', top('${env:K}: x'), `:13:1: ["\${env:K}"]: unknown key; accepted: ${topLevel}`],
   ])('refuses %s', async (_title, yaml, ...lines) => {

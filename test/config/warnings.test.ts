@@ -111,6 +111,44 @@ describe('a scope that no route supports', () => {
   });
 });
 
+describe('what a policy probably does not mean', () => {
+  const found = async (files: Readonly<Record<string, string>>): Promise<readonly string[]> =>
+    inFolder({ yaml: base, files }, async (folder) => {
+      const { policyWarnings } = await load(join(folder, 'gateway.yaml'), {});
+      return policyWarnings.map((problem) => String(problem).replace(`${folder}/`, ''));
+    });
+
+  test.each<[title: string, policy: string, ...warnings: string[]]>([
+    [
+      'a comma in a scope',
+      'any: [{ scope: "read,write" }, { scope: [a, "b,"] }]\n',
+      'policies/p.yaml:1:16: any[0].scope: "read,write" is one scope with a comma; write "read write" for several',
+      'policies/p.yaml:1:45: any[1].scope[1]: "b," is one scope with a comma; write "b"',
+    ],
+    [
+      'slashes around a regular expression',
+      "tools: { t: { arguments: { /a: { matches: '/ops/' } } } }\n",
+      'policies/p.yaml:1:43: tools.t.arguments["/a"].matches: "/ops/" matches only text with these slashes; write "ops", or "\\\\/ops\\\\/" if they are meant',
+    ],
+    ['a claim named scope', 'claims: { scope: "read,write" }\n'],
+    ['a regular expression for paths', 'claims: { path: { matches: "^/api/" }, area: { matches: "/eu/x" } }\n'],
+    ['escaped slashes, and an escaped $', "claims: { path: { matches: '\\/api/' }, price: { matches: '/US\\$/x' } }\n"],
+  ])('%s', async (_title, text, ...warnings) => {
+    expect(await found({ 'policies/p.yaml': text })).toEqual(warnings);
+  });
+
+  test('a file with another suffix', async () => {
+    const files = { 'p.yml': '{', 'p.test.yml': '{', 'Q.YAML': '{', '.p.yml': '{', 'p.json': '{', 'p.yaml': '{}' };
+    expect(
+      await found(Object.fromEntries(Object.entries(files).map(([name, text]) => [`policies/${name}`, text]))),
+    ).toEqual([
+      'policies/Q.YAML: is not read; rename it to Q.yaml',
+      'policies/p.test.yml: is not read; rename it to p.test.yaml',
+      'policies/p.yml: is not read; rename it to p.yaml',
+    ]);
+  });
+});
+
 describe('an identity claim that looks like a placeholder', () => {
   const identity = (claim: string) =>
     warnings(edited(['      url:', `      identity: { x-auth-role: "${claim}" }\n      url:`]));

@@ -22,7 +22,7 @@ describe('parseYaml', () => {
   });
 
   test.each([
-    ['a key given twice', 'a: 1\nb: 2\na: 3', '3:1: a key that is already in this mapping'],
+    ['a key given twice', 'a: 1\nb: 2\na: 3', '3:1: "a" is already a key of this mapping, in line 1; write it once'],
     ['two documents', 'a: 1\n---\nb: 2', '2:1: a second document starts here; one file holds one'],
     ['a tab', 'a:\n\tb: 1', '2:1: indent with spaces, not tabs'],
     [
