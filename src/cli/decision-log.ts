@@ -1,3 +1,6 @@
+import { isObject } from '../lib/json/own-member.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
+import { counted } from '../lib/wording.ts';
 import { recordedDecision, type RecordedDecision } from '../review/recorded-decision.ts';
 import { followedLines, linesOf } from './log-lines.ts';
 
@@ -7,9 +10,14 @@ export interface SettledCall {
   readonly settled: string;
 }
 
+/** A line without a decision that can be read. */
+export interface SkippedLine {
+  /** `unreadable`: a decision that was cut off, or that has members of other types than the gateway writes. */
+  readonly skipped: 'no decision' | 'unreadable' | 'too long';
+}
+
 /**
- * The decisions of a log, and what was settled, one JSON object a line; undefined for any other line, and for one that
- * was cut off.
+ * The decisions of a log, one JSON object a line, and which calls were settled.
  *
  * @param file `-` reads stdin.
  * @param follow Whether to wait for more lines at the end of the file.
@@ -18,30 +26,54 @@ export interface SettledCall {
 export async function* recordsIn(
   file: string,
   follow = false,
-): AsyncGenerator<RecordedDecision | SettledCall | undefined> {
+): AsyncGenerator<RecordedDecision | SettledCall | SkippedLine> {
   for await (const line of follow && file !== '-' ? followedLines(file) : linesOf(file)) {
-    if (line.trim() === '') continue;
-    const entry = entryOf(line);
-    if (entry?.['msg'] === 'settled') yield { settled: String(entry['decision']) };
-    else yield entry && recordedDecision(entry);
+    if (line === undefined) yield { skipped: 'too long' };
+    else if (line.trim() !== '') yield recordIn(line);
   }
 }
 
-/** {@link recordsIn}, with undefined for what was settled too. */
-export async function* decisionsIn(file: string, follow = false): AsyncGenerator<RecordedDecision | undefined> {
+/** {@link recordsIn}, with a line without a decision for what was settled. */
+export async function* decisionsIn(file: string, follow = false): AsyncGenerator<RecordedDecision | SkippedLine> {
   for await (const record of recordsIn(file, follow)) {
-    yield record === undefined || 'settled' in record ? undefined : record;
+    yield 'settled' in record ? { skipped: 'no decision' } : record;
   }
 }
 
-/** The members of a line that names a decision. */
-function entryOf(line: string): Record<string, unknown> | undefined {
+/** Counts of skipped lines. */
+export class SkippedLines {
+  readonly #counts = { 'no decision': 0, unreadable: 0, 'too long': 0 };
+
+  add({ skipped }: SkippedLine): void {
+    this.#counts[skipped] += 1;
+  }
+
+  get total(): number {
+    return Object.values(this.#counts).reduce((sum, count) => sum + count, 0);
+  }
+
+  of(why: SkippedLine['skipped']): number {
+    return this.#counts[why];
+  }
+
+  /** The decisions that may be missing, in words; empty for none. */
+  get missing(): string {
+    const { unreadable, 'too long': tooLong } = this.#counts;
+    const words = [];
+    if (unreadable > 0) words.push(counted(unreadable, 'unreadable decision'));
+    if (tooLong > 0) words.push(`${counted(tooLong, 'line')} of more than 1 MiB`);
+    return words.length === 0 ? '' : `skipped ${words.join(' and ')}`;
+  }
+}
+
+function recordIn(line: string): RecordedDecision | SettledCall | SkippedLine {
   // Log collectors put a timestamp or a container's name before the line.
   const start = line.indexOf('{');
-  if (start === -1 || !line.includes('"decision"')) return undefined;
-  try {
-    return JSON.parse(line.slice(start)) as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
+  if (start === -1 || !line.includes('"decision"')) return { skipped: 'no decision' };
+  const entry = parsedJson(line.slice(start));
+  if (!isObject(entry)) return { skipped: /"msg": ?"decision"/.test(line) ? 'unreadable' : 'no decision' };
+  const { msg, decision } = entry;
+  if (msg === 'settled') return typeof decision === 'string' ? { settled: decision } : { skipped: 'unreadable' };
+  if (msg !== 'decision') return { skipped: 'no decision' };
+  return recordedDecision(entry) ?? { skipped: 'unreadable' };
 }

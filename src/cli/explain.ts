@@ -13,7 +13,7 @@ import type { Route } from '../model/route.ts';
 import { coloured } from './colour.ts';
 import { type Explained, explainCall, explainRecord } from '../review/explained.ts';
 import type { RecordedDecision } from '../review/recorded-decision.ts';
-import { decisionsIn } from './decision-log.ts';
+import { decisionsIn, SkippedLines } from './decision-log.ts';
 import { describedCall, type DescribedCall } from './described-call.ts';
 import { type ExitCode, reportProblems, reportUnreadable, UsageError } from './exit.ts';
 import { explanationJson, explanationTable } from './explanation-table.ts';
@@ -108,12 +108,17 @@ function routeNamed(config: Config, name: string | undefined): Route {
  */
 export async function explainDecision(config: Config, id: string, log: string): Promise<Explained> {
   const found: RecordedDecision[] = [];
+  const skipped = new SkippedLines();
   for await (const record of decisionsIn(log)) {
-    if (record?.decision === id) return explainRecord(config, record);
-    if (record?.requestId === id) found.push(record);
+    if ('skipped' in record) skipped.add(record);
+    else if (record.decision === id) return explainRecord(config, record);
+    else if (record.requestId === id) found.push(record);
   }
   const [only, ...others] = found;
-  if (only === undefined) throw new UsageError(`${log} has neither a decision nor a request ${id}`);
+  if (only === undefined) {
+    const missing = skipped.missing === '' ? '' : `; ${skipped.missing}`;
+    throw new UsageError(`${log} has neither a decision nor a request ${id}${missing}`);
+  }
   if (others.length === 0) return explainRecord(config, only);
   const ids = found.map(({ decision }) => decision).join(', ');
   throw new UsageError(`${log} has ${found.length} decisions of the request ${id}; pass one of them: ${ids}`);

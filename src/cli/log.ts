@@ -3,7 +3,7 @@ import { load } from '../config/load.ts';
 import { durationMs } from '../lib/quantity.ts';
 import { harmlessJson } from '../telemetry/json-lines.ts';
 import { calledIn, type RecordedDecision } from '../review/recorded-decision.ts';
-import { decisionsIn } from './decision-log.ts';
+import { decisionsIn, SkippedLines } from './decision-log.ts';
 import { type ExitCode, reportProblems, reportUnreadable, UsageError } from './exit.ts';
 import { createTable } from './log-table.ts';
 import { createSummary } from './log-summary.ts';
@@ -90,17 +90,22 @@ async function printed(file: string, isWanted: Filter, options: LogOptions): Pro
   const batch: RecordedDecision[] = [];
   const batchSize = options.follow || file === '-' ? 1 : BATCH;
   let decisions = 0;
-  let otherLines = 0;
+  const skipped = new SkippedLines();
   for await (const decision of decisionsIn(file, options.follow)) {
-    decisions += Number(decision !== undefined);
-    otherLines += Number(decision === undefined);
-    if (decision === undefined || !isWanted(decision)) continue;
+    if ('skipped' in decision) {
+      skipped.add(decision);
+      if (options.follow && decision.skipped !== 'no decision') reportSkipped(file, skipped);
+      continue;
+    }
+    decisions += 1;
+    if (!isWanted(decision)) continue;
     if (options.summary) summary.add(decision);
     else if (options.json) process.stdout.write(`${harmlessJson(JSON.stringify(decision.entry))}\n`);
     else if (batch.push(decision) >= batchSize) process.stdout.write(table.rows(batch.splice(0)));
   }
   process.stdout.write(table.rows(batch));
-  if (decisions === 0 && otherLines > 0) {
+  reportSkipped(file, skipped);
+  if (decisions === 0 && skipped.total > 0) {
     process.stderr.write(
       `sallyport: ${file}: none of its lines is a decision; the output of sallyport serve has one for each request\n`,
     );
@@ -109,4 +114,8 @@ async function printed(file: string, isWanted: Filter, options: LogOptions): Pro
   if (decisions === 0) process.stderr.write(`sallyport: no decisions read from ${file === '-' ? stdin : file}\n`);
   if (options.summary) process.stdout.write(options.json ? summary.json() : summary.text());
   return 0;
+}
+
+function reportSkipped(file: string, { missing }: SkippedLines): void {
+  if (missing !== '') process.stderr.write(`sallyport: ${file}: ${missing}\n`);
 }

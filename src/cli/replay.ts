@@ -1,9 +1,10 @@
 import { load, type Loaded } from '../config/load.ts';
+import { counted } from '../lib/wording.ts';
 import type { Policy } from '../model/policy.ts';
 import { countDifference, type CountedDifference, differenceOf } from '../review/difference.ts';
 import { isPolicyDecision, type RecordedDecision } from '../review/recorded-decision.ts';
 import { createReplayedCalls, type ReplayedCalls } from '../review/replayed-calls.ts';
-import { recordsIn, type SettledCall } from './decision-log.ts';
+import { recordsIn, SkippedLines, type SettledCall, type SkippedLine } from './decision-log.ts';
 import { type ExitCode, reportProblems, reportUnreadable } from './exit.ts';
 import { policiesIn } from './policies-in.ts';
 
@@ -32,7 +33,7 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
   const rows = new Map<string, CountedDifference>();
   let decided = 0;
   let passedOver = 0;
-  let skippedLines = 0;
+  const skipped = new SkippedLines();
   try {
     // Whether a call gave its part back is known only later in the log.
     const isOverTime = [...edited.values()].some((policy) => policy?.history !== undefined);
@@ -40,8 +41,8 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
     const calls = Array.isArray(records) ? callsOf(records) : undefined;
     const parts = { scopeHierarchy: loaded.config.scopeHierarchy, judgeOverTime: calls?.judge };
     for await (const record of records) {
-      if (record === undefined) {
-        skippedLines += 1;
+      if ('skipped' in record) {
+        skipped.add(record);
         continue;
       }
       if ('settled' in record) {
@@ -61,16 +62,25 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
     return reportUnreadable(log, error);
   }
   if (decided === 0) {
-    process.stderr.write(`sallyport: ${log}: ${nothingDecided(passedOver, skippedLines)}\n`);
+    process.stderr.write(`sallyport: ${log}: ${nothingDecided(passedOver, skipped)}\n`);
     return 1;
   }
   const changes = [...rows.values()].toSorted((one, other) => other.count - one.count);
   process.stdout.write(
     options.json
-      ? `${JSON.stringify({ decided, passed_over: passedOver, skipped_lines: skippedLines, changes }, null, 2)}\n`
-      : report(changes, decided, passedOver, skippedLines),
+      ? `${JSON.stringify({ decided, passed_over: passedOver, ...countsOf(skipped), changes }, null, 2)}\n`
+      : report(changes, decided, passedOver, skipped),
   );
   return 0;
+}
+
+/** The counts of skipped lines for programs. */
+function countsOf(skipped: SkippedLines): Readonly<Record<string, number>> {
+  return {
+    skipped_lines: skipped.of('no decision'),
+    unreadable_decisions: skipped.of('unreadable'),
+    too_long_lines: skipped.of('too long'),
+  };
 }
 
 async function allOf<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> {
@@ -79,34 +89,32 @@ async function allOf<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]>
   return all;
 }
 
-function callsOf(records: readonly (RecordedDecision | SettledCall | undefined)[]): ReplayedCalls {
-  const known = records.filter((each) => each !== undefined);
-  const first = known.find((each) => 'time' in each);
-  const returned = known.flatMap((each) => ('settled' in each ? [each.settled] : []));
+function callsOf(records: readonly (RecordedDecision | SettledCall | SkippedLine)[]): ReplayedCalls {
+  const first = records.find((each) => 'time' in each);
+  const returned = records.flatMap((each) => ('settled' in each ? [each.settled] : []));
   return createReplayedCalls(Date.parse(first?.time ?? ''), new Set(returned));
 }
 
 /** Why a log has no decision to decide again, and which log to pass instead. */
-function nothingDecided(passedOver: number, skippedLines: number): string {
+function nothingDecided(passedOver: number, skipped: SkippedLines): string {
   if (passedOver > 0) {
     const found = `none of its ${counted(passedOver, 'decision')} was made by a policy of a route`;
     return `${found} of this configuration; pass the configuration that wrote it as --config`;
   }
-  const found = skippedLines === 0 ? 'it is empty' : `none of its ${counted(skippedLines, 'line')} is a decision`;
+  const lines = skipped.of('no decision');
+  const found =
+    skipped.missing || (lines === 0 ? 'it is empty' : `none of its ${counted(lines, 'line')} is a decision`);
   const wanted = 'pass the decision log, which `sallyport serve` writes to stdout as JSON lines with "msg":"decision"';
   return `${found}; ${wanted}`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function report(
   changes: readonly CountedDifference[],
   decided: number,
   passedOver: number,
-  skippedLines: number,
+  skipped: SkippedLines,
 ): string {
+  const skippedLines = skipped.of('no decision');
   const callers = new Set(changes.map(({ subject }) => subject)).size;
   const total = changes.reduce((sum, row) => sum + row.count, 0);
   const summary =
@@ -116,6 +124,7 @@ function report(
   const others = [
     ...(passedOver === 0 ? [] : [`${passedOver} more were not decided by a policy`]),
     ...(skippedLines === 0 ? [] : [`skipped ${counted(skippedLines, 'line')} without a decision`]),
+    ...(skipped.missing === '' ? [] : [skipped.missing]),
   ];
   const other = others.length === 0 ? '' : ` (${others.join('; ')})`;
   const lines = changes.map(

@@ -1,6 +1,7 @@
+import { isObject } from '../lib/json/own-member.ts';
 import { pointerKey } from '../lib/json/pointer.ts';
 import type { DecisionInput } from '../model/decision-input.ts';
-import { mcpMethod } from '../model/mcp.ts';
+import { mcpMethod, targetKinds } from '../model/mcp.ts';
 import { unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
 import { isPolicyReason } from '../model/reasons.ts';
 import type { Principal } from '../model/principal.ts';
@@ -31,9 +32,12 @@ export interface RecordedDecision {
   readonly entry: Readonly<Record<string, unknown>>;
 }
 
-/** The decision that a line of the decision log records; undefined for any other line. */
+/**
+ * The decision that a line of the decision log records; undefined for any other line, and for one with members of other
+ * types than the gateway writes.
+ */
 export function recordedDecision(entry: Readonly<Record<string, unknown>>): RecordedDecision | undefined {
-  if (entry['msg'] !== 'decision' || typeof entry['allow'] !== 'boolean') return undefined;
+  if (entry['msg'] !== 'decision' || typeof entry['allow'] !== 'boolean' || !isWellFormed(entry)) return undefined;
   const text = (name: string): string | undefined => {
     const value = entry[name];
     return typeof value === 'string' ? value : undefined;
@@ -59,6 +63,51 @@ export function recordedDecision(entry: Readonly<Record<string, unknown>>): Reco
     input: entry['input'] ?? {},
     entry,
   };
+}
+
+/** The members whose values are texts. */
+const texts = [
+  'decision',
+  'request_id',
+  'route',
+  'reason',
+  'detail',
+  'subject',
+  'client_id',
+  'issuer',
+  'method',
+].concat(['tool', 'scope', 'needed_scope', 'policy', 'rule']);
+
+/** More than the longest logged claim can nest. What reads a record may recurse. */
+const MAX_DEPTH = 300;
+
+/** Whether the members that are read have the types that the gateway writes: another program may write a log too. */
+function isWellFormed(entry: Readonly<Record<string, unknown>>): boolean {
+  const { time = '1970-01-01', input = {} } = entry;
+  if (texts.some((name) => entry[name] !== undefined && typeof entry[name] !== 'string')) return false;
+  if (typeof time !== 'string' || Number.isNaN(Date.parse(time))) return false;
+  if (!isObject(input) || isDeeper(entry, MAX_DEPTH)) return false;
+  const { claims = {}, omitted = [], lifetime = 0, targets = [] } = input;
+  return (
+    isObject(claims) &&
+    Object.keys(claims).every((name) => name.split('/').length <= MAX_DEPTH) &&
+    Array.isArray(omitted) &&
+    omitted.every((name) => typeof name === 'string') &&
+    typeof lifetime === 'number' &&
+    Array.isArray(targets) &&
+    targets.every(isTarget)
+  );
+}
+
+function isTarget(target: unknown): boolean {
+  if (!isObject(target)) return false;
+  const { kind, name } = target;
+  return targetKinds.some((each) => each === kind) && typeof name === 'string';
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 /** What was called: the tool, or another target, or the method. */

@@ -103,6 +103,21 @@ describe('the table', () => {
     expect(await shown(['--denied'], line() + settled)).toBe('');
   });
 
+  test.each([
+    [[], title + rows.allowed],
+    [['--json'], line()],
+    [['--summary'], '1 allowed, 0 denied'],
+  ])('%j skips lines of more than 1 MiB and unreadable decisions, and counts them', async (args, printed) => {
+    const long = line({ detail: 'x'.repeat(2 ** 20) });
+    await writeFile(join(folder, 'log'), `${long}${line({ input: { targets: 5 } })}${line()}${long.trimEnd()}`);
+    const { code, stdout, stderr } = await outcome(['log', 'log', ...args], folder);
+    expect(stdout.slice(0, printed.length)).toBe(printed);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'sallyport: log: skipped 1 unreadable decision and 2 lines of more than 1 MiB\n',
+    });
+  });
+
   test('stays aligned under the long ids of clients that registered themselves', async () => {
     const id = 'k'.repeat(43);
     const lines = (await shown([], line() + line({ client_id: id }) + line())).trimEnd().split('\n');
@@ -224,6 +239,19 @@ test('--follow shows what is appended, also to the file that replaces the first 
   following.signal('SIGTERM');
   await following.ended;
   expect(following.stdout().match(/ (?:one|two|three|four|five)\n/g)).toHaveLength(5);
+});
+
+test('--follow counts a line of more than 1 MiB when it ends', async () => {
+  const file = join(folder, 'log');
+  await writeFile(file, line({ tool: 'one' }));
+  const following = sallyport(['log', 'log', '--follow'], folder);
+  await following.says(/ one\n/);
+  await appendFile(file, 'x'.repeat(3 * 2 ** 20));
+  await appendFile(file, `\n${line({ tool: 'two' })}`);
+  await following.says(/ two\n/);
+  following.signal('SIGTERM');
+  await following.ended;
+  expect(following.stderr()).toBe('sallyport: log: skipped 1 line of more than 1 MiB\n');
 });
 
 describe.runIf(hasTerminal)('on a terminal', () => {

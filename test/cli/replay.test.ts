@@ -90,9 +90,42 @@ async function replayed(edited?: Partial<typeof policies>): Promise<Changes> {
   return JSON.parse(stdout) as Changes;
 }
 
+/** Lines that name a decision and are none that the gateway writes. */
+const malformed = (
+  [
+    ['targets that are no list', { input: { targets: 5 } }],
+    ['a target that is no object', { input: { targets: [null] } }],
+    ['a target without a name', { input: { targets: [{ kind: 'tool' }] } }],
+    ['a target of an unknown kind', { input: { targets: [{ kind: 'constructor', name: 'a' }] } }],
+    ['an input that is no object', { input: [] }],
+    ['an input that is null', { input: null }],
+    ['claims that are no object', { input: { claims: 'a' } }],
+    ['omitted claims that are no list', { input: { omitted: 'a' } }],
+    ['an omitted claim that is no name', { input: { omitted: [1] } }],
+    ['a lifetime that is no number', { input: { lifetime: '5m' } }],
+    ['a pointer of many steps', { input: { claims: { ['/a'.repeat(10_000)]: 1 } } }],
+    ['a tool that is no name', { tool: 5 }],
+    ['an allow that is no boolean', { allow: 'yes' }],
+    ['a time that is none', { time: 'soon' }],
+    ['a subject that is no text', { subject: { toString: 1 } }],
+  ] as const
+).map(([what, members]): [string, string] => {
+  const decision = { msg: 'decision', decision: '1', route: 'tools', allow: true, issuer: 'x', method: 'tools/call' };
+  return [what, JSON.stringify({ ...decision, ...members })];
+});
+malformed.push(
+  ['the settled call that is no id', '{"msg":"settled","decision":{"toString":1}}'],
+  ['a line that was cut off', '{"level":"info","msg":"decision","decision":"1","all'],
+  [
+    'deep claims',
+    `{"msg":"decision","decision":"1","allow":true,"input":{"claims":${'['.repeat(9e4)}${']'.repeat(9e4)}}}`,
+  ],
+);
+
 describe('sallyport replay', () => {
   test('reports no change for unchanged policies', async () => {
-    expect(await replayed()).toEqual({ decided: 8, passed_over: 2, skipped_lines: 2, changes: [] });
+    const skipped = { skipped_lines: 2, unreadable_decisions: 0, too_long_lines: 0 };
+    expect(await replayed()).toEqual({ decided: 8, passed_over: 2, ...skipped, changes: [] });
   });
 
   test('R-176: reports what would change, for which callers, and how often', async () => {
@@ -162,6 +195,31 @@ describe('sallyport replay', () => {
       stderr: expect.stringContaining('nothing'),
     });
     expect(await outcome(['replay'], folder)).toMatchObject({ code: 2 });
+  });
+
+  test('counts decisions that it cannot read, and lines that are too long', async () => {
+    const good = await readFile(join(folder, 'log'), 'utf8');
+    const long = JSON.stringify({ msg: 'decision', decision: '1', allow: true, detail: 'x'.repeat(2 ** 20) });
+    await writeFile(join(folder, 'log.damaged'), [good, ...malformed.map(([, line]) => line), long].join('\n'));
+    for (const edited of ['policies', 'over-time']) {
+      await writePolicies('over-time', { ...policies, tools: 'tools: { "*": { quota: [{ count: 9, per: 1h }] } }' });
+      const ran = await outcome(['replay', 'log.damaged', '--json', '--policies', edited], folder);
+      expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
+      expect(JSON.parse(ran.stdout)).toMatchObject({
+        decided: 8,
+        skipped_lines: 2,
+        unreadable_decisions: malformed.length,
+        too_long_lines: 1,
+      });
+    }
+    const { stdout } = await outcome(['replay', 'log.damaged'], folder);
+    expect(stdout).toContain(
+      `skipped 2 lines without a decision; skipped ${malformed.length} unreadable decisions and 1 line of more than 1 MiB)`,
+    );
+    expect(await outcome(['explain', '--decision', 'none', '--log', 'log.damaged'], folder)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('unreadable decisions and 1 line of more than 1 MiB'),
+    });
   });
 
   test.each([
