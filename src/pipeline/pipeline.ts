@@ -1,7 +1,7 @@
 /**
  * The path of one request. Each step returns the proof that the next one needs, so that a wrong order does not compile:
  *
- *     arrival → call → route → token → principal → (limit) → action → grant → (counted) → credential → forwarded
+ *     arrival → call → route → token → principal → (limit) → action → grant → (approved, counted) → credential → forwarded
  *
  * The steps are declared here, and each names the file that implements it. `serve/gateway/` wires them.
  *
@@ -41,6 +41,8 @@ export interface Stages {
   readAction(call: Call, principal: Principal | undefined): Soon<Action>;
   /** Decides by the policy of the route. `authorize/authorize.ts` */
   authorize(principal: Principal | undefined, action: Action): Grant;
+  /** Requires that what a call uses is as it was approved; undefined on a route without a lock. `mcp/lock/route-lock.ts` */
+  readonly approve: ((grant: Grant) => void) | undefined;
   /** Judges by rules over time, and counts the call; undefined on a route without such rules. `history/count.ts` */
   readonly count: ((call: Call, grant: Grant) => Soon<CountedCall | undefined>) | undefined;
   /** Gets the credential that the upstream accepts. `exchange/credential-source.ts` */
@@ -115,6 +117,7 @@ export async function serve(
     const read = stages.readAction(call, principal);
     action = read instanceof Promise ? await read : read;
     grant = stages.authorize(principal, action);
+    stages.approve?.(grant);
     if (stages.count !== undefined) counted = await stages.count(call, grant);
     const exchanged = stages.exchange(grant, token);
     const credential = exchanged instanceof Promise ? await exchanged : exchanged;

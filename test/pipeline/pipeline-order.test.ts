@@ -59,6 +59,7 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
     ]),
     count: 'count' in other && other['count'] === undefined ? undefined : step('count'),
     ...all(['hold', 'forward', 'forwardUpgrade', 'refuse']),
+    approve: 'approve' in other && other['approve'] === undefined ? undefined : step('approve'),
     limit: 'limit' in other && other['limit'] === undefined ? undefined : step('limit'),
   } as unknown as Stages;
   const gateway = {
@@ -76,7 +77,18 @@ const refuses = (): never => {
   throw denial;
 };
 const upTo = ['arrive', 'canonical', 'publish', 'route', 'allow', 'preflight', 'admit', 'token', 'authenticate'];
-const whole = [...upTo, 'limit', 'readAction', 'authorize', 'count', 'exchange', 'record', 'hold', 'forward'];
+const whole = [
+  ...upTo,
+  'limit',
+  'readAction',
+  'authorize',
+  'approve',
+  'count',
+  'exchange',
+  'record',
+  'hold',
+  'forward',
+];
 const decided = { call, route, principal, attempt: action.attempt, rule: 'scope', shadow: grant.decision.shadow };
 
 describe('each step gets the results of the steps before it', () => {
@@ -95,6 +107,7 @@ describe('each step gets the results of the steps before it', () => {
       ['limit', call, principal],
       ['readAction', call, principal],
       ['authorize', principal, action],
+      ['approve', grant],
       ['count', call, grant],
       ['exchange', grant, 'token'],
       ['record', { ...decided, allow: true, denial: undefined, decidedAt: expect.any(Number) as number }],
@@ -127,6 +140,10 @@ describe('each step gets the results of the steps before it', () => {
 
   test('counts nothing on a route without a limit', async () => {
     expect((await served({ limit: undefined })).names).toEqual(whole.filter((name) => name !== 'limit'));
+  });
+
+  test('approves nothing on a route without a lock', async () => {
+    expect((await served({ approve: undefined })).names).toEqual(whole.filter((name) => name !== 'approve'));
   });
 
   test('counts no call on a route without rules over time', async () => {

@@ -9,7 +9,7 @@ import { createTokenReader } from '../../pipeline/authenticate/credentials.ts';
 import { createPossession } from '../../pipeline/authenticate/possession.ts';
 import { createProofChecks } from '../../pipeline/authenticate/proof-check.ts';
 import { createActionReader } from '../../pipeline/authorize/action.ts';
-import { type Authorize, createAuthorize } from '../../pipeline/authorize/authorize.ts';
+import { createAuthorize } from '../../pipeline/authorize/authorize.ts';
 import { createBindEventIds, createBindHandles, createSessionId } from '../../pipeline/authorize/owner.ts';
 import { createForward } from '../../pipeline/forward/forward.ts';
 import { createSignIdentity, identityNames, type SignIdentity } from '../../pipeline/forward/identity-headers.ts';
@@ -23,7 +23,6 @@ import type { Allowed } from '../../pipeline/listen/allow.ts';
 import { readBody, bodyQuotaBytes } from '../../pipeline/listen/body.ts';
 import { createFailures } from '../../pipeline/limit/failures.ts';
 import { createLimit } from '../../pipeline/limit/limit.ts';
-import type { RouteLock } from '../../mcp/lock/route-lock.ts';
 import { createHandleBinding } from '../../mcp/handles-binding.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
@@ -82,7 +81,6 @@ export function createRouteStages(
     const authentication = route.public ? undefined : authentications(route, createPossession(route.dpop, proofChecks));
     const methods = methodsOf(route);
     const lock = processScope.locks.of(route);
-    const authorize = createLockedAuthorize(createAuthorize(route), lock);
     const exchange = processScope.credentialSources(route, {
       clients,
       revalidate: async (token) => authentication?.revalidate(token),
@@ -120,7 +118,9 @@ export function createRouteStages(
       authenticate: (token, call) => (token === undefined ? undefined : authentication?.authenticate(token, call)),
       limit: createLimit(route, limiters),
       readAction: createActionReader(route, { readBody: readWhole, sessions, handles, toolHeaders }),
-      authorize,
+      authorize: createAuthorize(route),
+      // After the policy: a caller that it refuses learns nothing of definitions.
+      approve: lock && (({ action }) => lock.requireApproved(action)),
       count: createCount(route, { ledger, onReturned: log.settled }),
       exchange: exchange.credential,
       hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
@@ -153,10 +153,8 @@ export function createRouteStages(
         stages.allow(call);
         stages.admit(call);
         if (isUpgrade) stages.admitUpgrade(call);
-        authorize(
-          principal && held && authentication ? authentication.accept(principal, held.token) : principal,
-          action,
-        );
+        const accepted = principal && held && authentication ? authentication.accept(principal, held.token) : principal;
+        stages.approve?.(stages.authorize(accepted, action));
         revalidateEvery(route.revalidateMs);
       },
     };
@@ -175,16 +173,6 @@ export function createRouteStages(
       'limits.failures refuses an address that sends X-Forwarded-For; add your own proxy to trusted_proxies';
     log.event('warn', advice, { address });
   }
-}
-
-/** The decision of a route, and then of its lock: a caller that the policy refuses learns nothing of definitions. */
-function createLockedAuthorize(authorize: Authorize, lock: RouteLock | undefined): Authorize {
-  if (lock === undefined) return authorize;
-  return (principal, action) => {
-    const grant = authorize(principal, action);
-    lock.requireApproved(action);
-    return grant;
-  };
 }
 
 /** The URL that a call on `route` is forwarded to. */

@@ -29,8 +29,14 @@ export function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwar
     },
     authorize(principal, action) {
       const span = tracer.begin(parent, 'authorize', 'internal', { 'sallyport.policy': route.policy?.name });
-      return measuredNow(span, () => stages.authorize(principal, action));
+      return measuredNow(span, () => {
+        const grant = stages.authorize(principal, action);
+        stages.approve?.(grant);
+        return grant;
+      });
     },
+    // Within the span of `authorize`: both decide without waiting.
+    approve: undefined,
     count:
       stages.count &&
       ((call, grant) => {
