@@ -1,7 +1,8 @@
 /**
  * The path of one request. Each step returns the proof that the next one needs, so that a wrong order does not compile:
  *
- *     arrival → call → route → token → principal → (limit) → action → grant → (approved, counted) → credential → forwarded
+ *     arrival → call → route → token → principal → (limit) → action → grant → (approve) → (counted) → credential →
+ *     forwarded
  *
  * The steps are declared here, and each names the file that implements it. `serve/gateway/` wires them.
  *
@@ -41,7 +42,7 @@ export interface Stages {
   readAction(call: Call, principal: Principal | undefined): Soon<Action>;
   /** Decides by the policy of the route. `authorize/authorize.ts` */
   authorize(principal: Principal | undefined, action: Action): Grant;
-  /** Requires that what a call uses is as it was approved; undefined on a route without a lock. `mcp/lock/route-lock.ts` */
+  /** Requires what the call uses to be as approved; undefined on a route without a lock. `mcp/lock/route-lock.ts` */
   readonly approve: ((grant: Grant) => void) | undefined;
   /** Judges by rules over time, and counts the call; undefined on a route without such rules. `history/count.ts` */
   readonly count: ((call: Call, grant: Grant) => Soon<CountedCall | undefined>) | undefined;

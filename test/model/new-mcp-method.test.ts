@@ -117,7 +117,11 @@ describe('a row for a method that lists tools', () => {
       principal: caller(),
       action: { attempt: widgetMessage('widgets/list'), era: 'modern', mayYieldHandle: false },
     } as unknown as Grant;
-    const parts = { bindHandles: () => undefined, bindEventIds: () => String, toolHeaders, lock: undefined };
+    const parts = {
+      bindings: { giveHandles: () => undefined, giveEventIds: () => String },
+      toolHeaders,
+      lock: undefined,
+    };
     const filter = answerFilter(route, { grant, counted: undefined }, parts) as AnswerFilter;
     const answer = { isJson: true, isEncoded: false, isEventStream: false } as Parameters<AnswerFilter['choose']>[0];
     const body = filter.choose(answer, 200);

@@ -9,6 +9,7 @@ import {
 } from '../../mcp/body-filter.ts';
 import { createPrivateFilter } from '../../mcp/private-filter.ts';
 import { createEventIdFilter } from '../../mcp/event-ids.ts';
+import type { Bindings } from '../../mcp/bindings.ts';
 import { mayGiveHandle } from '../../mcp/handles.ts';
 import type { AnswerLock } from '../../mcp/guarded-message.ts';
 import { listedFromStart } from '../../mcp/listed-from-start.ts';
@@ -23,19 +24,12 @@ import type { ResponseHeaders } from './response-headers.ts';
 /** Chooses the filter for an answer by its header section and status; undefined for an answer that needs none. */
 type ChooseFilter = (answer: ResponseHeaders, status: number) => BodyFilter | undefined;
 
-/**
- * Binds the upstream's handles in a message to the caller, and to the counted call if there is one; undefined for a
- * message without handles.
- */
-export type BindHandles = (text: string, grant: Grant, counted: string | undefined) => string | undefined;
-
-/** Makes the event ids that the caller sees from the ids that the upstream sends in a stream of a session. */
-export type BindEventIds = (grant: Grant, sessionId: string | undefined) => (id: string) => string;
+/** The bindings that an answer meets. */
+export type AnswerBindings = Pick<Bindings, 'giveHandles' | 'giveEventIds'>;
 
 /** The parts of filters that do not depend on the call. */
 interface FilterParts {
-  readonly bindHandles: BindHandles;
-  readonly bindEventIds: BindEventIds;
+  readonly bindings: AnswerBindings;
   /** Of the route's upstream. */
   readonly toolHeaders: ToolHeaders;
   /** Undefined if the policy has no `lock`. */
@@ -65,7 +59,7 @@ export interface AnswerFilter extends Changes {
 export function answerFilter(
   route: Route,
   { grant, counted }: Pick<GrantedCall, 'grant' | 'counted'>,
-  { bindHandles, bindEventIds, toolHeaders, lock }: FilterParts,
+  { bindings, toolHeaders, lock }: FilterParts,
 ): AnswerFilter | undefined {
   if (route.protocol === 'http') return undefined;
   const { attempt } = grant.action;
@@ -73,7 +67,7 @@ export function answerFilter(
   const filtersLists = mayHoldList(route, grant);
   const lists = filtersLists ? listRewriting(grant, route, listsTools ? toolHeaders : undefined) : undefined;
   const locked = lock && lockRewriting(lock, grant.action);
-  const bind = (text: string): string | undefined => bindHandles(text, grant, counted?.id);
+  const bind = (text: string): string | undefined => bindings.giveHandles(text, grant, counted?.id);
   const shown = both(lock?.mode === 'deny' ? locked : undefined, lists);
   const handles = grant.action.mayYieldHandle ? handleRewriting(bind) : undefined;
   const rewriting = both(both(shown, taskListRewriting(grant)), handles);
@@ -96,7 +90,7 @@ export function answerFilter(
       if (becomesPrivate) filter = inTurn(filter, createPrivateFilter(answer.isEventStream));
       // MCP 2026-07-28 resumes no stream: the gateway drops `Last-Event-ID`, and an id gives no access.
       if (answer.isEventStream && !answer.isEncoded && grant.action.era === 'legacy') {
-        const bindId = bindEventIds(grant, answer.sessionId ?? grant.action.sessionId);
+        const bindId = bindings.giveEventIds(grant, answer.sessionId ?? grant.action.sessionId);
         filter = inTurn(filter, createEventIdFilter(bindId));
       }
       return filter;

@@ -9,7 +9,7 @@ import type { Call } from '../../model/call.ts';
 import type { GrantedCall } from '../../model/grant.ts';
 import type { ForwardObserver } from '../../model/observer.ts';
 import type { Route } from '../../model/route.ts';
-import { answerFilter, type BindEventIds, type BindHandles } from './answer-filter.ts';
+import { type AnswerBindings, answerFilter } from './answer-filter.ts';
 import type { SignIdentity } from './identity-headers.ts';
 import type { OpenStreams } from './open-streams.ts';
 import type { Pools } from './pools.ts';
@@ -33,8 +33,7 @@ export interface ForwardParts {
   readonly claimed: ReadonlySet<string>;
   /** Undefined if the route signs no identity. */
   readonly signIdentity: SignIdentity | undefined;
-  readonly bindHandles: BindHandles;
-  readonly bindEventIds: BindEventIds;
+  readonly bindings: AnswerBindings;
   /** Of the route's upstream. */
   readonly toolHeaders: ToolHeaders;
   /** Undefined if the policy has no `lock`. */

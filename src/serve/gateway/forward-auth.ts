@@ -5,6 +5,7 @@
  * @module
  */
 
+import { randomUUID } from 'node:crypto';
 import { createActionReader } from '../../pipeline/authorize/action.ts';
 import { createPermitHeaders } from '../../pipeline/forward/permit-headers.ts';
 import type { SignIdentity } from '../../pipeline/forward/identity-headers.ts';
@@ -13,6 +14,7 @@ import { arrive } from '../../pipeline/listen/call.ts';
 import { originalCall } from '../../pipeline/listen/original-request.ts';
 import { createIsWithin } from '../../lib/ip-address.ts';
 import { createClientBehind } from '../../pipeline/listen/trusted-proxies.ts';
+import { Bindings } from '../../mcp/bindings.ts';
 import { createHandleBinding } from '../../mcp/handles-binding.ts';
 import type { OwnerBound } from '../../mcp/owner-bound.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
@@ -63,8 +65,11 @@ export function createForwardAuthStages(
   const permit = createPermitHeaders(route, claimed, signIdentity);
   const readAction = createActionReader(route, {
     readBody,
-    sessions: noHandles,
-    handles: createHandleBinding(noHandles, Date.now),
+    bindings: new Bindings(route, {
+      sessions: noHandles,
+      handles: createHandleBinding(noHandles, Date.now),
+      uuid: randomUUID,
+    }),
     toolHeaders,
   });
   const methods = isMcp ? decidableMethods : methodsOf(route);

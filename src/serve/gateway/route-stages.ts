@@ -4,13 +4,13 @@
  * @module
  */
 
+import { randomUUID } from 'node:crypto';
 import type { Authentication } from '../../pipeline/authenticate/authenticator.ts';
 import { createTokenReader } from '../../pipeline/authenticate/credentials.ts';
 import { createPossession } from '../../pipeline/authenticate/possession.ts';
 import { createProofChecks } from '../../pipeline/authenticate/proof-check.ts';
 import { createActionReader } from '../../pipeline/authorize/action.ts';
 import { createAuthorize } from '../../pipeline/authorize/authorize.ts';
-import { createBindEventIds, createBindHandles, createSessionId } from '../../pipeline/authorize/owner.ts';
 import { createForward } from '../../pipeline/forward/forward.ts';
 import { createSignIdentity, identityNames, type SignIdentity } from '../../pipeline/forward/identity-headers.ts';
 import type { OpenStream } from '../../pipeline/forward/open-streams.ts';
@@ -23,6 +23,7 @@ import type { Allowed } from '../../pipeline/listen/allow.ts';
 import { readBody, bodyQuotaBytes } from '../../pipeline/listen/body.ts';
 import { createFailures } from '../../pipeline/limit/failures.ts';
 import { createLimit } from '../../pipeline/limit/limit.ts';
+import { Bindings } from '../../mcp/bindings.ts';
 import { createHandleBinding } from '../../mcp/handles-binding.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
@@ -80,6 +81,7 @@ export function createRouteStages(
     const nonce = route.dpop?.nonce === true ? nonces.current : undefined;
     const authentication = route.public ? undefined : authentications(route, createPossession(route.dpop, proofChecks));
     const methods = methodsOf(route);
+    const bindings = new Bindings(route, { sessions, handles, uuid: randomUUID });
     const lock = processScope.locks.of(route);
     const exchange = processScope.credentialSources(route, {
       clients,
@@ -95,8 +97,7 @@ export function createRouteStages(
       toolHeaders,
       lock,
       signIdentity,
-      bindHandles: createBindHandles(route, handles),
-      bindEventIds: createBindEventIds(route, sessions),
+      bindings,
       onUnauthorized: exchange.onUnauthorized,
       cleanAnswer: createCleanAnswer({
         isPublic: route.public,
@@ -105,7 +106,7 @@ export function createRouteStages(
         reservedCookies: route.isFrontDoor ? ownCookies.admin : ownCookies.all,
         upstreamChallenges: route.isFrontDoor || route.upstream.token.kind === 'forward',
         nonce,
-        sessionId: createSessionId(route, sessions),
+        sessionId: (theirs, grant) => bindings.giveSession(theirs, grant),
       }),
     };
     const stages: Stages = {
@@ -117,7 +118,7 @@ export function createRouteStages(
       token: route.public ? () => undefined : createTokenReader(route.dpop !== undefined),
       authenticate: (token, call) => (token === undefined ? undefined : authentication?.authenticate(token, call)),
       limit: createLimit(route, limiters),
-      readAction: createActionReader(route, { readBody: readWhole, sessions, handles, toolHeaders }),
+      readAction: createActionReader(route, { readBody: readWhole, bindings, toolHeaders }),
       authorize: createAuthorize(route),
       // After the policy: a caller that it refuses learns nothing of definitions.
       approve: lock && (({ action }) => lock.requireApproved(action)),

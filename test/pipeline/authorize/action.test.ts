@@ -1,15 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { createActionReader } from '../../../src/pipeline/authorize/action.ts';
+import { Bindings } from '../../../src/mcp/bindings.ts';
 import { createHandleBinding } from '../../../src/mcp/handles-binding.ts';
 import { lengthPrefixed } from '../../../src/lib/length-prefixed.ts';
 import { createOwnerBound } from '../../../src/mcp/owner-bound.ts';
 import { createToolHeaders } from '../../../src/mcp/tool-headers.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
+import type { Principal } from '../../../src/model/principal.ts';
 import type { Route } from '../../../src/model/route.ts';
 import { mcpMethod, noMethod } from '../../../src/model/mcp.ts';
 
 const sessions = createOwnerBound('a key of at least thirty-two characters');
+const handles = createHandleBinding(sessions, Date.now);
 const mine = sessions.bind('theirs', lengthPrefixed(['tools']));
 const toolHeaders = createToolHeaders();
 const inputSchema = { properties: { to: { 'x-mcp-header': 'To' } } };
@@ -26,16 +29,16 @@ async function action(
     queries = 'refuse',
     body = ping,
     refused = (denial: Denial): unknown => denial.reason,
+    principal = undefined as Principal | undefined,
   } = {},
 ): Promise<unknown> {
   const read = createActionReader({ protocol, name: 'tools', path: '/mcp', query: queries } as Route, {
     readBody: () => Promise.resolve(body),
-    sessions,
-    handles: createHandleBinding(sessions, Date.now),
+    bindings: new Bindings({ protocol, name: 'tools' }, { sessions, handles, uuid: String }),
     toolHeaders,
   });
   try {
-    return await read({ method, path, query, fields } as Call, undefined);
+    return await read({ method, path, query, fields } as Call, principal);
   } catch (error) {
     if (error instanceof Denial) return refused(error);
     throw error;
@@ -145,63 +148,32 @@ describe('mcp', () => {
   });
 });
 
-describe('Mcp-Session-Id', () => {
+describe('what a client presents becomes the upstream’s own again', () => {
   const json = { contentType: 'application/json' };
 
-  test('becomes the upstream’s own again, and the stream of a session is its owner’s', async () => {
+  test('its session, whose stream is its owner’s', async () => {
     expect(await action('mcp', 'GET', { mcpSessionId: mine })).toMatchObject({
       sessionId: 'theirs',
       mayYieldHandle: true,
     });
     expect(await action('mcp', 'POST', { ...json, mcpSessionId: mine })).toHaveProperty('sessionId', 'theirs');
+    expect(await action('mcp', 'GET', { mcpSessionId: 'theirs' })).toBe('session.unknown');
   });
 
-  test('of no caller is refused, with the id of the message', async () => {
-    const refused = ({ reason, messageId }: Denial): unknown => [reason, messageId];
-    expect(await action('mcp', 'GET', { mcpSessionId: 'theirs' }, { refused })).toEqual(['session.unknown', null]);
-    expect(await action('mcp', 'POST', { ...json, mcpSessionId: 'theirs' }, { refused })).toEqual([
-      'session.unknown',
-      1,
-    ]);
+  test('its task, in the message and in its header', async () => {
+    const task = sessions.bind(Buffer.from('t').toString('base64url'), lengthPrefixed(['tools', 'task']));
+    const asked = (taskId: string): Buffer<ArrayBuffer> =>
+      Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { taskId } }));
+    expect(await action('mcp', 'POST', json, { body: asked(task) })).toMatchObject({ body: asked('t'), mcpName: 't' });
   });
 
-  test('is dropped in MCP 2026-07-28, which has no sessions', async () => {
-    const fields = { ...json, mcpSessionId: mine, mcpProtocolVersion: '2026-07-28' };
-    const body = Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}');
-    expect(await action('mcp', 'POST', fields, { body })).toMatchObject({ era: 'modern', sessionId: undefined });
-  });
-});
-
-describe('Last-Event-ID', () => {
-  const json = { contentType: 'application/json' };
-  const event = (id: string, session: string): string =>
-    sessions.bind(Buffer.from(id, 'latin1').toString('base64url'), lengthPrefixed(['tools', 'event', session]));
-
-  test('becomes the upstream’s own again, in the session that it belongs to', async () => {
-    const inSession = { mcpSessionId: mine, lastEventId: event('stream_1\xe9', 'theirs') };
-    expect(await action('mcp', 'GET', inSession)).toHaveProperty('lastEventId', 'stream_1\xe9');
-    expect(await action('mcp', 'POST', { ...json, ...inSession })).toHaveProperty('lastEventId', 'stream_1\xe9');
-    expect(await action('mcp', 'GET', { lastEventId: event('1', '') })).toHaveProperty('lastEventId', '1');
-  });
-
-  test.each([
-    ['of another session', { mcpSessionId: mine, lastEventId: event('1', 'other') }],
-    ['of a session, without it', { lastEventId: event('1', 'theirs') }],
-    ['of no session, in one', { mcpSessionId: mine, lastEventId: event('1', '') }],
-    ['of the upstream', { lastEventId: '1' }],
-    ['that is empty', { lastEventId: '' }],
-    ['that is a session', { lastEventId: mine }],
-  ])('%s is refused', async (_, fields) => {
-    const refused = ({ reason, messageId }: Denial): unknown => [reason, messageId];
-    for (const method of ['GET', 'DELETE'])
-      expect(await action('mcp', method, fields, { refused })).toEqual(['handle.unknown', null]);
-    expect(await action('mcp', 'POST', { ...json, ...fields }, { refused })).toEqual(['handle.unknown', 1]);
-  });
-
-  test('is dropped in MCP 2026-07-28, which resumes no stream', async () => {
-    const fields = { ...json, lastEventId: '1', mcpProtocolVersion: '2026-07-28' };
-    const body = Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}');
-    expect(await action('mcp', 'POST', fields, { body })).toMatchObject({ era: 'modern', lastEventId: undefined });
+  test('what belongs to the caller, and to no other', async () => {
+    const fields = { ...json, mcpSessionId: sessions.bind('theirs', lengthPrefixed(['tools']) + 'alice') };
+    const alice = { callerKey: 'alice' } as Principal;
+    for (const method of ['GET', 'POST']) {
+      expect(await action('mcp', method, fields, { principal: alice })).toHaveProperty('sessionId', 'theirs');
+      expect(await action('mcp', method, fields)).toBe('session.unknown');
+    }
   });
 });
 
