@@ -141,7 +141,8 @@ function read(body: object, server: AuthorizationServer, location: string): Serv
   // RFC 8414 §3.3: MUST be identical. Otherwise another server could answer for this issuer.
   if (metadata['issuer'] !== server.issuer) {
     const found = JSON.stringify(metadata['issuer']);
-    throw unusable(server, `${location} names the issuer ${found}, not ${JSON.stringify(server.issuer)}`);
+    const why = `${location} names the issuer ${found}, not ${JSON.stringify(server.issuer)}`;
+    throw unusable(server, why, new OtherIssuer(metadata['issuer']));
   }
   const endpoint = (name: string): string | undefined => {
     const value = metadata[name];
@@ -155,8 +156,19 @@ function read(body: object, server: AuthorizationServer, location: string): Serv
   };
 }
 
-function unusable(server: AuthorizationServer, why: string): Denial {
-  return new Denial('authorization_server.unavailable', `${server.name}: ${why}`);
+/** The cause of a failure: the metadata name another issuer. */
+export class OtherIssuer extends Error {
+  override readonly name = 'OtherIssuer';
+  readonly issuer: unknown;
+
+  constructor(issuer: unknown) {
+    super('the metadata name another issuer');
+    this.issuer = issuer;
+  }
+}
+
+function unusable(server: AuthorizationServer, why: string, cause?: OtherIssuer): Denial {
+  return new Denial('authorization_server.unavailable', `${server.name}: ${why}`, { cause });
 }
 
 /**

@@ -104,7 +104,7 @@ async function shownBy(
     if (!(error instanceof McpServerFault)) throw error;
     const { kind, message } = error;
     if (kind === 'unreachable') throw new NothingShown(`${url} cannot be reached (${message})`);
-    const remedy = kind === 'unauthorized' && token === undefined ? remedyOf(route) : '';
+    const remedy = kind === 'unauthorized' && token === undefined ? `; ${remedyForStranger(route, 'lock')}` : '';
     throw new NothingShown(`${url} ${message}${remedy}`);
   }
 }
@@ -127,10 +127,15 @@ function presentsCallers({ public: isPublic, upstream: { token, identity, signed
   return token.kind !== 'none' || identity.size > 0 || signedIdentity !== undefined;
 }
 
-function remedyOf(route: Route): string {
+/**
+ * What to do where an upstream refuses a caller without credentials.
+ *
+ * @param command What to do for a caller instead: `lock` or `lock --check`.
+ */
+export function remedyForStranger(route: Route, command: string): string {
   return presentsCallers(route)
-    ? `; ask for a caller: sallyport lock --route ${route.name} --token - < token.txt`
-    : '; disable its own authorization, or set upstream.token';
+    ? `ask for a caller: sallyport ${command} --route ${route.name} --token - < token.txt`
+    : 'disable its own authorization, or set upstream.token';
 }
 
 async function written(route: Route, folder: PolicyFolder, shown: readonly DescribedDefinition[]): Promise<Result> {

@@ -53,7 +53,8 @@ export function trustsLoopbackOnly({ authorizationServers }: Config): boolean {
   return [...authorizationServers.values()].every(({ issuer }) => isLoopbackUrl(issuer));
 }
 
-function isLoopbackUrl(url: string): boolean {
+/** Whether the host of a URL is this machine by its name or address. */
+export function isLoopbackUrl(url: string): boolean {
   return /^(?:localhost|127\.[0-9.]+|\[::1\])$/.test(new URL(url).hostname);
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createIntrospector } from '../../pipeline/authenticate/introspection.ts';
 import { createKeySource, publishedKeys } from '../../pipeline/authenticate/keys.ts';
+import { OtherIssuer } from '../../authorization-server/discovery.ts';
 import { createServerClient } from '../../authorization-server/client.ts';
 import { keyAlgorithms } from '../../authorization-server/key-algorithms.ts';
 import { GATEWAY_SECRET_VARIABLE } from '../../config/front-door.ts';
@@ -22,8 +23,12 @@ export async function examineServer(server: AuthorizationServer, config: Config)
   try {
     const found = [
       examineMetadata(on, client, routes, config),
-      ...(server.jwt === undefined ? [] : [guarded(on, () => examineKeys(on, client, server.jwt?.algorithms ?? []))]),
-      ...(server.introspection === undefined ? [] : [guarded(on, () => examineIntrospection(on, client, config))]),
+      ...(server.jwt === undefined
+        ? []
+        : [guarded(on, server, () => examineKeys(on, client, server.jwt?.algorithms ?? []))]),
+      ...(server.introspection === undefined
+        ? []
+        : [guarded(on, server, () => examineIntrospection(on, client, config))]),
     ];
     return withoutRepetition((await Promise.all(found)).flat());
   } finally {
@@ -37,13 +42,23 @@ function withoutRepetition(findings: readonly Finding[]): readonly Finding[] {
 }
 
 /** A refusal of the code that serves is a finding: its detail says what was expected and what was found. */
-async function guarded(on: Findings, examine: () => Promise<Finding>): Promise<readonly Finding[]> {
+async function guarded(
+  on: Findings,
+  { name }: AuthorizationServer,
+  examine: () => Promise<Finding>,
+): Promise<readonly Finding[]> {
   try {
     return [await examine()];
   } catch (error) {
     if (!(error instanceof Denial)) throw error;
-    return [on.fail(error.detail, 'requests that need it get 503: check that the server is up, and its settings here')];
+    const remedy = 'requests that need it get 503: check that the server is up, and its settings here';
+    return [on.fail(withoutName(error.detail, name), remedy)];
   }
+}
+
+/** The subject of the finding names the server. */
+function withoutName(detail: string, name: string): string {
+  return detail.startsWith(`${name}: `) ? detail.slice(name.length + 2) : detail;
 }
 
 async function examineMetadata(
@@ -55,15 +70,26 @@ async function examineMetadata(
   try {
     const { document } = await client.metadata();
     const mcp = routes.filter(({ protocol, resource }) => protocol === 'mcp' && resource !== undefined);
-    const forClients = mcp.length === 0 ? [] : examineForClients(on, document, mcp, config);
+    const forClients = mcp.length === 0 ? [] : examineForClients(on, document, mcp, config, client.server);
     const opaque = examineOpaqueTokens(on, document, client.server, routes);
     return [on.ok(`its metadata name the issuer ${client.server.issuer}`), ...forClients, ...opaque];
   } catch (error) {
     if (!(error instanceof Denial)) throw error;
     const remedy =
-      'check that it is up and reachable from here (else set backchannel), and that issuer is what its metadata say';
-    return [on.fail(error.detail, remedy)];
+      error.cause instanceof OtherIssuer && typeof error.cause.issuer === 'string'
+        ? remedyForIssuer(error.cause.issuer, client.server)
+        : 'check that it is up, and reachable from here (else set backchannel)';
+    return [on.fail(withoutName(error.detail, client.server.name), remedy)];
   }
+}
+
+/** RFC 8414 §3.3: both must be equal, byte for byte. */
+function remedyForIssuer(found: string, { issuer, backchannel }: AuthorizationServer): string {
+  const remedy = `write issuer: ${JSON.stringify(found)}`;
+  if (found === `${issuer}/`) return `${remedy}, with the slash at its end`;
+  if (issuer === `${found}/`) return `${remedy}, without the slash at its end`;
+  const reached = backchannel === issuer ? ', and backchannel with the URL that you have now' : '';
+  return `${remedy} if this is the server that you mean${reached}`;
 }
 
 /** What MCP clients need of a server, MCP 2025-11-25, Authorization. */
@@ -71,7 +97,8 @@ function examineForClients(
   on: Findings,
   metadata: Metadata,
   routes: readonly Route[],
-  { publicUrl }: Config,
+  { publicUrl, frontDoor }: Config,
+  server: AuthorizationServer,
 ): readonly Finding[] {
   return [
     examinePkce(on, metadata),
@@ -81,7 +108,7 @@ function examineForClients(
       metadata,
       routes.map(({ path }) => publicUrl + path),
     ),
-    ...examineStepUp(on, metadata, routes),
+    ...(server === frontDoor?.server ? [] : examineStepUp(on, metadata, routes)),
   ];
 }
 
@@ -128,7 +155,10 @@ function examineResources(on: Findings, metadata: Metadata, resources: readonly 
   );
 }
 
-/** A route with `first_challenge: supported` has the remedy; `check` warns if its `scopes_supported` are incomplete. */
+/**
+ * The front door grants a client more than it registered for, other servers may not. A route with
+ * `first_challenge: supported` has the remedy; `check` warns if its `scopes_supported` are incomplete.
+ */
 function examineStepUp(on: Findings, metadata: Metadata, routes: readonly Route[]): readonly Finding[] {
   const registers = typeof metadata['registration_endpoint'] === 'string';
   if (!registers || metadata['client_id_metadata_document_supported'] === true) return [];

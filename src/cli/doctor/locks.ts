@@ -4,6 +4,7 @@ import { McpServerFault } from '../../mcp/client/ask-server.ts';
 import { listDefinitions } from '../../mcp/client/list-definitions.ts';
 import type { Config } from '../../model/config.ts';
 import { type Route, serverUrl } from '../../model/route.ts';
+import { remedyForStranger } from '../lock.ts';
 import { type Finding, findingsOn } from './finding.ts';
 
 /** How many differences a line names. */
@@ -14,7 +15,8 @@ export async function examineLocks({ routes }: Config): Promise<readonly Finding
   return (await Promise.all(routes.map(examineLock))).flat();
 }
 
-async function examineLock({ name, policy, upstream, lock }: Route): Promise<readonly Finding[]> {
+async function examineLock(route: Route): Promise<readonly Finding[]> {
+  const { name, policy, upstream, lock } = route;
   if (lock === undefined) return [];
   const { mode, approved } = lock;
   const on = findingsOn(`routes.${name}.policy.lock`);
@@ -35,10 +37,10 @@ async function examineLock({ name, policy, upstream, lock }: Route): Promise<rea
     if (!(error instanceof McpServerFault)) throw error;
     // The finding on the upstream says it.
     if (error.kind === 'unreachable') return [];
-    const finding = on.warn(
-      `${url} ${error.message}, so that it is not compared with ${file}`,
-      `compare it as a caller: sallyport lock --check --route ${name} --token - < token.txt`,
-    );
-    return [finding];
+    const text = `${url} ${error.message}, so that it is not compared with ${file}`;
+    const isRefused = error.kind === 'unauthorized';
+    return [
+      on.warn(text, isRefused ? remedyForStranger(route, 'lock --check') : 'set upstream.url to its MCP endpoint'),
+    ];
   }
 }

@@ -1,6 +1,7 @@
 import { parsedJson } from '../../lib/json/parsed.ts';
 import { ownMember } from '../../lib/json/own-member.ts';
 import { reasonOf } from '../../lib/error-reason.ts';
+import { isLoopbackUrl } from '../../config/warnings.ts';
 import type { Config } from '../../model/config.ts';
 import type { Route } from '../../model/route.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
@@ -8,7 +9,8 @@ import { metadataDocuments, metadataUrl } from '../../pipeline/respond/resource-
 import { fetchText, type TextAnswer } from './fetch-text.ts';
 import { type Finding, type Findings, findingsOn } from './finding.ts';
 
-const proxyRemedy = 'let the proxy before the gateway pass this path on, with all headers of the answer';
+const proxyRemedy = 'let the proxy in front of the gateway pass this path on, with all headers of the answer';
+const reloadRemedy = 'reload or restart the gateway with this file';
 
 /** Examines the gateway as clients see it: the RFC 9728 metadata of each resource, and the challenge of its route. */
 export async function examinePublicUrl(config: Config): Promise<readonly Finding[]> {
@@ -20,15 +22,32 @@ export async function examinePublicUrl(config: Config): Promise<readonly Finding
   try {
     await fetchText(url, 'HEAD');
   } catch (error) {
-    return [unreachable(on, url, reasonOf(error))];
+    return [unreachable(on, url, reasonOf(error), config)];
   }
   return (await Promise.all(resources.map((route) => examineResource(route, config)))).flat();
 }
 
-function unreachable(on: Findings, url: string, reason: string): Finding {
+function unreachable(on: Findings, url: string, reason: string, config: Config): Finding {
   const text = `${url} cannot be reached (${reason})`;
   if (reason === 'ECONNREFUSED') return on.warn(text, 'start the gateway (`sallyport serve`), then run doctor again');
-  return on.fail(text, 'set public_url to the URL that clients use; check its name, certificate and firewall');
+  const remedy = 'set public_url to the URL that clients use; check its name, certificate and firewall';
+  return on.fail(text, remedyForOther(config) ?? remedy);
+}
+
+/** What to do about an answer that is not the gateway's; undefined where a proxy may stand in front of it. */
+function remedyForOther({ publicUrl, listen }: Config): string | undefined {
+  const { protocol, port } = new URL(publicUrl);
+  const number = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+  if (listen.port !== number || !isLoopbackUrl(publicUrl)) return undefined;
+  const how = `ss -ltnp "sport = :${number}" (on macOS lsof -nP -iTCP:${number} -sTCP:LISTEN)`;
+  return `another program listens on port ${number}: find it with ${how}, stop it, or change listen and public_url`;
+}
+
+/** What to do about an answer that the gateway would not give. */
+function remedyForAnswer({ text }: TextAnswer, config: Config): string {
+  const isGateway = typeof ownMember(parsedJson(text), 'decision') === 'string';
+  if (isGateway) return reloadRemedy;
+  return remedyForOther(config) ?? proxyRemedy;
 }
 
 async function examineResource(route: Route, config: Config): Promise<readonly Finding[]> {
@@ -36,11 +55,11 @@ async function examineResource(route: Route, config: Config): Promise<readonly F
   const url = metadataUrl(route, config.publicUrl) ?? '';
   try {
     return [
-      examineMetadata(on, url, await fetchText(url), expectedMetadata(url, config)),
-      examineChallenge(on, url, route, await fetchText(config.publicUrl + route.path)),
+      examineMetadata(on, url, await fetchText(url), config),
+      examineChallenge(on, url, route, await fetchText(config.publicUrl + route.path), config),
     ];
   } catch (error) {
-    return [unreachable(on, url, reasonOf(error))];
+    return [unreachable(on, url, reasonOf(error), config)];
   }
 }
 
@@ -48,24 +67,27 @@ function expectedMetadata(url: string, config: Config): string {
   return metadataDocuments(config).get(new URL(url).pathname)?.toString() ?? '';
 }
 
-function examineMetadata(on: Findings, url: string, { status, text }: TextAnswer, expected: string): Finding {
-  if (status !== 200) return on.fail(`${url} answered ${status}, not the metadata`, proxyRemedy);
+function examineMetadata(on: Findings, url: string, answer: TextAnswer, config: Config): Finding {
+  const { status, text } = answer;
+  const expected = expectedMetadata(url, config);
+  if (status !== 200) return on.fail(`${url} answered ${status}, not the metadata`, remedyForAnswer(answer, config));
   if (text === expected) return on.ok(`${url} has the metadata of this configuration`);
   const [found, wanted] = [text, expected].map((each) => ownMember(parsedJson(each), 'resource'));
   if (found !== wanted) {
     const names = `${url} names the resource ${describeValue(found)}, not ${describeValue(wanted)}`;
-    return on.fail(
-      names,
-      'clients refuse that (RFC 9728 §3.3): set public_url, or find out which program answers there',
-    );
+    const other = found === undefined ? remedyForOther(config) : undefined;
+    const remedy = 'clients refuse that (RFC 9728 §3.3): set public_url, or find out which program answers there';
+    return on.fail(names, other ?? remedy);
   }
-  return on.warn(`${url} has other metadata than this configuration`, 'reload or restart the gateway with this file');
+  return on.warn(`${url} has other metadata than this configuration`, reloadRemedy);
 }
 
 /** MCP clients find the metadata by the challenge of a 401. */
-function examineChallenge(on: Findings, url: string, { protocol }: Route, { status, headers }: TextAnswer): Finding {
+function examineChallenge(on: Findings, url: string, { protocol }: Route, answer: TextAnswer, config: Config): Finding {
+  const { status, headers } = answer;
   const challenge = headers.get('www-authenticate') ?? '';
-  if (status !== 401) return on.fail(`a request without a token gets ${status}, not 401`, proxyRemedy);
+  if (status !== 401)
+    return on.fail(`a request without a token gets ${status}, not 401`, remedyForAnswer(answer, config));
   if (protocol === 'http') return on.ok('a request without a token gets 401');
   const parameter = `resource_metadata="${url}"`;
   if (challenge.includes(parameter)) return on.ok('a request without a token gets 401, which names the metadata');

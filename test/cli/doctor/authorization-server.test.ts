@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { examineServer } from '../../../src/cli/doctor/authorization-server.ts';
+import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { examineClock } from '../../../src/cli/doctor/clock.ts';
 import { loaded } from '../../config/folder.ts';
 import { createKey, startIssuer, type Issuer } from '../../support/issuer.ts';
@@ -25,11 +26,15 @@ ${more}`,
   });
 }
 
-async function examined(...settings: Parameters<typeof configured>): Promise<readonly string[]> {
+async function findings(...settings: Parameters<typeof configured>): Promise<readonly Finding[]> {
   const config = await configured(...settings);
   const [server] = config.authorizationServers.values();
   if (server === undefined) throw new Error('no server');
-  return linesOf(examineServer(server, config));
+  return examineServer(server, config);
+}
+
+async function examined(...settings: Parameters<typeof configured>): Promise<readonly string[]> {
+  return linesOf(findings(...settings));
 }
 
 /** Adds members to the metadata, or replaces them. */
@@ -75,6 +80,25 @@ describe('metadata', () => {
     const [line] = await examined();
     expect(line).toContain(`names the issuer "${issuer.url}/", not "${issuer.url}"`);
     expect(line).toMatch(/^fail /);
+  });
+
+  test('that name another issuer have the remedy to write it', async () => {
+    publish({ issuer: `${issuer.url}/` });
+    expect((await findings())[0]).toEqual({
+      status: 'fail',
+      subject: 'authorization_servers.main',
+      text: `${issuer.url}/.well-known/oauth-authorization-server names the issuer "${issuer.url}/", not "${issuer.url}"`,
+      remedy: `write issuer: "${issuer.url}/", with the slash at its end`,
+    });
+    expect((await findings(undefined, `${issuer.url}/`)).at(0)?.status).toBe('ok');
+    publish({ issuer: issuer.url });
+    expect((await findings(undefined, `${issuer.url}/`))[0]?.remedy).toBe(
+      `write issuer: "${issuer.url}", without the slash at its end`,
+    );
+    publish({ issuer: 'https://as.example' });
+    expect((await findings())[0]?.remedy).toBe(
+      'write issuer: "https://as.example" if this is the server that you mean, and backchannel with the URL that you have now',
+    );
   });
 
   test('of a server that is down fail, once', async () => {

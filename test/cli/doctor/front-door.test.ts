@@ -46,10 +46,13 @@ const good = [
 
 test('finds that all is well, and doctor includes it', async () => {
   expect(await examined()).toEqual(good);
-  const all: string[] = [];
-  for await (const { subject } of examine(world.config, undefined)) all.push(subject);
-  expect(all).toContain('front_door.identity_providers.corporate');
-  expect(all).toContain('authorization_servers.front_door');
+  const all: Finding[] = [];
+  for await (const finding of examine(world.config, undefined)) all.push(finding);
+  expect(all.map(({ subject }) => subject)).toContain('front_door.identity_providers.corporate');
+  // Clients register for read, and payments is asked for later: the front door grants a client more than that.
+  const server = all.filter(({ subject }) => subject === 'authorization_servers.front_door');
+  expect(server.map(({ status }) => status)).toEqual(server.map(() => 'ok'));
+  expect(server).not.toEqual([]);
 });
 
 test('finds an issuer that leads elsewhere, or nowhere', async () => {

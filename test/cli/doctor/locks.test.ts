@@ -32,12 +32,12 @@ async function showing(tools: Record<string, string>): Promise<string> {
 }
 
 /** The findings on a server with a policy and its lock. */
-async function examined(url: string, policy: string, lock = '{}'): Promise<readonly Finding[]> {
+async function examined(url: string, policy: string, lock = '{}', ofUpstream = ''): Promise<readonly Finding[]> {
   const config = await loaded({
     yaml: `public_url: http://127.0.0.1:9
 authorization_servers: { main: { issuer: "http://127.0.0.1:9", jwt: { algorithms: [RS256] } } }
 routes:
-  - { name: mcp, path: /mcp, protocol: mcp, tokens: [jwt], policy: tools, upstream: { url: "${url}" } }
+  - { name: mcp, path: /mcp, protocol: mcp, tokens: [jwt], policy: tools, upstream: { url: "${url}"${ofUpstream} } }
 `,
     files: { 'policies/tools.yaml': policy, 'policies/tools.lock.yaml': lock },
   });
@@ -72,13 +72,16 @@ test('names the first twenty differences', async () => {
   expect(line).toMatch(/ is new and 1 more$/);
 });
 
-test('says how to compare a server that refuses callers without credentials', async () => {
+test.each([
+  ['', 'disable its own authorization, or set upstream.token'],
+  [', identity: { x-auth-subject: sub }', 'ask for a caller: sallyport lock --check --route mcp --token - < token.txt'],
+])('says of a server that refuses strangers, with the upstream%s: %s', async (ofUpstream, remedy) => {
   const url = await serving((_, response) => void response.writeHead(401).end());
-  const [finding] = await examined(url, 'lock: deny');
+  const [finding] = await examined(url, 'lock: deny', '{}', ofUpstream);
   expect(finding).toMatchObject({
     status: 'warn',
     text: expect.stringMatching(/ answered 401.*, so that it is not compared with tools\.lock\.yaml$/),
-    remedy: 'compare it as a caller: sallyport lock --check --route mcp --token - < token.txt',
+    remedy,
   });
 });
 

@@ -94,6 +94,33 @@ describe('the public URL', () => {
     expect((await examined((_, document) => answers(document)))[0]).toBe(line);
   });
 
+  describe('on the port of the gateway', () => {
+    async function remedies(answers: RequestListener, listen = ''): Promise<readonly (string | undefined)[]> {
+      const publicUrl = await serving(answers);
+      const config = await configured({ publicUrl, more: `listen: ${listen}${new URL(publicUrl).port}\n` });
+      const found = await examinePublicUrl(config);
+      return [...new Set(found.map(({ remedy }) => remedy?.replaceAll(new URL(publicUrl).port, 'PORT')))];
+    }
+    const another =
+      'another program listens on port PORT: find it with ss -ltnp "sport = :PORT" (on macOS lsof -nP -iTCP:PORT -sTCP:LISTEN), stop it, or change listen and public_url';
+
+    test('another program is named, and no proxy', async () => {
+      expect(await remedies((_, response) => void response.writeHead(404).end('nginx'), '127.0.0.1:')).toEqual([
+        another,
+      ]);
+      expect(await remedies((_, response) => void response.end('<!doctype html>'), '127.0.0.1:')).toEqual([another]);
+      expect(await remedies((request) => request.socket.end('SSH-2.0\r\n'), '0.0.0.0:')).toEqual([another]);
+    });
+
+    test('a gateway with another configuration is to be reloaded', async () => {
+      const gateway: RequestListener = (_, response) => {
+        const headers = { 'content-type': 'application/problem+json' };
+        response.writeHead(404, headers).end('{"title":"Not found","reason":"route.unknown","decision":"d"}');
+      };
+      expect(await remedies(gateway, '127.0.0.1:')).toEqual(['reload or restart the gateway with this file']);
+    });
+  });
+
   test('a proxy that removes the challenge is found', async () => {
     const lines = await examined((_, document) => (request, response) => {
       response.writeHead(request.url === metadata ? 200 : 401).end(document);
