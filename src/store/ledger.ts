@@ -3,7 +3,7 @@ import type { SharedStore } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import type { Failed, Ledger, Reservation, Settlement, Verdict } from '../model/ledger.ts';
 import type { StoreConnection } from './connection.ts';
-import { reserveScript, settleScript } from './ledger-scripts.ts';
+import { ledgerScripts } from './ledger-scripts.ts';
 import type { Sealing } from './sealing.ts';
 
 /** The most entries that the store keeps, of all callers together and of one. About 300 MB in the store when full. */
@@ -20,8 +20,8 @@ interface SharedLedgerParts {
   readonly local: Ledger;
   readonly onFailure: SharedStore['onFailure'];
   readonly bounds?: typeof BOUNDS;
-  /** Tests replace the clock in it. */
-  readonly script?: string;
+  /** Tests replace the clock in them. */
+  readonly scripts?: typeof ledgerScripts;
 }
 
 /** What the store answers: whether the call passed, and why it would not. */
@@ -40,11 +40,11 @@ export function createSharedLedger({
   local,
   onFailure,
   bounds = BOUNDS,
-  script = reserveScript,
+  scripts = ledgerScripts,
 }: SharedLedgerParts): Ledger {
   const all = sealing.place('history', 'all');
   const callOf = (id: string): string => sealing.place('history:call', id);
-  const run = { reserve: createScript(connection, script), settle: createScript(connection, settleScript) };
+  const run = { reserve: createScript(connection, scripts.reserve), settle: createScript(connection, scripts.settle) };
   /** What the store could not take, by the place of the call. */
   const unsettled = new Map<string, Settlement>();
 

@@ -6,7 +6,7 @@ import { Denial } from '../../src/model/denial.ts';
 import type { Ledger, LedgerCheck, Reservation, Verdict } from '../../src/model/ledger.ts';
 import { connectStore, type StoreConnection } from '../../src/store/connection.ts';
 import { createSharedLedger } from '../../src/store/ledger.ts';
-import { reserveScript } from '../../src/store/ledger-scripts.ts';
+import { ledgerScripts } from '../../src/store/ledger-scripts.ts';
 import { createSealing } from '../../src/store/sealing.ts';
 import { call } from '../pipeline/history/call.ts';
 import { play } from './play.ts';
@@ -57,28 +57,43 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
   }
 
   /** By a clock that tests set. It starts after 1970, as that of a store does. */
-  const settable = reserveScript.replace("redis.call('TIME')", "{ redis.call('GET', 'now') / 1000, 0 }");
+  const settable = {
+    ...ledgerScripts,
+    reserve: ledgerScripts.reserve.replace("redis.call('TIME')", "{ redis.call('GET', 'now') / 1000, 0 }"),
+  };
+  /** With trees so narrow that few entries need every level of them. */
+  const narrow = {
+    reserve: settable.reserve.replace('WIDTH, LEVELS, WHOLE, BUCKETS = 32', 'WIDTH, LEVELS, WHOLE, BUCKETS = 2'),
+    settle: settable.settle.replace('WIDTH, LEVELS, WHOLE, BUCKETS = 32', 'WIDTH, LEVELS, WHOLE, BUCKETS = 2'),
+  };
   const setClock = async (ms: number): Promise<void> => void (await redis.client.set('now', String(ms)));
 
-  test('decides as a ledger that walks over everything, for random calls and times', async () => {
-    await fc.assert(
-      fc.asyncProperty(steps, async (random) => {
-        let now = 1_000_000;
-        const expected = await play(
-          createReferenceLedger(() => now),
-          random,
-          (ms) => void (now += ms),
-        );
-        await redis.client.flushDb();
-        now = 1_000_000;
-        await setClock(now);
-        const ledger = replica(0, { script: settable });
-        const wait = (ms: number): Promise<void> => setClock((now += ms));
-        expect(await play(ledger, random, wait)).toEqual(expected);
-      }),
-      { numRuns: 100 },
-    );
-  }, 60_000);
+  test.each([
+    ['random calls and times', settable],
+    ['trees of many levels', narrow],
+  ])(
+    'decides as a ledger that walks over everything, for %s',
+    async (_, scripts) => {
+      await fc.assert(
+        fc.asyncProperty(steps, async (random) => {
+          let now = 1_000_000;
+          const expected = await play(
+            createReferenceLedger(() => now),
+            random,
+            (ms) => void (now += ms),
+          );
+          await redis.client.flushDb();
+          now = 1_000_000;
+          await setClock(now);
+          const ledger = replica(0, { scripts });
+          const wait = (ms: number): Promise<void> => setClock((now += ms));
+          expect(await play(ledger, random, wait)).toEqual(expected);
+        }),
+        { numRuns: 100 },
+      );
+    },
+    60_000,
+  );
 
   test('R-255: lets exactly two of three calls of 2,000 pass under 5,000, 1,000 times over two connections', async () => {
     const [one, other] = [replica(0), replica(1)];
@@ -95,7 +110,7 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     let now = 1_000_000;
     await setClock(now);
     const memory = createMemoryLedger(() => now);
-    const ledger = replica(0, { script: settable });
+    const ledger = replica(0, { scripts: settable });
     const both = async (reservation: Reservation): Promise<readonly Verdict[]> => [
       memory.reserve(reservation),
       await ledger.reserve(reservation),
@@ -150,7 +165,7 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
 
   test('R-256: refuses a caller that has its part, and every caller when it is full, until entries end', async () => {
     await setClock(1_000_000);
-    const bounded = replica(0, { script: settable, bounds: { ofOwner: 1, ofAll: 2 } });
+    const bounded = replica(0, { scripts: settable, bounds: { ofOwner: 1, ofAll: 2 } });
     const full = (detail: string): Verdict => ({ passed: false, failed: { why: 'full', detail } });
     const first = left();
     expect(await bounded.reserve(first)).toEqual(passed);
@@ -165,9 +180,38 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     expect(await bounded.reserve(left())).toEqual(passed);
   });
 
+  /** The commands that the store runs, those of scripts among them. */
+  async function commandsOf(work: () => Promise<unknown>): Promise<number> {
+    await redis.client.configResetStat();
+    await work();
+    const calls = (await redis.client.info('commandstats')).matchAll(/:calls=(\d+)/g);
+    return [...calls].reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  test('R-256: does no more work in a step after thousands of entries have ended, and keeps no large key', async () => {
+    await setClock(1_000_000);
+    const ledger = replica(0, { scripts: settable });
+    const everyCall = (): Reservation =>
+      call({ entries: spend(1, 1, 'q').entries, checks: looks('never_after').checks });
+    const inOneTrack = Array.from({ length: 5000 }, everyCall);
+    await Promise.all(inOneTrack.map(async (each) => ledger.reserve(each)));
+    await Promise.all(inOneTrack.slice(0, 4000).map(async ({ id }) => ledger.settle(id, 'answered')));
+
+    const fields: number[] = [];
+    for await (const keys of redis.client.scanIterator({ MATCH: '*:history:*', TYPE: 'hash' })) {
+      fields.push(...(await Promise.all(keys.map((key) => redis.client.hLen(key)))));
+    }
+    expect(Math.max(...fields)).toBeLessThan(1200);
+
+    await setClock(1_000_000 + HOUR);
+    const commands = await commandsOf(async () => expect(await ledger.reserve(spend(5, 5))).toEqual(passed));
+    expect(commands).toBeLessThan(500);
+    expect(await ledger.reserve(spend(1, 5))).toMatchObject({ failed: { retryAfterMs: HOUR } });
+  }, 60_000);
+
   test('forgets nothing while the clock of the store goes backwards', async () => {
     await setClock(9_000_000);
-    const ledger = replica(0, { script: settable });
+    const ledger = replica(0, { scripts: settable });
     await ledger.reserve(spend(5, 5));
     await setClock(1_000_000);
     expect(await ledger.reserve({ ...spend(0, 5), checks: [] })).toEqual(passed);
