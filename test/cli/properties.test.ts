@@ -62,6 +62,31 @@ test('a property that holds counts for coverage, and is a case of the JUnit repo
   });
 });
 
+test('a property that holds and denies counts for each rule that denies', async () => {
+  const policy = 'tools: { pay: { claims: { role: trader, team: money }, arguments: { /sum: { at_most: 9 } } } }\n';
+  const files = {
+    'policies/mcp.yaml': policy,
+    'policies/mcp.test.yaml': `- name: no other team pays, and no trader pays much
+  for_all: {}
+  when: { tool: pay, arguments: { /sum: { above: 9 } } }
+  then: deny
+- name: nothing else can be called
+  for_all: {}
+  when: { tool: { not: pay } }
+  then: deny
+- name: traders pay
+  given: { claims: { role: trader, team: money } }
+  when: { tool: pay, arguments: { sum: 1 } }
+  then: allow
+`,
+  };
+  await inFolder({ yaml: base, files }, async (folder) => {
+    const { code, stdout } = await outcome(['test', '--require-coverage'], folder);
+    expect(stdout).toContain('3 passed, 0 failed; 5 of 5 rules decided by a test\n');
+    expect(code).toBe(0);
+  });
+});
+
 test('R-230: a property that cannot be decided fails, and names the rule', async () => {
   const { code, stdout } = await run(`- name: looks around
   for_all: { claims: { a: { matches: 'a(?=b)' } } }

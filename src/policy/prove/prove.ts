@@ -24,7 +24,7 @@ import { Undecidable } from '../patterns/undecidable.ts';
 
 /** What a property turned out to be. */
 export type Proof =
-  /** With an example of each kind of calls that the property describes; none if it describes no caller at all. */
+  /** With an example of each kind of calls that the property describes, and of each rule that refuses one. */
   | { readonly outcome: 'holds'; readonly examples: readonly Example[] }
   | { readonly outcome: 'fails'; readonly counterexample: Example; readonly decision: Decision }
   /** Each part that could not be decided, with the reason. */
@@ -54,16 +54,16 @@ export function prove(property: Property, policy: Policy, deciding: Deciding, ma
   const rules = [compiledRules(policy)];
   const budget = { steps: maxSteps };
   const why: string[] = [];
-  const examples: Example[] = [];
+  const searches: (() => readonly Example[])[] = [];
   const speaksOf = { callers: property.callers, arguments: argumentsOf(property), isAfterCalls: true } as const;
   try {
     for (const call of callsIn(property.calls, rules)) {
       const { decisions, histories, find } = examine(call, rules, speaksOf, deciding, budget);
+      const overTime = call.kinds.flatMap(appliedHistory);
       let goal = unexpected(property, decisions.flat());
       let answer = find(goal);
       for (; answer.outcome === 'found'; answer = find(goal)) {
         const [refusing] = answer.refusing;
-        const overTime = call.kinds.flatMap(appliedHistory);
         const example = withEarlierCalls(answer.example, overTime, refusing, policy, deciding);
         if (example !== undefined) return confirmed(property, policy, example, deciding);
         const wanted = refusing === undefined ? 'are all met' : `refuse first by ${refusing.rule}`;
@@ -71,14 +71,23 @@ export function prove(property: Property, policy: Policy, deciding: Deciding, ma
         goal = and([goal, ...histories.map((each) => not(each.refusedBy(refusing)))]);
       }
       if (answer.outcome === 'undecided') why.push(...answer.why);
-      const described = find(true);
-      if (described.outcome === 'found') examples.push(described.example);
+      const refusals = decisions.flat().filter(({ reason }) => reason !== undefined);
+      searches.push(() =>
+        [true, ...refusals.map(({ when }) => when)].flatMap((described) => {
+          const one = find(described);
+          if (one.outcome !== 'found') return [];
+          return withEarlierCalls(one.example, overTime, one.refusing[0], policy, deciding) ?? one.example;
+        }),
+      );
     }
   } catch (error) {
     if (!(error instanceof Undecidable)) throw error;
     why.push(error.message);
   }
-  return why.length === 0 ? { outcome: 'holds', examples } : { outcome: 'undecided', why: [...new Set(why)] };
+  if (why.length > 0) return { outcome: 'undecided', why: [...new Set(why)] };
+  // Last, so that they use up only the steps that the proof has left.
+  const examples = new Map(searches.flatMap((each) => each()).map((each) => [JSON.stringify(each), each]));
+  return { outcome: 'holds', examples: [...examples.values()] };
 }
 
 function argumentsOf({ calls }: Property): Described['arguments'] & object {

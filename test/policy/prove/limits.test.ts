@@ -23,7 +23,10 @@ function pigeons(holes: number): ConditionDocument {
 const deny = JSON.parse('{"for_all":{},"when":{},"then":"deny"}') as Parameters<typeof compiled>[0];
 
 test('R-230: a proof that would take too long is undecided, and names the part', () => {
-  expect(proofOf(pigeons(3), deny)).toEqual({ outcome: 'holds', examples: [{ given: {}, when: {} }] });
+  expect(proofOf(pigeons(3), deny)).toEqual({
+    outcome: 'holds',
+    examples: expect.arrayContaining([{ given: {}, when: {} }]) as unknown,
+  });
   expect(prove(compiled(deny), policyOf(pigeons(6)), deciding(), 5000)).toEqual({
     outcome: 'undecided',
     why: ['policy: too many combinations'],

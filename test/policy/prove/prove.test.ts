@@ -101,6 +101,16 @@ test('a property that holds has an example of each kind of calls that it describ
   });
 });
 
+test('a property that holds has an example of each rule that refuses what it describes', () => {
+  const property = parse(
+    '{ for_all: {}, when: { tool: transfer_funds, arguments: { /amount: { above: 1000 } } }, then: deny }',
+  ) as PropertyDocument;
+  const proof = proofOf(bank, property);
+  const roles = proof.outcome === 'holds' ? proof.examples.map(({ given }) => given.claims) : [];
+  // Without the role the claim refuses, with it the argument.
+  expect(roles).toEqual([undefined, { role: 'trader' }]);
+});
+
 test.each(['pay', '', 'read', 'pay read'])(
   'R-267: the challenge "%s" is not proved where another one is sent',
   (challenge) => {
