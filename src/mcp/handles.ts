@@ -50,8 +50,9 @@ const resultPlaces: readonly HandlePlace[] = [
  */
 export function presentedHandles(method: McpMethod, message: Members, messageId: MessageId): readonly Handle[] {
   const presented: Handle[] = [];
-  for (const place of envelopePlaces(method)) addPresented(presented, place, 0, message, 0, messageId);
-  for (const place of method.handles) addPresented(presented, place, 0, message, 0, messageId);
+  for (const place of envelopePlaces(method))
+    addPresented(presented, message, { place, depth: 0, index: 0 }, messageId);
+  for (const place of method.handles) addPresented(presented, message, { place, depth: 0, index: 0 }, messageId);
   return presented;
 }
 
@@ -74,38 +75,38 @@ export function isNamedTask({ kind, path }: Handle): boolean {
 /** The members that hold more than handles. */
 const containers: ReadonlySet<string> = new Set(['_meta', 'notifications']);
 
-/**
- * Adds the handles at `place` in `value`, which stands at the first `depth` steps of its path.
- *
- * @param index The index of the entry that `*` stands for. No place has two.
- */
-function addPresented(
-  presented: Handle[],
-  place: HandlePlace,
-  depth: number,
-  value: unknown,
-  index: number,
-  messageId: MessageId,
-): void {
+/** A step on the way to a place. */
+interface Position {
+  readonly place: HandlePlace;
+  /** The number of steps of its path that were taken. */
+  readonly depth: number;
+  /** The index of the entry that `*` stands for. No place has two. */
+  readonly index: number;
+}
+
+/** Adds the handles of a place in `value`, which stands at `position`. */
+function addPresented(presented: Handle[], value: unknown, position: Position, messageId: MessageId): void {
+  const { place, depth } = position;
   const step = place.path[depth];
   if (step === undefined) {
-    const path = pathTo(place, depth, index);
+    const path = pathTo(position);
     if (typeof value !== 'string') throw mistyped(path, messageId);
     presented.push({ kind: place.kind, path, value });
   } else if (step === '*' && Array.isArray(value)) {
-    for (const [i, entry] of value.entries()) addPresented(presented, place, depth + 1, entry, i, messageId);
+    for (const [index, entry] of value.entries())
+      addPresented(presented, entry, { place, depth: depth + 1, index }, messageId);
   } else if (step === '*' || !isObject(value)) {
-    throw mistyped(pathTo(place, depth, index), messageId);
+    throw mistyped(pathTo(position), messageId);
   } else {
     const inner = unambiguousMember(value, step, messageId);
     if (inner === undefined || (inner === null && containers.has(step))) return;
-    addPresented(presented, place, depth + 1, inner, index, messageId);
+    addPresented(presented, inner, { ...position, depth: depth + 1 }, messageId);
   }
 }
 
 /** Made only for a handle that is present: most messages have none. */
-function pathTo({ path }: HandlePlace, depth: number, index: number): readonly string[] {
-  return path.slice(0, depth).map((step) => (step === '*' ? String(index) : step));
+function pathTo({ place, depth, index }: Position): readonly string[] {
+  return place.path.slice(0, depth).map((step) => (step === '*' ? String(index) : step));
 }
 
 function mistyped(path: readonly string[], messageId: MessageId): Denial {

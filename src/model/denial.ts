@@ -48,6 +48,11 @@ export class Denial extends Error {
     this.because = extras.because;
     this.headers = extras.headers;
   }
+
+  /** The refusal of a call by a policy. */
+  static of({ reason, detail, scope, rule, because }: PolicyDenial): Denial {
+    return new Denial(reason, detail, { scope, rule, because });
+  }
 }
 
 /** A refusal of the token itself. An outage, for one, says nothing about the token. */

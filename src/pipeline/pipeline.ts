@@ -111,17 +111,13 @@ export async function serve(
     stages.admit(call);
     if (head !== undefined) stages.admitUpgrade(call);
     const token = stages.token(call);
-    // Awaits only a promise: to await a plain value costs a turn of the microtask queue.
-    const known = stages.authenticate(token, call);
-    principal = known instanceof Promise ? await known : known;
+    principal = await stages.authenticate(token, call);
     if (stages.limit !== undefined) await stages.limit(call, principal);
-    const read = stages.readAction(call, principal);
-    action = read instanceof Promise ? await read : read;
+    action = await stages.readAction(call, principal);
     grant = stages.authorize(principal, action);
     stages.approve?.(grant);
     if (stages.count !== undefined) counted = await stages.count(call, grant);
-    const exchanged = stages.exchange(grant, token);
-    const credential = exchanged instanceof Promise ? await exchanged : exchanged;
+    const credential = await stages.exchange(grant, token);
     record(undefined);
     const granted = { call, grant, credential, held: stages.hold(token, call), counted };
     if (head === undefined) await stages.forward(granted);

@@ -171,13 +171,13 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'readProof', mutator: 'ConditionalExpression', to: 'false', nth: 15 },
   ],
   'the value is not read before the first attempt': [
-    { in: 'createKeySource', mutator: 'UnaryOperator', to: '+Infinity', nth: 2 },
+    { in: 'KeySource', mutator: 'UnaryOperator', to: '+Infinity', nth: 2 },
   ],
   'no code renews the keys this early unless an attempt failed': [
-    { in: 'refresh', mutator: 'ConditionalExpression', to: 'true', nth: 3 },
+    { in: '#refresh', mutator: 'ConditionalExpression', to: 'true', nth: 3 },
   ],
   'type: missing keys also count as too old': [
-    { in: 'current', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
+    { in: '#current', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],
   'any fixed order works, and member names are unique': [
     { in: 'canonicalJson', mutator: 'EqualityOperator', to: 'one <= other' },

@@ -112,9 +112,10 @@ function isFunction({ type, init, value }: Syntax): boolean {
 
 const declaration = /^(?:(?:Function|Class)Declaration|VariableDeclarator|(?:Method|Property)Definition|Property)$/;
 
-/** The name in a declaration, if it is a plain one. */
+/** The name in a declaration, if it is a plain one; `#name` of a private member. */
 function nameOf({ type, id, key }: Syntax): string | undefined {
   const name = id ?? key;
-  if (!declaration.test(type) || !isSyntax(name) || name.type !== 'Identifier') return undefined;
-  return name['name'] as string;
+  if (!declaration.test(type) || !isSyntax(name)) return undefined;
+  if (name.type === 'PrivateIdentifier') return `#${name['name'] as string}`;
+  return name.type === 'Identifier' ? (name['name'] as string) : undefined;
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { createKeySource, type KeySource } from '../../src/pipeline/authenticate/keys.ts';
+import { KeySource } from '../../src/pipeline/authenticate/keys.ts';
 import type { AuthorizationServerClient, ServerAnswer } from '../../src/model/authorization-server.ts';
 import { createKey } from '../support/issuer.ts';
 
@@ -52,7 +52,7 @@ export function createKeyWorld(settings: Settings = {}): KeyWorld {
     },
   } as unknown as AuthorizationServerClient;
   const clock = (): number => world.now;
-  const keys = createKeySource(client, clock, () => random);
+  const keys = new KeySource(client, clock, () => random);
   const world: KeyWorld = {
     keys,
     now: 1_800_000_000_000,
@@ -64,7 +64,7 @@ export function createKeyWorld(settings: Settings = {}): KeyWorld {
     goAway() {
       world.published = Object.assign(new Error('no answer'), away);
     },
-    find: async (kid = 'k1', alg = 'ES256') => keys({ alg, ...(kid !== null && { kid }) }, {} as never),
+    find: async (kid = 'k1', alg = 'ES256') => keys.find({ alg, ...(kid !== null && { kid }) }, {} as never),
     async fetches() {
       for (let turn = 0; turn < 3; turn += 1) await setImmediate();
       return asked.length;

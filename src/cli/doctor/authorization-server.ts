@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createIntrospector } from '../../pipeline/authenticate/introspection.ts';
-import { createKeySource, publishedKeys } from '../../pipeline/authenticate/keys.ts';
+import { KeySource, publishedKeys } from '../../pipeline/authenticate/keys.ts';
 import { OtherIssuer } from '../../authorization-server/discovery.ts';
 import { createServerClient } from '../../authorization-server/client.ts';
 import { keyAlgorithms } from '../../authorization-server/key-algorithms.ts';
@@ -194,7 +194,7 @@ async function examineIntrospection(on: Findings, client: AuthorizationServerCli
   if (isSecretUnknown(client.server, config)) {
     return on.ok('introspection is not examined: without session_key, only the processes of serve know its secret');
   }
-  const introspector = createIntrospector(client, createKeySource(client, Date.now), config.scopeHierarchy, Date.now);
+  const introspector = createIntrospector(client, new KeySource(client, Date.now), config.scopeHierarchy, Date.now);
   const madeUp = `${client.server.introspection?.prefix ?? ''}${randomBytes(24).toString('base64url')}`;
   if ((await introspector.afresh(madeUp)) === undefined)
     return on.ok('introspection accepts the credentials of the gateway');

@@ -15,7 +15,7 @@ import { notAccepted, notAcceptedOf } from './found.ts';
 import { createMaySee } from './introspect-each.ts';
 import { createIntrospector } from './introspection.ts';
 import { claimedIssuer, createJwtVerifier, requireAlgorithm, requireType } from './jwt.ts';
-import { createKeySource, type KeySource } from './keys.ts';
+import { KeySource } from './keys.ts';
 import type { Possession } from './possession.ts';
 import { withHierarchy } from './principal.ts';
 
@@ -95,7 +95,7 @@ export function createAuthenticators(
       const verified =
         verifiers.get(key) ?? createCachedVerifier(trusted, route.tokens, count, refuseEverywhere, clock);
       verifiers.set(key, verified);
-      return authenticationFor(route, trusted, verified, possession, scopeHierarchy, failures);
+      return authenticationFor({ route, trusted, verified, possession, scopeHierarchy, failures });
     };
   };
   const keySet = (name: string): KeySetState | undefined => trust.authorities.get(name)?.keys.state();
@@ -121,13 +121,13 @@ export function createAuthenticators(
       keys,
       cacheMs: server.introspection?.cacheMs ?? 0,
       maySee: createMaySee(server.introspection?.prefix, prefixes),
-      verify: server.jwt && createJwtVerifier(server, keys, scopeHierarchy, clock),
+      verify: server.jwt && createJwtVerifier(server, keys.find, scopeHierarchy, clock),
       introspect: server.introspection && createIntrospector(client, keys, scopeHierarchy, clock, answers),
     };
   }
 
   function keysOf(client: AuthorizationServerClient): KeySource {
-    const keys = keySources.get(client) ?? createKeySource(client, clock);
+    const keys = keySources.get(client) ?? new KeySource(client, clock);
     keySources.set(client, keys);
     return keys;
   }
@@ -158,14 +158,18 @@ function required(authorities: ReadonlyMap<string, Authority>, name: string): Au
   return found;
 }
 
-function authenticationFor(
-  route: Route,
-  trusted: readonly Authority[],
-  verified: CachedVerifier,
-  possession: Possession,
-  scopeHierarchy: Config['scopeHierarchy'],
-  failures: Failures,
-): Authentication {
+/** What the authentication of a route is made of. */
+interface AuthenticationParts {
+  readonly route: Route;
+  readonly trusted: readonly Authority[];
+  readonly verified: CachedVerifier;
+  readonly possession: Possession;
+  readonly scopeHierarchy: Config['scopeHierarchy'];
+  readonly failures: Failures;
+}
+
+function authenticationFor(parts: AuthenticationParts): Authentication {
+  const { route, trusted, verified, possession, scopeHierarchy, failures } = parts;
   const audiences = new Set(route.audiences);
   return {
     authenticate(token, call) {

@@ -1,5 +1,5 @@
 import { isObject } from '../../lib/json/own-member.ts';
-import type { JWTPayload, JWTVerifyOptions } from 'jose';
+import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
 import type { Clock } from '../../lib/clock.ts';
 import type { AuthorizationServer, ServerAnswer } from '../../model/authorization-server.ts';
 import { Denial, isTokenDenial } from '../../model/denial.ts';
@@ -7,7 +7,6 @@ import { refusals } from '../../model/reasons.ts';
 import type { Claims, Principal } from '../../model/principal.ts';
 import { notAccepted, outOfTime } from './found.ts';
 import { createJwtVerifier, verifiedJwt } from './jwt.ts';
-import type { KeySource } from './keys.ts';
 import { principalOf, wrongType } from './principal.ts';
 
 /** The authenticated answer of an authorization server about an active token. A JSON value. */
@@ -100,7 +99,7 @@ export function createSignedAnswerReader(
   server: AuthorizationServer,
   clientId: string,
   algorithms: readonly string[],
-  keys: KeySource,
+  keys: JWTVerifyGetKey,
   clock: Clock,
 ): (answer: ServerAnswer) => Promise<IntrospectionAnswer | undefined> {
   const options: JWTVerifyOptions = {

@@ -9,26 +9,13 @@ import { Denial } from '../../model/denial.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 
 /** An unknown `kid` fetches the key set again, at most once in this time. */
-const refreshWindowMs = 5_000;
+const REFRESH_WINDOW_MS = 5_000;
 /** After a failed fetch, further callers get its error for this long. */
-const cooldownMs = 500;
+const COOL_DOWN_MS = 500;
 /** How long keys are fresh without a `max-age`, and the limits for a `max-age`. */
 const FRESH_MS = 5 * 60_000;
 const LEAST_FRESH_MS = 60_000;
 const MOST_FRESH_MS = 60 * 60_000;
-
-/** Finds the key that the header of a token names. */
-export interface KeySource extends JWTVerifyGetKey {
-  /** The number of times that a key was withdrawn. Tokens verified under an earlier generation are verified again. */
-  readonly generation: number;
-  /**
-   * Whether tokens verified under `generation` are still valid without a new check: no key was withdrawn since, and the
-   * keys are fresh or usable. It refreshes aging keys in the background.
-   */
-  holds(generation: number): boolean;
-  /** What an operator may see of the keys; undefined: none were fetched yet. */
-  state(): KeySetState | undefined;
-}
 
 /**
  * The signing keys of an authorization server, RFC 7517: fetched at first use, refreshed in the background before
@@ -37,115 +24,135 @@ export interface KeySource extends JWTVerifyGetKey {
  *
  * A readable key set replaces the old one, even if it is empty: that is how a server withdraws its only key. An
  * unreadable one counts as an outage.
- *
- * @returns a key source for jose that throws {Denial} `token.key` for a key that the server does not publish, and
- *   `authorization_server.unavailable` if that cannot be determined now.
  */
-export function createKeySource(
-  client: AuthorizationServerClient,
-  clock: Clock,
-  random: Random = Math.random,
-): KeySource {
-  const { staleMs } = client.server;
-  let keys: LocalJWKSet | undefined;
-  let generation = 0;
-  let fetchedAt = -Infinity;
-  let newestAt = 0;
-  let freshMs = 0;
-  let refreshAfterMs = 0;
-  let triedAt = -Infinity;
-  let failure: unknown;
-  let inFlight: Promise<LocalJWKSet> | undefined;
+export class KeySource {
+  readonly #client: AuthorizationServerClient;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  #keys: LocalJWKSet | undefined;
+  #generation = 0;
+  #fetchedAt = -Infinity;
+  #newestAt = 0;
+  #freshMs = 0;
+  #refreshAfterMs = 0;
+  #triedAt = -Infinity;
+  #failure: unknown;
+  #inFlight: Promise<LocalJWKSet> | undefined;
 
-  async function fetchKeys(): Promise<LocalJWKSet> {
-    triedAt = clock();
+  constructor(client: AuthorizationServerClient, clock: Clock, random: Random = Math.random) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /**
+   * Finds the key that the header of a token names, for jose.
+   *
+   * @throws {Denial} `token.key` for a key that the server does not publish, and `authorization_server.unavailable` if
+   *   that cannot be determined now.
+   */
+  readonly find: JWTVerifyGetKey = async (header, token) => {
+    const keySet = await this.#current();
     try {
-      const { set, maxAgeMs = FRESH_MS } = await publishedKeys(client);
-      fetchedAt = clock();
-      if (keys === undefined || hasOther(set, keys)) newestAt = fetchedAt;
-      // A key is missing now, or has changed under the same name.
-      if (keys !== undefined && hasOther(keys, set)) generation += 1;
-      keys = set;
-      freshMs = Math.min(Math.max(maxAgeMs, LEAST_FRESH_MS), MOST_FRESH_MS);
-      refreshAfterMs = freshMs * (1 - random() / 5);
-      failure = undefined;
-      return set;
-    } catch (error) {
-      failure = error;
-      throw error;
-    } finally {
-      inFlight = undefined;
-    }
-  }
-
-  function refresh(): Promise<LocalJWKSet> {
-    if (inFlight !== undefined) return inFlight;
-    if (failure !== undefined && clock() - triedAt < cooldownMs) return Promise.reject(failure);
-    inFlight = fetchKeys();
-    return inFlight;
-  }
-
-  function refreshInBackground(ageMs: number): void {
-    if (ageMs > refreshAfterMs && clock() - triedAt > refreshWindowMs) refresh().catch(() => {});
-  }
-
-  function isUsable(ageMs: number): boolean {
-    return ageMs <= Math.max(staleMs, freshMs);
-  }
-
-  /** Whether a refresh has to come first. After a failed refresh, stale keys are used while they are usable. */
-  function isStale(ageMs: number): boolean {
-    return ageMs > freshMs && failure === undefined;
-  }
-
-  async function current(): Promise<LocalJWKSet> {
-    const ageMs = clock() - fetchedAt;
-    if (keys === undefined || !isUsable(ageMs)) {
-      // While the server is unavailable, one caller waits for each attempt. The others get the last error at once.
-      if (failure !== undefined && inFlight !== undefined) throw failure;
-      return refresh();
-    }
-    if (isStale(ageMs)) return refresh().catch(() => keys ?? refresh());
-    refreshInBackground(ageMs);
-    return keys;
-  }
-
-  const find: JWTVerifyGetKey = async (header, token) => {
-    const known = await current();
-    try {
-      return await known(header, token);
+      return await keySet(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      const newer = clock() - triedAt < refreshWindowMs && inFlight === undefined ? known : await refresh();
+      const isNew = this.#clock() - this.#triedAt < REFRESH_WINDOW_MS && this.#inFlight === undefined;
+      const newer = isNew ? keySet : await this.#refresh();
       // Shortly after a failed fetch it is unknown whether the key is new or made up.
-      if (failure !== undefined) throw failure;
+      if (this.#failure !== undefined) throw this.#failure;
       return await newer(header, token).catch((again: unknown) => {
         if (!(again instanceof errors.JWKSNoMatchingKey)) throw again;
-        const wanted = `kid ${describeValue(header.kid)} and alg ${describeValue(header.alg)}`;
-        throw new Denial('token.key', `no published key for ${wanted}`, { cause: again });
+        const named = `kid ${describeValue(header.kid)} and alg ${describeValue(header.alg)}`;
+        throw new Denial('token.key', `no published key for ${named}`, { cause: again });
       });
     }
   };
 
-  return Object.defineProperties(find, {
-    generation: { get: () => generation },
-    holds: {
-      value(of: number) {
-        const ageMs = clock() - fetchedAt;
-        if (of !== generation || !isUsable(ageMs) || isStale(ageMs)) return false;
-        refreshInBackground(ageMs);
-        return true;
-      },
-    },
-    state: {
-      value: () =>
-        keys && {
-          count: keys.jwks().keys.length,
-          fetched: new Date(fetchedAt).toISOString(),
-          newest: new Date(newestAt).toISOString(),
-        },
-    },
-  }) as KeySource;
+  /** The number of times that a key was withdrawn. Tokens verified under an earlier generation are verified again. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /**
+   * Whether tokens verified under `generation` are still valid without a new check: no key was withdrawn since, and the
+   * keys are fresh or usable. It refreshes aging keys in the background.
+   */
+  holds(generation: number): boolean {
+    const ageMs = this.#clock() - this.#fetchedAt;
+    if (generation !== this.#generation || !this.#isUsable(ageMs) || this.#isStale(ageMs)) return false;
+    this.#refreshInBackground(ageMs);
+    return true;
+  }
+
+  /** What an operator may see of the keys; undefined: none were fetched yet. */
+  state(): KeySetState | undefined {
+    return (
+      this.#keys && {
+        count: this.#keys.jwks().keys.length,
+        fetched: new Date(this.#fetchedAt).toISOString(),
+        newest: new Date(this.#newestAt).toISOString(),
+      }
+    );
+  }
+
+  async #current(): Promise<LocalJWKSet> {
+    const ageMs = this.#clock() - this.#fetchedAt;
+    const keySet = this.#keys;
+    if (keySet === undefined || !this.#isUsable(ageMs)) {
+      // While the server is unavailable, one caller waits for each attempt. The others get the last error at once.
+      if (this.#failure !== undefined && this.#inFlight !== undefined) throw this.#failure;
+      return this.#refresh();
+    }
+    if (this.#isStale(ageMs)) return this.#refresh().catch(() => keySet);
+    this.#refreshInBackground(ageMs);
+    return keySet;
+  }
+
+  #isUsable(ageMs: number): boolean {
+    return ageMs <= Math.max(this.#client.server.staleMs, this.#freshMs);
+  }
+
+  /** Whether a refresh has to come first. After a failed refresh, stale keys are used while they are usable. */
+  #isStale(ageMs: number): boolean {
+    return ageMs > this.#freshMs && this.#failure === undefined;
+  }
+
+  #refreshInBackground(ageMs: number): void {
+    if (ageMs > this.#refreshAfterMs && this.#clock() - this.#triedAt > REFRESH_WINDOW_MS) {
+      this.#refresh().catch(() => {});
+    }
+  }
+
+  #refresh(): Promise<LocalJWKSet> {
+    if (this.#inFlight !== undefined) return this.#inFlight;
+    if (this.#failure !== undefined && this.#clock() - this.#triedAt < COOL_DOWN_MS) {
+      return Promise.reject(this.#failure);
+    }
+    this.#inFlight = this.#fetch();
+    return this.#inFlight;
+  }
+
+  async #fetch(): Promise<LocalJWKSet> {
+    this.#triedAt = this.#clock();
+    try {
+      const { set, maxAgeMs = FRESH_MS } = await publishedKeys(this.#client);
+      this.#fetchedAt = this.#clock();
+      if (this.#keys === undefined || hasOther(set, this.#keys)) this.#newestAt = this.#fetchedAt;
+      // A key is missing now, or has changed under the same name.
+      if (this.#keys !== undefined && hasOther(this.#keys, set)) this.#generation += 1;
+      this.#keys = set;
+      this.#freshMs = Math.min(Math.max(maxAgeMs, LEAST_FRESH_MS), MOST_FRESH_MS);
+      this.#refreshAfterMs = this.#freshMs * (1 - this.#random() / 5);
+      this.#failure = undefined;
+      return set;
+    } catch (error) {
+      this.#failure = error;
+      throw error;
+    } finally {
+      this.#inFlight = undefined;
+    }
+  }
 }
 
 /** Whether a set has a key that is not in the other one. */

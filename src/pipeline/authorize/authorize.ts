@@ -17,21 +17,19 @@ export function createAuthorize(route: Route): Authorize {
   const { policy } = route;
   if (route.public || policy === undefined) {
     return (principal, action) => {
-      requirePrincipal(route, principal);
+      if (!route.public) requirePrincipal(route, principal);
       return { principal, action, decision: anyValidToken };
     };
   }
   return (principal, action) => {
-    const caller = requirePrincipal(route, principal);
-    const decision = policy.decide(caller as Principal, action.attempt);
+    requirePrincipal(route, principal);
+    const decision = policy.decide(principal, action.attempt);
     if (decision.allow) return { principal, action, decision };
-    const { reason, detail, ...extras } = decision.denial;
-    throw new Denial(reason, detail, extras);
+    throw Denial.of(decision.denial);
   };
 }
 
 /** Only a public route serves without a principal. On any other route a missing one is a bug, and must not pass. */
-function requirePrincipal(route: Route, principal: Principal | undefined): Principal | undefined {
-  if (principal === undefined && !route.public) throw new TypeError(`route ${route.name}: no principal`);
-  return principal;
+function requirePrincipal({ name }: Route, principal: Principal | undefined): asserts principal is Principal {
+  if (principal === undefined) throw new TypeError(`route ${name}: no principal`);
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createIntrospector } from '../../../src/pipeline/authenticate/introspection.ts';
-import { createKeySource } from '../../../src/pipeline/authenticate/keys.ts';
+import { KeySource } from '../../../src/pipeline/authenticate/keys.ts';
 import { createServerClient } from '../../../src/authorization-server/client.ts';
 import type { Introspection } from '../../../src/model/authorization-server.ts';
 import type { Principal } from '../../../src/model/principal.ts';
@@ -26,7 +26,7 @@ async function introspect(answer: unknown, otherwise: Partial<Introspection> = {
   const server = { ...base, introspection: { ...base.introspection, ...otherwise } as Introspection };
   const client = createServerClient(server, () => {}, Date.now);
   try {
-    const keys = createKeySource(client, Date.now);
+    const keys = new KeySource(client, Date.now);
     const introspector = createIntrospector(client, keys, new Map([['write', ['read']]]), Date.now);
     return (await introspector.afresh('opaque'))?.principal;
   } finally {

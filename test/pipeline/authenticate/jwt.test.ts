@@ -2,7 +2,7 @@ import { createHmac, KeyObject } from 'node:crypto';
 import { exportSPKI, FlattenedSign, importJWK } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createJwtVerifier } from '../../../src/pipeline/authenticate/jwt.ts';
-import { createKeySource } from '../../../src/pipeline/authenticate/keys.ts';
+import { KeySource } from '../../../src/pipeline/authenticate/keys.ts';
 import { createServerClient } from '../../../src/authorization-server/client.ts';
 import type { AuthorizationServerClient, JwtValidation } from '../../../src/model/authorization-server.ts';
 import { createKey, startIssuer, type Issuer, type IssuerKey } from '../../support/issuer.ts';
@@ -27,7 +27,7 @@ const now = (): number => Math.floor(Date.now() / 1000);
 
 function verify(token: string, jwt: Partial<JwtValidation> = {}): Promise<unknown> {
   const server = serverOf(issuer, { jwt: { algorithms: ['RS256'], types: undefined, jwksUri: undefined, ...jwt } });
-  return createJwtVerifier(server, createKeySource(client, Date.now), new Map(), Date.now)(token);
+  return createJwtVerifier(server, new KeySource(client, Date.now).find, new Map(), Date.now)(token);
 }
 
 describe('RFC 9068 §4 — what a valid token becomes', () => {
@@ -157,7 +157,7 @@ describe('RFC 8725 §3 — algorithms and keys', () => {
     const lone = await startIssuer(0, k1);
     lone.keys = [{ ...k1.publicJwk, ...change }];
     const other = createServerClient(serverOf(lone), () => {}, Date.now);
-    const verifier = createJwtVerifier(serverOf(lone), createKeySource(other, Date.now), new Map(), Date.now);
+    const verifier = createJwtVerifier(serverOf(lone), new KeySource(other, Date.now).find, new Map(), Date.now);
     await expect(verifier(await lone.sign({}))).rejects.toMatchObject({ reason: 'token.key' });
     other.close();
     await lone.close();
@@ -167,7 +167,7 @@ describe('RFC 8725 §3 — algorithms and keys', () => {
     const lone = await startIssuer(0, k1);
     lone.keys = [k1.publicJwk, k2.publicJwk];
     const other = createServerClient(serverOf(lone), () => {}, Date.now);
-    const verifier = createJwtVerifier(serverOf(lone), createKeySource(other, Date.now), new Map(), Date.now);
+    const verifier = createJwtVerifier(serverOf(lone), new KeySource(other, Date.now).find, new Map(), Date.now);
     const header = { kid: undefined };
     await expect(verifier(await lone.sign({}, { header }))).resolves.toBeDefined();
     await expect(verifier(await lone.sign({}, { key: k2, header }))).resolves.toBeDefined();

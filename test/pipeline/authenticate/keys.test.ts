@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createJwtVerifier, type JwtVerifier } from '../../../src/pipeline/authenticate/jwt.ts';
-import { createKeySource, type KeySource } from '../../../src/pipeline/authenticate/keys.ts';
+import { KeySource } from '../../../src/pipeline/authenticate/keys.ts';
 import { createServerClient } from '../../../src/authorization-server/client.ts';
 import type { AuthorizationServerClient } from '../../../src/model/authorization-server.ts';
 import { createKey, startIssuer, type Issuer } from '../../support/issuer.ts';
@@ -31,9 +31,9 @@ function use(staleMs: number): void {
   client?.close();
   const server = serverOf(issuer, { staleMs });
   client = createServerClient(server, () => {}, clock);
-  keys = createKeySource(client, clock, () => 0.5);
+  keys = new KeySource(client, clock, () => 0.5);
   // Times of tokens are real; only the age of keys is under test.
-  verify = createJwtVerifier(server, keys, new Map(), Date.now);
+  verify = createJwtVerifier(server, keys.find, new Map(), Date.now);
 }
 
 /** Publishes keys with a head that says how long they are good. */

@@ -1,18 +1,17 @@
-import { createLocalJWKSet, SignJWT } from 'jose';
+import { createLocalJWKSet, type JWTVerifyGetKey, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { createKey } from '../../support/issuer.ts';
 import {
   createSignedAnswerReader,
   type IntrospectionAnswer,
 } from '../../../src/pipeline/authenticate/introspection-answer.ts';
-import type { KeySource } from '../../../src/pipeline/authenticate/keys.ts';
 import type { AuthorizationServer, JwtValidation } from '../../../src/model/authorization-server.ts';
 import { Denial } from '../../../src/model/denial.ts';
 
 const issuer = 'https://as.example';
 const now = 1_800_000_000;
 const key = await createKey('k1', 'ES256');
-const published = createLocalJWKSet({ keys: [key.publicJwk] }) as unknown as KeySource;
+const published = createLocalJWKSet({ keys: [key.publicJwk] });
 
 const statementType = 'application/token-introspection+jwt';
 const phantomType = 'application/jwt';
@@ -21,7 +20,7 @@ const [statementTyp, phantomTyp] = ['token-introspection+jwt', 'at+jwt'];
 async function read(
   mediaType: string,
   text: string,
-  { jwt, keys = published }: { readonly jwt?: JwtValidation; readonly keys?: KeySource } = {},
+  { jwt, keys = published }: { readonly jwt?: JwtValidation; readonly keys?: JWTVerifyGetKey } = {},
 ): Promise<IntrospectionAnswer | undefined> {
   const server = { name: 'main', issuer, jwt, clockToleranceMs: 5_000 } as AuthorizationServer;
   return createSignedAnswerReader(
@@ -114,7 +113,7 @@ describe('a phantom token', () => {
     await expect(read(phantomType, await phantom({ cnf: {} }))).rejects.toMatchObject({
       reason: 'token.sender_constrained',
     });
-    const keys = createLocalJWKSet({ keys: [{ ...key.publicJwk, kid: 'k2' }] }) as unknown as KeySource;
+    const keys = createLocalJWKSet({ keys: [{ ...key.publicJwk, kid: 'k2' }] });
     await expect(read(phantomType, await phantom(), { keys })).rejects.toMatchObject({
       reason: unavailable,
       cause: expect.objectContaining({ reason: 'token.key' }) as unknown,
@@ -179,14 +178,14 @@ test('an answer that is neither signed nor JSON is refused', async () => {
 
 test('the error of unavailable keys is passed on', async () => {
   const away = new Denial('authorization_server.unavailable', 'main: its keys are away');
-  const keys = (() => Promise.reject(away)) as unknown as KeySource;
+  const keys = () => Promise.reject(away);
   await expect(read(statementType, await statement({ active: true }), { keys })).rejects.toBe(away);
   await expect(read(phantomType, await phantom(), { keys })).rejects.toBe(away);
 });
 
 test('a signature by an unpublished key is an outage', async () => {
   const unknown = new Denial('token.key', 'no published key for its kid and alg');
-  const keys = (() => Promise.reject(unknown)) as unknown as KeySource;
+  const keys = () => Promise.reject(unknown);
   await expect(read(statementType, await statement({ active: true }), { keys })).rejects.toMatchObject({
     reason: unavailable,
     detail: 'main: the signed answer is not valid: no published key for its kid and alg',

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createIntrospector } from '../../../src/pipeline/authenticate/introspection.ts';
-import { createKeySource } from '../../../src/pipeline/authenticate/keys.ts';
+import { KeySource } from '../../../src/pipeline/authenticate/keys.ts';
 import { createServerClient } from '../../../src/authorization-server/client.ts';
 import type { Introspection, JwtValidation } from '../../../src/model/authorization-server.ts';
 import type { Principal } from '../../../src/model/principal.ts';
@@ -47,7 +47,7 @@ async function introspect(
   });
   const client = createServerClient(server, () => {}, Date.now);
   try {
-    const introspector = createIntrospector(client, createKeySource(client, Date.now), new Map(), Date.now);
+    const introspector = createIntrospector(client, new KeySource(client, Date.now), new Map(), Date.now);
     return (await introspector.afresh('opaque'))?.principal;
   } finally {
     client.close();
@@ -253,7 +253,7 @@ test('the gateway accepts JSON, or only the two signed types', async () => {
   for (const response of [{ kind: 'json' }, { kind: 'jwt', algorithms: ['RS256'] }] as const) {
     const introspection = { ...base.introspection, response } as Introspection;
     const client = createServerClient(serverOf(issuer, { introspection }), () => {}, Date.now);
-    const keys = createKeySource(client, Date.now);
+    const keys = new KeySource(client, Date.now);
     await createIntrospector(client, keys, new Map(), Date.now)
       .afresh('opaque')
       .catch(() => {});
