@@ -21,7 +21,7 @@ import policyTest from './policy-test.schema.json' with { type: 'json' };
 const intro = '// What is made of the schemas beside it; `npm run schemas` writes it anew.\n';
 
 /** The keywords of our own, which only describe: `Schema` of src/config/keys.ts documents each. */
-export const annotations = ['x-at-least', 'x-at-most', 'x-restart', 'x-routes'];
+export const annotations = ['x-at-least', 'x-at-most', 'x-restart', 'x-routes', 'x-because'];
 
 /** `validators.js` as it should be. It exports a function for each schema. */
 export function validatorsModule(): string {
@@ -57,6 +57,10 @@ export const policyTest: ValidateFunction;
 
 /** The keys of gateway.yaml. A key that has neither a value nor a default is undefined. */
 export type GatewayKeys = ${typeOf(gateway)};
+/** The keys of which a change needs a restart. */
+export type RestartKey = ${restartKeys(gateway)
+    .map((key) => JSON.stringify(key))
+    .join(' | ')};
 ${sections.map(([name, schema]) => `export type ${typeName(name)} = ${typeOf(schema)};\n`).join('')}`;
 }
 
@@ -71,6 +75,7 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly enum?: readonly unknown[];
   readonly default?: unknown;
+  readonly 'x-restart'?: boolean;
 }
 
 function typeName(definition: string): string {
@@ -100,6 +105,14 @@ function mapping(properties: Readonly<Record<string, Schema>>, others: Schema['a
   });
   const index = typeof others === 'object' ? ' & Readonly<Record<string, unknown>>' : '';
   return `{\n${members.join('')}}${index}`;
+}
+
+/** The keys with `x-restart`, none of which is below a name of the operator's choice. */
+export function restartKeys({ properties = {} }: Schema, above = ''): readonly string[] {
+  return Object.entries(properties).flatMap(([key, schema]) => {
+    const own = schema['x-restart'] === true ? [above + key] : [];
+    return own.concat(restartKeys(schema, `${above}${key}.`));
+  });
 }
 
 function hasDefault(schema: Schema): boolean {

@@ -33,16 +33,16 @@ type EntryOf<Keys> = Keys extends Readonly<Record<string, infer Entry>> ? Entry 
 export class Field<out Keys = unknown> {
   /** Whether the file has this key. */
   readonly present: boolean;
+  readonly schema: Schema;
   readonly #report: Report;
   readonly #path: Path;
-  readonly #schema: Schema;
   readonly #source: unknown;
   readonly #value: unknown;
 
   constructor(report: Report, path: Path, schema: Schema, source: unknown, value: unknown, present: boolean) {
     this.#report = report;
     this.#path = path;
-    this.#schema = schema;
+    this.schema = schema;
     this.#source = source;
     this.present = present;
     this.#value = value === undefined ? schema.default : value;
@@ -50,7 +50,7 @@ export class Field<out Keys = unknown> {
 
   /** The member of a mapping; an absent field if this is not a mapping or lacks it. */
   get<Key extends keyof NonNullable<Keys> & string>(key: Key): Field<NonNullable<Keys>[Key]> {
-    const schema = memberSchema(this.#schema, key);
+    const schema = memberSchema(this.schema, key);
     if (schema === undefined) throw new TypeError(`${pathText([...this.#path, key])} is not in the schema`);
     return this.#member(key, schema);
   }
@@ -59,13 +59,13 @@ export class Field<out Keys = unknown> {
   items(): readonly Field<ItemOf<Keys>>[] {
     if (typeof this.#value === 'string') return [this.#as(this.#value)];
     if (!Array.isArray(this.#value)) return [];
-    return this.#value.map((_, index) => this.#member(index, memberSchema(this.#schema, index)));
+    return this.#value.map((_, index) => this.#member(index, memberSchema(this.schema, index)));
   }
 
   /** The members of a mapping; otherwise none. */
   entries(): readonly (readonly [key: string, field: Field<EntryOf<Keys>>])[] {
     if (!isObject(this.#value)) return [];
-    return Object.keys(this.#value).map((key) => [key, this.#member(key, memberSchema(this.#schema, key))] as const);
+    return Object.keys(this.#value).map((key) => [key, this.#member(key, memberSchema(this.schema, key))] as const);
   }
 
   /** Whether it is an empty string, as a placeholder with an empty default may leave it. */
@@ -97,7 +97,7 @@ export class Field<out Keys = unknown> {
       const shown = this.quoted() + (isDefault(this.#source, text ?? '') ? ' (its default)' : '');
       this.addProblem(`${shown} ${error.message}${hint}`);
     }
-    const { default: fallback } = this.#schema;
+    const { default: fallback } = this.schema;
     // The generated type has undefined unless the schema has a default.
     return (typeof fallback === 'string' ? parse(fallback) : undefined) as OrAbsent<Keys, T>;
   }
@@ -125,13 +125,13 @@ export class Field<out Keys = unknown> {
   /** A number within the bounds of the schema, or a placeholder for one. */
   number(): OrAbsent<Keys, number> {
     if (typeof this.#value === 'number') return this.#value;
-    const { type, minimum = -Infinity, maximum = Infinity } = numberIn(this.#schema);
+    const { type, minimum = -Infinity, maximum = Infinity } = numberIn(this.schema);
     const digits = type === 'integer' ? /^[0-9]+$/ : /^[0-9]+(?:\.[0-9]+)?$/;
     const found = this.read((text) => {
       const number = digits.test(text) && !/^0[0-9]/.test(text) ? Number(text) : NaN;
       return number >= minimum && number <= maximum ? number : this.#refuse();
     });
-    const { default: fallback } = this.#schema;
+    const { default: fallback } = this.schema;
     return found === undefined && typeof fallback === 'number' ? fallback : found;
   }
 
@@ -174,7 +174,7 @@ export class Field<out Keys = unknown> {
 
   /** The same place as a list of one. */
   #as<Member>(value: string): Field<Member> {
-    const item = memberSchema(this.#schema, 0) ?? this.#schema;
+    const item = memberSchema(this.schema, 0) ?? this.schema;
     return new Field(this.#report, this.#path, item, this.#source, value, this.present);
   }
 
@@ -193,7 +193,7 @@ export class Field<out Keys = unknown> {
     parse: (text: string) => number | undefined,
     [less, more]: readonly [string, string],
   ): OrAbsent<Keys, number> {
-    const { 'x-at-least': least = '', 'x-at-most': most = '' } = this.#schema;
+    const { 'x-at-least': least = '', 'x-at-most': most = '' } = this.schema;
     return this.read((text) => {
       const found = parse(text) ?? this.#refuse();
       if (found < (parse(least) ?? 1)) reject(`is too ${less}${least === '' ? '' : `: at least ${least}`}`);
@@ -204,13 +204,13 @@ export class Field<out Keys = unknown> {
 
   /** `value` if the text has the form that the schema asks for. */
   #inForm<T>(text: string, value: T): T {
-    if (acceptsText(this.#schema, text)) return value;
-    const meant = wordsOf(this.#schema)?.find((word) => word.toLowerCase() === text.toLowerCase());
+    if (acceptsText(this.schema, text)) return value;
+    const meant = wordsOf(this.schema)?.find((word) => word.toLowerCase() === text.toLowerCase());
     return meant === undefined ? this.#refuse() : this.#refuse(`did you mean ${meant}?`);
   }
 
   #refuse(hint?: string): never {
-    return reject(`is not ${textExpectation(this.#schema)}`, hint);
+    return reject(`is not ${textExpectation(this.schema)}`, hint);
   }
 }
 

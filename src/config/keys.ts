@@ -2,6 +2,8 @@ import gatewaySchema from '../../schema/gateway.schema.json' with { type: 'json'
 import { either } from '../lib/wording.ts';
 import type { Path } from './problems.ts';
 
+export type { RestartKey } from '../../schema/validators.js';
+
 /** The part of JSON Schema that our schemas use, with annotations of our own (`x-…`). */
 export interface Schema {
   readonly $ref?: string;
@@ -33,6 +35,8 @@ export interface Schema {
   readonly 'x-restart'?: boolean;
   /** The only routes on which the key has an effect: those that are not public, or those for MCP. */
   readonly 'x-routes'?: string;
+  /** Follows the message about a key on another route. */
+  readonly 'x-because'?: string;
 }
 
 const PLACEHOLDER = '#/$defs/placeholder';

@@ -66,7 +66,7 @@ export function readRoutes(field: Field<GatewayKeys['routes']>, referents: Refer
 function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
   const open = field.get('public').isTrue();
   const protocol = readProtocol(field.get('protocol'));
-  if (open) checkPublicRoute(field, protocol);
+  requireEffect(field, open, protocol);
   const servers = open ? [] : trustedServers(field, referents.servers);
   const path = field.get('path').read(routePath) ?? '';
   const resource =
@@ -95,10 +95,11 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
     keepaliveMs: field.get('keepalive').duration(),
     revalidateMs: field.get('revalidate').duration(),
     dpop: open ? undefined : readDpop(field.get('dpop'), field.get('upstream')),
-    finalRefusals: readFinalRefusals(field.get('refusals'), protocol),
+    finalRefusals: field.get('refusals').get('final').choice(),
     rate: field.get('rate').present ? readRate(field.get('rate')) : referents.rate,
-    below: readRemainder(field.get('below'), protocol),
-    query: readRemainder(field.get('query'), protocol),
+    // Policies decide only on the message of an MCP request.
+    below: protocol === 'mcp' ? field.get('below').choice() : 'pass',
+    query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
     upgrade: readUpgrade(field.get('upgrade'), protocol),
   };
 }
@@ -109,27 +110,19 @@ function readProtocol(field: Field<RouteKeys['protocol']>): Route['protocol'] | 
   return field.isFaulty() ? undefined : protocol;
 }
 
-/** Reports keys that would look like protection on a public route, but have no effect there. */
-function checkPublicRoute(field: Field<RouteKeys>, protocol: 'http' | 'mcp' | undefined): void {
+/** Reports keys without effect on a route of this kind. On a public route, they would look like protection. */
+function requireEffect(route: Field<RouteKeys>, isPublic: boolean, protocol: Route['protocol'] | undefined): void {
   const message = 'cannot be combined with public: true';
-  for (const key of [
-    'policy',
-    'audience',
-    'tokens',
-    'opaque_tokens',
-    'authorization_servers',
-    'resource',
-    'first_challenge',
-    'revalidate',
-    'dpop',
-  ] as const) {
-    if (field.get(key).present) field.get(key).addProblem(message, 'key');
+  const upstream = route.get('upstream');
+  for (const [, field] of [...route.entries(), ...upstream.entries()]) {
+    const { 'x-routes': routes, 'x-because': because = '' } = field.schema;
+    if (isPublic && routes === 'protected') field.addProblem(message, 'key');
+    if (protocol === 'http' && routes === 'mcp') field.addProblem(`applies only with protocol: mcp${because}`, 'key');
   }
-  if (protocol === 'mcp') field.get('protocol').addProblem(`mcp ${message}: there is nothing to authorize`);
-  const upstream = field.get('upstream');
-  if (upstream.get('identity').present) upstream.get('identity').addProblem(message, 'key');
+  if (!isPublic) return;
+  if (protocol === 'mcp') route.get('protocol').addProblem(`mcp ${message}: there is nothing to authorize`);
   const token = upstream.get('token');
-  if (token.present && token.text() !== 'none') token.addProblem(`${token.quoted()} ${message}`);
+  if (token.present && token.choice() !== 'none') token.addProblem(`${token.quoted()} ${message}`);
 }
 
 function trustedServers(
@@ -190,23 +183,6 @@ function policiesBeside(field: Field<string | undefined>, policy: string, { fold
   // Of a placeholder's value nothing is shown, not even what it resembles.
   const near = field.source() === policy ? didYouMean(policy, names) : undefined;
   return `${near === undefined ? '' : `did you mean ${near}? `}there are: ${names.join(', ')}`;
-}
-
-/** `below` and `query`: parts of an MCP request besides its message. Policies decide only on the message. */
-function readRemainder(field: Field<RouteKeys['below']>, protocol: 'http' | 'mcp' | undefined): 'refuse' | 'pass' {
-  if (protocol === 'http' && field.present)
-    field.addProblem('applies only with protocol: mcp; an http route passes both', 'key');
-  return protocol === 'mcp' ? field.choice() : 'pass';
-}
-
-function readFinalRefusals(
-  field: Field<RouteKeys['refusals']>,
-  protocol: 'http' | 'mcp' | undefined,
-): Route['finalRefusals'] {
-  if (protocol === 'http' && field.present) {
-    field.addProblem('applies only with protocol: mcp, where tools are called', 'key');
-  }
-  return field.get('final').choice();
 }
 
 function readUpgrade(

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { RestartKey } from '../config/keys.ts';
 import { load, type Loaded } from '../config/load.ts';
 import { ConfigError, problemsOf } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';
+import { isObject, ownMember } from '../lib/json/own-member.ts';
 import type { Config } from '../model/config.ts';
 import type { Running } from './start.ts';
 
@@ -17,7 +19,7 @@ export interface Reloading {
  * current one. A configuration with a problem changes nothing; the log, the metrics and `/readyz` report it.
  */
 export async function reloadOnEdit(file: string, first: Loaded, since: number, running: Running): Promise<Reloading> {
-  const startedWith = first.config;
+  const startedWith = fixedIn(first.config);
   let inForce = first.config.hash;
   let underWay: Promise<void> | undefined;
   let again = false;
@@ -36,9 +38,9 @@ export async function reloadOnEdit(file: string, first: Loaded, since: number, r
   }
 
   function use({ config, snapshot }: Loaded): void {
-    for (const [name, part] of Object.entries(needsRestart)) {
-      if (isDeepStrictEqual(part(config), part(startedWith))) continue;
-      running.log.event('warn', `${name} changed: a restart is needed for it, the rest is in force`);
+    for (const [key, value] of Object.entries(fixedIn(config))) {
+      if (isDeepStrictEqual(value, startedWith[key])) continue;
+      running.log.event('warn', `${key} changed: a restart is needed for it, the rest is in force`);
     }
     running.reload(config, snapshot);
     running.log.event('info', 'configuration reloaded', { config: config.hash, before: inForce });
@@ -65,36 +67,45 @@ export async function reloadOnEdit(file: string, first: Loaded, since: number, r
   return { now, close: () => watching.close() };
 }
 
-/** The settings that are fixed once a process listens, by their keys in the file. */
-export const needsRestart: Readonly<Record<string, (config: Config) => unknown>> = {
-  listen: ({ listen }) => listen,
-  'admin.listen': ({ admin }) => admin?.listen,
-  'forward_auth.listen': ({ forwardAuth }) => forwardAuth?.listen,
-  'front_door.listen': ({ frontDoor }) => frontDoor?.listen,
-  'front_door.keys': ({ frontDoor }) => frontDoor?.keys,
-  tls: ({ tls }) => tls,
-  telemetry: ({ telemetry }) => telemetry,
-  'log.file': ({ log }) => log.file,
-  'limits.request_headers': ({ limits }) => limits.requestHeadersBytes,
+/** A member of a configuration, or of one of its sections. */
+type Place = readonly [section: keyof Config, member?: string];
+
+/** How a configuration holds each setting that stays as it was at the start: by its key, `x-restart` in the schema. */
+const places: Readonly<Record<RestartKey, Place>> = {
+  listen: ['listen'],
+  'admin.listen': ['admin', 'listen'],
+  tls: ['tls'],
+  'forward_auth.listen': ['forwardAuth', 'listen'],
+  'front_door.listen': ['frontDoor', 'listen'],
+  'front_door.keys': ['frontDoor', 'keys'],
+  'limits.request_headers': ['limits', 'requestHeadersBytes'],
+  'log.file': ['log', 'file'],
+  telemetry: ['telemetry'],
 };
 
-/** The parts of a configuration that hold fixed settings, as JSON can carry them. */
-export type Fixed = ReturnType<typeof fixedIn>;
+/** The settings of a configuration that need a restart, by their keys in the file; JSON can carry them. */
+export type Fixed = Readonly<Record<string, unknown>>;
 
 /** {@link Fixed} of a configuration. */
-export function fixedIn({ listen, forwardAuth, tls, telemetry, limits, log }: Config) {
-  return { listen, forwardAuth, tls, telemetry, limits, logFile: log.file };
+export function fixedIn(config: Config): Fixed {
+  const entries = Object.entries(places).map(([key, [section, member]]) => {
+    return [key, member === undefined ? config[section] : ownMember(config[section], member)] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 /** `config`, with the settings that need a restart as they were at the start. */
-export function asAtStart(config: Config, { listen, forwardAuth, tls, telemetry, limits, logFile }: Fixed): Config {
-  return {
-    ...config,
-    listen,
-    forwardAuth: forwardAuth && { trusted: [], ...config.forwardAuth, listen: forwardAuth.listen },
-    tls,
-    telemetry,
-    log: { ...config.log, file: logFile },
-    limits: { ...config.limits, requestHeadersBytes: limits.requestHeadersBytes },
-  };
+export function asAtStart(config: Config, fixed: Fixed): Config {
+  // A listener that only the newest files have is not opened; one that they lack stays, and no proxy may ask there.
+  const { listen, forwardAuth = { listen, trusted: [] } } = config;
+  const result = { ...config, forwardAuth: fixed['forward_auth.listen'] === undefined ? undefined : forwardAuth };
+  for (const [key, [section, member]] of Object.entries(places)) {
+    const value = fixed[key];
+    const before: unknown = result[section];
+    if (member === undefined) Object.assign(result, { [section]: value });
+    // The section was absent at the start.
+    else if (member === 'listen' && value === undefined) continue;
+    else if (isObject(before)) Object.assign(result, { [section]: { ...before, [member]: value } });
+  }
+  return result;
 }
