@@ -10,7 +10,7 @@ import { createStreamIndex, type OpenStream } from '../pipeline/forward/open-str
 import { createPools } from '../pipeline/forward/pools.ts';
 import { createGateway } from './gateway/gateway.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/scopes.ts';
-import { createMemoryLedger } from '../store/memory-ledger.ts';
+import { createProcessLedger } from '../store/memory-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createRotatingKeys } from '../lib/rotating-keys.ts';
 import { createCertificateOf } from '../pipeline/listen/client-certificate.ts';
@@ -74,7 +74,7 @@ export interface ReloadableGateway {
  * delays only the requests that need it.
  */
 export function createReloadableGateway(config: Config, surroundings: Surroundings): ReloadableGateway {
-  const { log, metrics, clock, tracer, ledger = createMemoryLedger(() => performance.now()) } = surroundings;
+  const { log, metrics, clock, tracer, ledger = createProcessLedger() } = surroundings;
   const revalidateStreams = createRevalidation(streamsOfFrontDoor);
   const shared = createShared(metrics, (...event) => log.event(...event), clock, {
     ledger,

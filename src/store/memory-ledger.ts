@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { processTimers, type Timers } from '../lib/timers.ts';
 import type { Failed, Ledger, LedgerCheck, LedgerEntry, Reservation, Settlement, Verdict } from '../model/ledger.ts';
 import { append, createTimeline, firstOf, noteGone, type Timeline } from './timeline.ts';
 import { addEntry, createTrack, endOf, noteAnswered, removeEntry, type Track, type TrackEntry } from './track.ts';
@@ -7,6 +8,8 @@ import { addEntry, createTrack, endOf, noteAnswered, removeEntry, type Track, ty
 export interface MemoryLedger extends Ledger {
   reserve(reservation: Reservation): Verdict;
   settle(id: string, outcome: Settlement): void;
+  /** The number of entries that are kept. Those that have ended are removed at the next call at the latest. */
+  size(): number;
 }
 
 /** The most entries that are kept. */
@@ -18,6 +21,11 @@ interface LedgerBounds {
 
 /** Bounds memory; about 200 MB when full. */
 const ledgerBounds: LedgerBounds = { ofAll: 500_000, ofOwner: 50_000 };
+
+/** The most entries that are removed in one turn of the event loop between calls. */
+const MAX_SWEPT = 1_000;
+/** The pauses between two such turns. */
+const SWEEP_MS = { least: 100, most: 60 * 60_000 };
 
 /** A call that was counted, until it is answered or given back. */
 interface OpenCall {
@@ -41,8 +49,9 @@ interface Kept extends TrackEntry {
  *
  * @param clock Milliseconds, monotonic: a clock that is set forward would forget. If it goes backwards, time stands
  *   still.
+ * @param timers Remove what has ended while no call comes, so that the next one need not remove all of it.
  */
-export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBounds): MemoryLedger {
+export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBounds, timers?: Timers): MemoryLedger {
   const tracks = new Map<string, Track>();
   /** By the length of the window: within one, entries end in the order in which they came. */
   const windows = new Map<number, Timeline<Kept>>();
@@ -51,14 +60,32 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
   const owned = new Map<string, number>();
   let kept = 0;
   let now = -Infinity;
+  let isSweeping = false;
 
-  function removeEnded(): void {
+  function removeEnded(most = Infinity): void {
     now = Math.max(now, clock());
+    let removed = 0;
     for (const timeline of windows.values()) {
       for (let entry = firstOf(timeline); entry !== undefined && entry.endsAt <= now; entry = firstOf(timeline)) {
+        if (removed === most) return;
         remove(entry);
+        removed += 1;
       }
     }
+  }
+
+  /** Removes what ends later, a part at a time. */
+  function sweepLater(): void {
+    if (timers === undefined || isSweeping || kept === 0) return;
+    isSweeping = true;
+    const ends = Math.min(...[...windows.values()].map((timeline) => firstOf(timeline)?.endsAt ?? Infinity));
+    // What has ended by now was more than one turn may remove.
+    const pauseMs = ends <= now ? 0 : Math.min(SWEEP_MS.most, Math.max(SWEEP_MS.least, ends - now));
+    timers.after(pauseMs, () => {
+      isSweeping = false;
+      removeEnded(MAX_SWEPT);
+      sweepLater();
+    });
   }
 
   function remove(entry: Kept): void {
@@ -95,6 +122,7 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
     calls.set(id, call);
     owned.set(owner, (owned.get(owner) ?? 0) + entries.length);
     kept += entries.length;
+    sweepLater();
   }
 
   function keptEntry(owner: string, { track: name, amount, keepMs }: LedgerEntry): Kept {
@@ -166,6 +194,7 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
       else if (outcome === 'returned') removeAll(call);
       else answer(call);
     },
+    size: () => kept,
   };
 
   function answer({ id, entries }: OpenCall): void {
@@ -175,6 +204,11 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
       if (!entry.isGone) noteAnswered(entry);
     }
   }
+}
+
+/** Creates the ledger that counts for the gateway in this process. */
+export function createProcessLedger(): MemoryLedger {
+  return createMemoryLedger(() => processTimers.now(), ledgerBounds, processTimers);
 }
 
 /**

@@ -32,7 +32,10 @@ export function append<Item extends Timed>(timeline: Timeline<Item>, item: Item)
 export function noteGone<Item extends Timed>(timeline: Timeline<Item>): boolean {
   timeline.gone += 1;
   if (timeline.gone * 2 < timeline.items.length) return false;
-  timeline.items = timeline.items.filter(({ isGone }) => !isGone);
+  // Most have ended in order. To copy what is left is then much faster than to look at each.
+  firstOf(timeline);
+  const rest = timeline.items.slice(timeline.first);
+  timeline.items = timeline.first === timeline.gone ? rest : rest.filter(({ isGone }) => !isGone);
   timeline.gone = 0;
   timeline.first = 0;
   return true;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Timers } from '../../src/lib/timers.ts';
 import { createMemoryLedger, type MemoryLedger } from '../../src/store/memory-ledger.ts';
 import type { LedgerCheck, LedgerEntry, Reservation, Verdict } from '../../src/model/ledger.ts';
 import { call } from '../pipeline/history/call.ts';
@@ -336,6 +337,41 @@ describe('bounds', () => {
     const ledger = bounded(1, 1);
     ledger.reserve(by('alice'));
     expect(ledger.reserve(by('alice', { entries: [] }))).toEqual(passed);
+  });
+});
+
+describe('what ends while no call comes', () => {
+  test('is removed a part at a time, so that the next call need not remove it', async () => {
+    let now = 0;
+    const turns: { readonly at: number; readonly run: () => void }[] = [];
+    const timers: Timers = {
+      now: () => now,
+      after(pauseMs, run) {
+        turns.push({ at: now + pauseMs, run });
+        return () => {};
+      },
+    };
+    const ledger = createMemoryLedger(() => now, undefined, timers);
+    for (; now < 4500; now += 1) ledger.reserve(left(`track-${now % 3}`));
+    expect(ledger.size()).toBe(4500);
+    const sizes: number[] = [];
+    for (let turn = turns.shift(); turn !== undefined; turn = turns.shift()) {
+      now = Math.max(turn.at, sizes.length === 0 ? HOUR + 4400 : 0);
+      turn.run();
+      sizes.push(ledger.size());
+      // One turn at a time waits.
+      expect(turns.length).toBeLessThanOrEqual(1);
+    }
+    expect(sizes).toEqual([3500, 2500, 1500, 500, 99, 0]);
+    expect(now).toBe(HOUR + 4500);
+  });
+
+  test('is not waited for where nothing is kept', () => {
+    const after = (): never => {
+      throw new Error('a timer is running');
+    };
+    const ledger = createMemoryLedger(() => 0, undefined, { now: () => 0, after });
+    expect(ledger.reserve(call())).toEqual(passed);
   });
 });
 

@@ -4,7 +4,7 @@ import { startAdmin, type Admin } from '../../admin/admin.ts';
 import type { Loaded } from '../../config/load.ts';
 import { watchFiles } from '../../config/watch.ts';
 import type { InForce } from '../../admin/console/status.ts';
-import { createMemoryLedger } from '../../store/memory-ledger.ts';
+import { createProcessLedger } from '../../store/memory-ledger.ts';
 import { createBackOff } from '../../lib/back-off.ts';
 import { openCertificate } from '../../pipeline/listen/own-certificate.ts';
 import type { Config } from '../../model/config.ts';
@@ -66,7 +66,7 @@ export async function startWorkers(
   }
   const source = createWorkersSource(workers, tell);
   /** Outlives workers: what they counted stays counted. */
-  const ledger = createMemoryLedger(() => performance.now());
+  const ledger = createProcessLedger();
   function tellAll(message: ToWorker): void {
     for (const worker of workers()) tell(worker, message);
   }
