@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DecisionDetail, TokenView } from '../../src/admin/console/messages.ts';
+import type { OutcomeKind } from '../../src/model/outcome.ts';
 import { followLink, withQuery } from '../address.ts';
 import { whyOf } from '../live/table.tsx';
 import { CopyButton, Id } from '../parts/copy.tsx';
@@ -38,7 +39,12 @@ export function DecisionPanel({ id, onClose }: { readonly id: string; readonly o
   );
 }
 
-const words = { allowed: 'Allowed', asked: 'Refused for now', refused: 'Refused', shadow: 'Passed in shadow mode' };
+const words: Readonly<Record<OutcomeKind, string>> = {
+  allowed: 'Allowed',
+  challenged: 'Refused for now',
+  refused: 'Refused',
+  shadow: 'Passed in shadow mode',
+};
 
 function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
   const { kind, called, route, at, token, answer, notes, conditions, remedies, rule, policy, test } = detail;
@@ -104,12 +110,12 @@ function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
   );
 }
 
-function callerOf({ subject, client }: DecisionDetail): JSX.Element {
-  if (subject === undefined && client === undefined) return <>an unknown caller</>;
+function callerOf({ subject, clientId }: DecisionDetail): JSX.Element {
+  if (subject === undefined && clientId === undefined) return <>an unknown caller</>;
   return (
     <>
-      <b>{subject ?? client}</b>
-      {subject !== undefined && client !== undefined && ` by ${client}`}
+      <b>{subject ?? clientId}</b>
+      {subject !== undefined && clientId !== undefined && ` by ${clientId}`}
     </>
   );
 }

@@ -32,10 +32,7 @@ export function Filters({ filter }: { readonly filter: Filter }): JSX.Element {
   );
 }
 
-const outcomeChoices = [
-  ...outcomes.map(({ kind, word }) => [kind, word] as const),
-  [DENIED, 'asked or refused'] as const,
-];
+const outcomeChoices = [...outcomes.map((kind) => [kind, kind] as const), [DENIED, 'challenged or refused'] as const];
 
 interface ChoiceParts {
   readonly name: 'route' | 'outcome';

@@ -1,7 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import type { OutcomeKind, RatePoint, RatesAnswer } from '../../src/admin/console/messages.ts';
+import type { RatePoint, RatesAnswer } from '../../src/admin/console/messages.ts';
+import type { OutcomeKind } from '../../src/model/outcome.ts';
+import { outcomes } from '../parts/outcome.tsx';
 import { timeOfDay } from '../parts/time.tsx';
 import { read } from '../requests.ts';
 
@@ -17,10 +19,10 @@ interface Panel {
   values(point: RatePoint | undefined, slotMs: number): readonly (number | null)[];
 }
 
-function rate(kind: OutcomeKind, title: string): Panel {
+function rate(kind: OutcomeKind): Panel {
   return {
-    title,
-    lines: [{ name: title, colour: `--${kind}` }],
+    title: kind,
+    lines: [{ name: kind, colour: `--${kind}` }],
     unit: '/s',
     values: (point, slotMs) => [(point?.counts[kind] ?? 0) / (slotMs / 1000)],
   };
@@ -38,14 +40,7 @@ function durations(of: 'decision' | 'upstream'): Panel {
   };
 }
 
-const panels: readonly Panel[] = [
-  rate('allowed', 'allowed'),
-  rate('asked', 'asked'),
-  rate('refused', 'refused'),
-  rate('shadow', 'shadow'),
-  durations('decision'),
-  durations('upstream'),
-];
+const panels: readonly Panel[] = [...outcomes.map(rate), durations('decision'), durations('upstream')];
 
 /** The keys that move the cursor of a plot, and the number of slots. */
 const steps: Readonly<Record<string, number>> = {

@@ -44,7 +44,7 @@ interface RowParts {
 }
 
 const Row = memo(({ row, isSelected }: RowParts): JSX.Element => {
-  const { id, at, kind, route = '', called, subject, client, reason = '' } = row;
+  const { id, at, kind, route = '', called, subject, clientId, reason = '' } = row;
   const why = whyOf(row);
   return (
     <div class={isSelected ? 'row selected' : 'row'} role="row" aria-selected={isSelected}>
@@ -62,9 +62,9 @@ const Row = memo(({ row, isSelected }: RowParts): JSX.Element => {
       <span role="cell" class="called mono" title={called}>
         {called}
       </span>
-      <span role="cell" class="caller" title={[subject, client].filter(Boolean).join(' · ')}>
+      <span role="cell" class="caller" title={[subject, clientId].filter(Boolean).join(' · ')}>
         {subject ?? ''}
-        {client !== undefined && <span class="muted">{subject === undefined ? client : ` · ${client}`}</span>}
+        {clientId !== undefined && <span class="muted">{subject === undefined ? clientId : ` · ${clientId}`}</span>}
       </span>
       <span role="cell" class="why" title={reason === '' ? why : `${reason}: ${why}`}>
         {kind === 'allowed' ? <span class="muted mono">{why}</span> : why}
@@ -76,5 +76,5 @@ const Row = memo(({ row, isSelected }: RowParts): JSX.Element => {
 /** The sentence that answers why. */
 export function whyOf({ kind, detail = '', neededScope, rule = '' }: DecisionRow): string {
   if (kind === 'allowed') return rule;
-  return neededScope === undefined || kind !== 'asked' ? detail : `needs scope ${neededScope}`;
+  return neededScope === undefined || kind !== 'challenged' ? detail : `needs scope ${neededScope}`;
 }

@@ -14,10 +14,7 @@ export function Answer({
   if (isBroken) return <p class="empty">The draft has a problem: it decides nothing.</p>;
   if (answer === undefined) return <p class="empty">Loading…</p>;
   if (answer.fault !== undefined) return <p class="empty">{answer.fault}</p>;
-  const { allow, unknown, shadow, reason, detail, rule, neededScope, notes, conditions, remedies } = answer;
-  const isAsked = reason === 'scope.insufficient';
-  const refusal = isAsked ? 'asked' : 'refused';
-  const kind = shadow ? 'shadow' : allow ? 'allowed' : refusal;
+  const { kind, unknown, detail, rule, neededScope, notes, conditions, remedies } = answer;
   return (
     <section class="answer" aria-live="polite">
       <h3>
@@ -31,7 +28,7 @@ export function Answer({
           → {remedy}
         </p>
       ))}
-      <Conditions conditions={conditions} decidedBy={allow && !shadow ? undefined : rule} />
+      <Conditions conditions={conditions} decidedBy={kind === 'allowed' ? undefined : rule} />
       {notes
         .filter((note) => !note.startsWith('without --'))
         .map((note) => (

@@ -1,8 +1,15 @@
 import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import { counted } from '../lib/wording.ts';
-import { recordedDecision, type RecordedDecision } from '../review/recorded-decision.ts';
+import type { DecisionRecord } from '../model/decision.ts';
+import { recordedDecision } from '../review/recorded-decision.ts';
 import { followedLines, linesOf } from './log-lines.ts';
+
+/** The decision of a line. */
+export interface LoggedDecision extends DecisionRecord {
+  /** All members of the line. */
+  readonly entry: Readonly<Record<string, unknown>>;
+}
 
 /** A call that gave its part back to rules over time. */
 export interface SettledCall {
@@ -26,7 +33,7 @@ export interface SkippedLine {
 export async function* recordsIn(
   file: string,
   follow = false,
-): AsyncGenerator<RecordedDecision | SettledCall | SkippedLine> {
+): AsyncGenerator<LoggedDecision | SettledCall | SkippedLine> {
   for await (const line of follow && file !== '-' ? followedLines(file) : linesOf(file)) {
     if (line === undefined) yield { skipped: 'too long' };
     else if (line.trim() !== '') yield recordIn(line);
@@ -34,7 +41,7 @@ export async function* recordsIn(
 }
 
 /** {@link recordsIn}, with a line without a decision for what was settled. */
-export async function* decisionsIn(file: string, follow = false): AsyncGenerator<RecordedDecision | SkippedLine> {
+export async function* decisionsIn(file: string, follow = false): AsyncGenerator<LoggedDecision | SkippedLine> {
   for await (const record of recordsIn(file, follow)) {
     yield 'settled' in record ? { skipped: 'no decision' } : record;
   }
@@ -66,7 +73,7 @@ export class SkippedLines {
   }
 }
 
-function recordIn(line: string): RecordedDecision | SettledCall | SkippedLine {
+function recordIn(line: string): LoggedDecision | SettledCall | SkippedLine {
   // Log collectors put a timestamp or a container's name before the line.
   const start = line.indexOf('{');
   if (start === -1 || !line.includes('"decision"')) return { skipped: 'no decision' };
@@ -75,5 +82,11 @@ function recordIn(line: string): RecordedDecision | SettledCall | SkippedLine {
   const { msg, decision } = entry;
   if (msg === 'settled') return typeof decision === 'string' ? { settled: decision } : { skipped: 'unreadable' };
   if (msg !== 'decision') return { skipped: 'no decision' };
-  return recordedDecision(entry) ?? { skipped: 'unreadable' };
+  const record = recordedDecision(entry);
+  return record === undefined ? { skipped: 'unreadable' } : { ...record, entry };
+}
+
+/** The time of a decision, RFC 3339; empty if the line has none. */
+export function timeOf({ at }: Pick<DecisionRecord, 'at'>): string {
+  return Number.isNaN(at) ? '' : new Date(at).toISOString();
 }

@@ -6,13 +6,13 @@ import { ConfigError } from '../config/problems.ts';
 import { didYouMean } from '../lib/wording.ts';
 import { callerOf } from '../serve/gateway/caller.ts';
 import type { Config } from '../model/config.ts';
+import type { DecisionRecord } from '../model/decision.ts';
 import { Denial } from '../model/denial.ts';
 import type { EarlierCall } from '../model/history.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { coloured } from './colour.ts';
 import { type Explained, explainCall, explainRecord } from '../review/explained.ts';
-import type { RecordedDecision } from '../review/recorded-decision.ts';
 import { decisionsIn, SkippedLines } from './decision-log.ts';
 import { describedCall, type DescribedCall } from './described-call.ts';
 import { type ExitCode, reportProblems, reportUnreadable, UsageError } from './exit.ts';
@@ -107,11 +107,11 @@ function routeNamed(config: Config, name: string | undefined): Route {
  *   `X-Request-Id` twice, and the first decision may differ from the others.
  */
 export async function explainDecision(config: Config, id: string, log: string): Promise<Explained> {
-  const found: RecordedDecision[] = [];
+  const found: DecisionRecord[] = [];
   const skipped = new SkippedLines();
   for await (const record of decisionsIn(log)) {
     if ('skipped' in record) skipped.add(record);
-    else if (record.decision === id) return explainRecord(config, record);
+    else if (record.id === id) return explainRecord(config, record);
     else if (record.requestId === id) found.push(record);
   }
   const [only, ...others] = found;
@@ -120,7 +120,7 @@ export async function explainDecision(config: Config, id: string, log: string): 
     throw new UsageError(`${log} has neither a decision nor a request ${id}${missing}`);
   }
   if (others.length === 0) return explainRecord(config, only);
-  const ids = found.map(({ decision }) => decision).join(', ');
+  const ids = found.map((record) => record.id).join(', ');
   throw new UsageError(`${log} has ${found.length} decisions of the request ${id}; pass one of them: ${ids}`);
 }
 

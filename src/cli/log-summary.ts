@@ -1,10 +1,11 @@
 import { printable } from '../lib/wording.ts';
+import { calledIn, type DecisionRecord } from '../model/decision.ts';
 import { harmlessJson } from '../telemetry/json-lines.ts';
-import { calledIn, type RecordedDecision } from '../review/recorded-decision.ts';
+import { timeOf } from './decision-log.ts';
 
 /** Counts of decisions. */
 export interface LogSummary {
-  add(decision: RecordedDecision): void;
+  add(decision: DecisionRecord): void;
   /** The most frequent names, for people. */
   text(): string;
   /** All names, for programs. */
@@ -27,7 +28,8 @@ export function createSummary(): LogSummary {
 
   return {
     add(decision) {
-      const { time, allow, reason, subject } = decision;
+      const { allow, reason, subject } = decision;
+      const time = timeOf(decision);
       if (from === '') from = time;
       to = time;
       count(total, allow);

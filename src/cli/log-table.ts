@@ -1,12 +1,13 @@
 import type { WriteStream } from 'node:tty';
 import { printable } from '../lib/wording.ts';
+import { calledIn, type DecisionRecord } from '../model/decision.ts';
 import { coloured } from './colour.ts';
-import { calledIn, type RecordedDecision } from '../review/recorded-decision.ts';
+import { timeOf } from './decision-log.ts';
 
 /** Decisions as a table for people. */
 export interface LogTable {
   /** A line for each decision, all aligned; before the first one, that of the titles. */
-  rows(decisions: readonly RecordedDecision[]): string;
+  rows(decisions: readonly DecisionRecord[]): string;
 }
 
 const titles = ['time (UTC)', 'decision', 'subject', 'client', 'route', 'called'] as const;
@@ -51,18 +52,25 @@ export function createTable(output: Pick<WriteStream, 'isTTY' | 'columns'>): Log
   };
 }
 
-function cellsOf(decision: RecordedDecision): readonly string[] {
-  const { time, subject, clientId, route } = decision;
-  const cells = [time.slice(5, 19).replace('T', ' '), verdict(decision), subject, clientId, route, calledIn(decision)];
+function cellsOf(decision: DecisionRecord): readonly string[] {
+  const { subject, clientId, route } = decision;
+  const cells = [
+    timeOf(decision).slice(5, 19).replace('T', ' '),
+    verdict(decision),
+    subject,
+    clientId,
+    route,
+    calledIn(decision),
+  ];
   return cells.map((cell) => printable(cell ?? ''));
 }
 
-function colourOf({ allow, shadow }: RecordedDecision): 'warning' | 'good' | 'bad' {
+function colourOf({ allow, shadow }: DecisionRecord): 'warning' | 'good' | 'bad' {
   if (shadow) return 'warning';
   return allow ? 'good' : 'bad';
 }
 
-function verdict({ allow, shadow, reason = '' }: RecordedDecision): string {
+function verdict({ allow, shadow, reason = '' }: DecisionRecord): string {
   if (shadow) return `shadow ${reason}`;
   return allow ? 'allow' : reason;
 }

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { load } from '../config/load.ts';
 import { durationMs } from '../lib/quantity.ts';
+import { calledIn } from '../model/decision.ts';
 import { harmlessJson } from '../telemetry/json-lines.ts';
-import { calledIn, type RecordedDecision } from '../review/recorded-decision.ts';
-import { decisionsIn, SkippedLines } from './decision-log.ts';
+import { decisionsIn, type LoggedDecision, SkippedLines } from './decision-log.ts';
 import { type ExitCode, reportProblems, reportUnreadable, UsageError } from './exit.ts';
 import { createTable } from './log-table.ts';
 import { createSummary } from './log-summary.ts';
@@ -55,13 +55,13 @@ async function configuredFile(config: string): Promise<string> {
   return (await load(config)).config.log.file ?? '-';
 }
 
-type Filter = (decision: RecordedDecision) => boolean;
+type Filter = (decision: LoggedDecision) => boolean;
 
 /** @throws {UsageError} for a `since` that is no time. */
 function filterOf({ since, route, subject, client, tool, reason, denied }: LogOptions, now: number): Filter {
   const start = since === undefined ? undefined : timeOf(since, now);
   return (decision) =>
-    (start === undefined || Date.parse(decision.time) >= start) &&
+    (start === undefined || decision.at >= start) &&
     (route ?? decision.route) === decision.route &&
     (subject ?? decision.subject) === decision.subject &&
     (client ?? decision.clientId) === decision.clientId &&
@@ -87,7 +87,7 @@ const BATCH = 1000;
 async function printed(file: string, isWanted: Filter, options: LogOptions): Promise<ExitCode> {
   const summary = createSummary();
   const table = createTable(process.stdout);
-  const batch: RecordedDecision[] = [];
+  const batch: LoggedDecision[] = [];
   const batchSize = options.follow || file === '-' ? 1 : BATCH;
   let decisions = 0;
   const skipped = new SkippedLines();

@@ -1,8 +1,9 @@
 import { load, type Loaded } from '../config/load.ts';
 import { counted } from '../lib/wording.ts';
+import type { DecisionRecord } from '../model/decision.ts';
 import type { Policy } from '../model/policy.ts';
 import { countDifference, type CountedDifference, differenceOf } from '../review/difference.ts';
-import { isPolicyDecision, type RecordedDecision } from '../review/recorded-decision.ts';
+import { isPolicyDecision } from '../review/recorded-decision.ts';
 import { createReplayedCalls, type ReplayedCalls } from '../review/replayed-calls.ts';
 import { recordsIn, SkippedLines, type SettledCall, type SkippedLine } from './decision-log.ts';
 import { type ExitCode, reportProblems, reportUnreadable } from './exit.ts';
@@ -49,7 +50,7 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
         calls?.settled(record.settled);
         continue;
       }
-      const route = routes.get(record.route);
+      const route = routes.get(record.route ?? '');
       if (route?.policy === undefined || !isPolicyDecision(record)) {
         passedOver += 1;
         continue;
@@ -89,10 +90,10 @@ async function allOf<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]>
   return all;
 }
 
-function callsOf(records: readonly (RecordedDecision | SettledCall | SkippedLine)[]): ReplayedCalls {
-  const first = records.find((each) => 'time' in each);
+function callsOf(records: readonly (DecisionRecord | SettledCall | SkippedLine)[]): ReplayedCalls {
+  const first = records.find((each) => 'at' in each);
   const returned = records.flatMap((each) => ('settled' in each ? [each.settled] : []));
-  return createReplayedCalls(Date.parse(first?.time ?? ''), new Set(returned));
+  return createReplayedCalls(first?.at ?? NaN, new Set(returned));
 }
 
 /** Why a log has no decision to decide again, and which log to pass instead. */

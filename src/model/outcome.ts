@@ -2,6 +2,7 @@ import type { Call } from './call.ts';
 import type { Denial, ShadowDenial } from './denial.ts';
 import type { Attempt } from './policy.ts';
 import type { Principal } from './principal.ts';
+import { type Reason, refusalOf, refusals } from './reasons.ts';
 import type { Route } from './route.ts';
 
 /** The part of a call that is known however early the gateway refused it. */
@@ -19,6 +20,39 @@ export interface Outcome {
   readonly denial: Denial | undefined;
   /** The denial that `mode: shadow` did not enforce. */
   readonly shadow: ShadowDenial | undefined;
+  /** What the client of a refused call got; undefined for an allowed call, and if the answer failed. */
+  readonly answer: RefusalAnswer | undefined;
   /** `performance.now()`. */
   readonly decidedAt: number;
+}
+
+/** The answer to a refused call, as far as it is recorded. */
+export interface RefusalAnswer {
+  readonly status: number;
+  /** The values of `WWW-Authenticate`. */
+  readonly challenges: readonly string[];
+}
+
+/**
+ * The outcomes of calls for their callers. `challenged`: the refusal asks the client for a token, a scope or a proof
+ * that it can get. `shadow`: the call passed only because the policy is in shadow mode.
+ */
+export const outcomeKinds = {
+  allowed: { isDenied: false },
+  challenged: { isDenied: true },
+  refused: { isDenied: true },
+  shadow: { isDenied: false },
+} as const;
+
+/** The outcome of a call for its caller. */
+export type OutcomeKind = keyof typeof outcomeKinds;
+
+/** The outcome of a decision. `reason`: that of the refusal, or of the one that shadow mode did not enforce. */
+export function outcomeKind(allow: boolean, reason: string | undefined): OutcomeKind {
+  if (allow) return reason === undefined ? 'allowed' : 'shadow';
+  return reason !== undefined && isAsking(reason) ? 'challenged' : 'refused';
+}
+
+function isAsking(reason: string): boolean {
+  return Object.hasOwn(refusals, reason) && refusalOf(reason as Reason).isAsking === true;
 }

@@ -14,7 +14,7 @@ import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Action, Grant, GrantedCall, HeldToken, PresentedToken, UpstreamCredential } from '../model/grant.ts';
 import type { CountedCall } from '../model/counted-call.ts';
-import type { KnownCall, Outcome } from '../model/outcome.ts';
+import type { KnownCall, Outcome, RefusalAnswer } from '../model/outcome.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 
@@ -59,7 +59,7 @@ export interface Stages {
    */
   forwardUpgrade(granted: GrantedCall, head: Buffer, refuse: (denial: Denial) => void): Promise<void>;
   /** Answers a call that was refused; `action` if it was read. `respond/refuse.ts` */
-  refuse(call: Call, denial: Denial, action: Action | undefined): void;
+  refuse(call: Call, denial: Denial, action: Action | undefined): RefusalAnswer;
 }
 
 /** The steps before a route is known, and the records of every call. */
@@ -73,7 +73,7 @@ export interface Gateway {
   /** Finds the route. `route/router.ts` */
   route(call: Call): Stages;
   /** Answers a call that was refused before its route was known. `serve/gateway/gateway.ts` */
-  refuse(call: Call, denial: Denial, action: Action | undefined): void;
+  refuse(call: Call, denial: Denial, action: Action | undefined): RefusalAnswer;
   /** Records the decision. `telemetry/log.ts` */
   record(outcome: Outcome): void;
   /** Counts an answered call. `telemetry/metrics.ts` */
@@ -118,7 +118,7 @@ export async function serve(
     stages.approve?.(grant);
     if (stages.count !== undefined) counted = await stages.count(call, grant);
     const credential = await stages.exchange(grant, token);
-    record(undefined);
+    record(performance.now());
     const granted = { call, grant, credential, held: stages.hold(token, call), counted };
     if (head === undefined) await stages.forward(granted);
     else await stages.forwardUpgrade(granted, head, refuse);
@@ -131,12 +131,19 @@ export async function serve(
 
   function refuse(denial: Denial): void {
     // A call has one decision. A failure after it was allowed is logged, and not recorded as a decision.
-    if (!decided && denial.reason !== 'gateway.error') record(denial);
-    else gateway.failed(call, stages?.route, denial);
-    (stages ?? gateway).refuse(call, denial, action);
+    const isDecision = !decided && denial.reason !== 'gateway.error';
+    if (!isDecision) gateway.failed(call, stages?.route, denial);
+    const decidedAt = performance.now();
+    let answer: RefusalAnswer | undefined;
+    try {
+      answer = (stages ?? gateway).refuse(call, denial, action);
+    } finally {
+      // Also if the answer fails: no decision is missing from the log.
+      if (isDecision) record(decidedAt, denial, answer);
+    }
   }
 
-  function record(denial: Denial | undefined): void {
+  function record(decidedAt: number, denial?: Denial, answer?: RefusalAnswer): void {
     decided = true;
     // SEP-414: `traceparent` of the request takes precedence over the trace that the MCP message names.
     const trace = call.trace ?? action?.trace;
@@ -150,7 +157,8 @@ export async function serve(
       rule: denial === undefined ? (shadow ?? grant?.decision)?.rule : denial.rule,
       denial,
       shadow,
-      decidedAt: performance.now(),
+      answer,
+      decidedAt,
     });
   }
 }

@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { printable } from '../lib/wording.ts';
 import { isReasonBy } from '../model/reasons.ts';
 import type { Config } from '../model/config.ts';
+import { calledIn, type DecisionRecord } from '../model/decision.ts';
 import type { Decision, Explanation, Policy } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
-import { calledIn, recordedAttempt, type RecordedDecision, recordedPrincipal } from './recorded-decision.ts';
+import { recordedAttempt, recordedPrincipal } from './recorded-decision.ts';
 import { type JudgeOverTime, openOverTime } from './replayed-calls.ts';
 
 /** How a decision would change. `unknown`: it depends on values that are not logged. */
@@ -38,14 +39,14 @@ export function countDifference(rows: Map<string, CountedDifference>, difference
  * @param judgeOverTime Called once for each decision, in the order of the log.
  */
 export function differenceOf(
-  record: RecordedDecision,
+  record: DecisionRecord,
   route: Pick<Route, 'protocol' | 'policy'>,
   policy: Policy | undefined,
   { scopeHierarchy, judgeOverTime = openOverTime }: ReplayParts,
 ): Difference | undefined {
   const before = outcome(kindOf(record.allow, record.shadow), record.reason, record.neededScope);
   const base = {
-    route: record.route,
+    route: record.route ?? '',
     called: printable(calledIn(record)),
     subject: printable(record.subject ?? record.clientId ?? ''),
     before,
@@ -81,7 +82,7 @@ interface ReplayParts extends Pick<Config, 'scopeHierarchy'> {
 
 /** The values that the log lacks. They matter only if all other conditions would allow the call. */
 function whatIsMissing(
-  { input: { omitted = [] } }: RecordedDecision,
+  { input: { omitted = [] } }: DecisionRecord,
   decision: Decision,
   argumentsMatter: boolean,
 ): string | undefined {

@@ -1,5 +1,6 @@
 import { refusals } from '../model/reasons.ts';
 import type { Config } from '../model/config.ts';
+import type { DecisionRecord } from '../model/decision.ts';
 import type { EarlierCall } from '../model/history.ts';
 import { isLockedKind } from '../model/mcp.ts';
 import type { Attempt, Decision, Explanation, Policy } from '../model/policy.ts';
@@ -8,7 +9,7 @@ import type { Route } from '../model/route.ts';
 import type { Decided } from './coverage.ts';
 import { decideAfter } from './earlier-calls.ts';
 import { nearMisses } from './near-misses.ts';
-import { isPolicyDecision, recordedAttempt, type RecordedDecision, recordedPrincipal } from './recorded-decision.ts';
+import { isPolicyDecision, recordedAttempt, recordedPrincipal } from './recorded-decision.ts';
 
 /** The explanation of a decision. */
 export interface Explained {
@@ -115,11 +116,11 @@ function leaves(explanation: Explanation): readonly Explanation[] {
  * The decision of a record as it was made. If a policy decided, each condition of the current policy is evaluated with
  * the recorded values.
  */
-export function explainRecord(config: InForce, record: RecordedDecision): Explained {
+export function explainRecord(config: InForce, record: DecisionRecord): Explained {
   const { allow, shadow, reason, detail, rule, neededScope, policy } = record;
   const route = config.routes.find(({ name }) => name === record.route);
   return {
-    route: record.route === '' ? undefined : record.route,
+    route: record.route,
     decidedBy: decidedBy(record),
     policy,
     allow,
@@ -135,13 +136,13 @@ export function explainRecord(config: InForce, record: RecordedDecision): Explai
   };
 }
 
-function decidedBy(record: RecordedDecision): string {
+function decidedBy(record: DecisionRecord): string {
   if (!record.allow && !isPolicyDecision(record)) return 'not refused by a policy';
   return record.policy === undefined ? 'no policy' : `policy ${record.policy}`;
 }
 
 /** The note on a decision that no policy made. */
-function otherStageNotes({ allow, reason = '' }: RecordedDecision, route: Route | undefined): readonly string[] {
+function otherStageNotes({ allow, reason = '' }: DecisionRecord, route: Route | undefined): readonly string[] {
   if (allow) return ['the route is public, or has no policy'];
   const status = Object.hasOwn(refusals, reason) ? refusals[reason as keyof typeof refusals].status : undefined;
   const answer = status === undefined ? '' : `the client got ${status}; `;
@@ -165,7 +166,7 @@ const recordedNotes = {
 } as const;
 
 function underCurrentPolicy(
-  record: RecordedDecision,
+  record: DecisionRecord,
   route: Route | undefined,
   config: InForce,
 ): Pick<Explained, 'notes' | 'conditions'> {
@@ -193,7 +194,7 @@ function underCurrentPolicy(
 }
 
 /** Notes that the current policy decides otherwise. A decision that depends on unknown values is not compared. */
-function changeNotes(record: RecordedDecision, now: Decision, isUnknown: boolean): readonly string[] {
+function changeNotes(record: DecisionRecord, now: Decision, isUnknown: boolean): readonly string[] {
   const denial = now.allow ? now.shadow : now.denial;
   if (now.allow === record.allow && denial?.reason === record.reason) return [];
   if (isUnknown && now.allow) return [];

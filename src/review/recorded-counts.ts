@@ -1,7 +1,7 @@
 import { isReasonBy } from '../model/reasons.ts';
 import type { CallHistory } from '../model/history.ts';
+import type { DecisionRecord } from '../model/decision.ts';
 import type { LedgerCheck, LedgerEntry, Reservation } from '../model/ledger.ts';
-import type { RecordedDecision } from './recorded-decision.ts';
 
 /** What a call means for the rules over time of a policy, and what a ledger is asked about it. */
 export interface CountedBy {
@@ -20,7 +20,7 @@ export interface CountedBy {
 export function metAsRecorded(
   { kind, track, limit, amount }: LedgerCheck,
   { history, reservation }: CountedBy,
-  record: RecordedDecision,
+  record: DecisionRecord,
   change: number,
 ): boolean | undefined {
   const index = reservation.checks.findIndex((each) => each.kind === kind && each.track === track);
@@ -37,7 +37,7 @@ export function metAsRecorded(
 function recordedOutcome(
   { checks }: CallHistory,
   index: number,
-  { allow, reason, rule }: RecordedDecision,
+  { allow, reason, rule }: DecisionRecord,
 ): boolean | undefined {
   if (reason === undefined) return allow;
   const refusing = isReasonBy('history', reason) ? checks.findIndex((check) => check.rule === rule) : -1;

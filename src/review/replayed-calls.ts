@@ -1,15 +1,15 @@
 import { reservationOf } from '../store/reservation.ts';
 import type { HistoryCheck } from '../model/history.ts';
+import type { DecisionRecord } from '../model/decision.ts';
 import type { LedgerCheck } from '../model/ledger.ts';
 import type { Attempt, Decision, Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { type CountedBy, createTrackChanges, metAsRecorded } from './recorded-counts.ts';
-import type { RecordedDecision } from './recorded-decision.ts';
 import { createReviewLedger, deniedBy, failureOf } from './rules-over-time.ts';
 
 /** A recorded call, decided again by a policy, apart from its rules over time. */
 interface RecordedCall {
-  readonly record: RecordedDecision;
+  readonly record: DecisionRecord;
   /** The policy that decided it when it was recorded. */
   readonly recordedBy: Policy | undefined;
   readonly policy: Policy;
@@ -47,7 +47,7 @@ export function createReplayedCalls(beganAt: number, returned: ReadonlySet<strin
   const ledger = createReviewLedger(() => now);
   const changes = createTrackChanges();
 
-  function judged(counted: CountedBy, before: CountedBy | undefined, record: RecordedDecision): Judged {
+  function judged(counted: CountedBy, before: CountedBy | undefined, record: DecisionRecord): Judged {
     let isCertain = counted.history.unknown.length === 0;
     for (const [index, check] of counted.history.checks.entries()) {
       const isMet = isMetBy(counted, index, before, record);
@@ -62,7 +62,7 @@ export function createReplayedCalls(beganAt: number, returned: ReadonlySet<strin
     { history, reservation }: CountedBy,
     index: number,
     before: CountedBy | undefined,
-    record: RecordedDecision,
+    record: DecisionRecord,
   ): boolean | undefined {
     const { kind, windowMs } = history.checks[index] as HistoryCheck;
     const isMet = failureOf(ledger, reservation, index) === undefined;
@@ -77,8 +77,8 @@ export function createReplayedCalls(beganAt: number, returned: ReadonlySet<strin
     settled: (decision) => ledger.settle(decision, 'returned'),
     judge(call) {
       const { record, recordedBy, policy, decision } = call;
-      const { decision: id, time } = record;
-      now = Date.parse(time);
+      const { id, at } = record;
+      now = at;
       const before = countedBy(recordedBy, call);
       const counted = countedBy(policy, call);
       const { refusing, isCertain } = counted === undefined ? met : judged(counted, before, record);
@@ -111,6 +111,6 @@ const met: Judged = { refusing: undefined, isCertain: true };
 function countedBy(policy: Policy | undefined, { record, principal, attempt }: RecordedCall): CountedBy | undefined {
   const history = policy?.history?.(principal, attempt);
   if (history === undefined) return undefined;
-  const { decision: id, route } = record;
+  const { id, route = '' } = record;
   return { history, reservation: reservationOf(history, { id, principal, route, continues: undefined }) };
 }

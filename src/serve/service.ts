@@ -63,6 +63,7 @@ export async function startService(
       trace: undefined,
     };
     const denial = new Denial(reason, detail);
+    const { status } = refusals[reason];
     newest.current.record({
       call,
       route: undefined,
@@ -72,9 +73,9 @@ export async function startService(
       rule: undefined,
       denial,
       shadow: undefined,
+      answer: { status, challenges: [] },
       decidedAt: call.startedAt,
     });
-    const { status } = refusals[reason];
     newest.current.answered(undefined, call, status);
     return { status, requestId: call.id };
   };

@@ -1,8 +1,7 @@
 import type { LogSettings } from '../model/config.ts';
 import type { KnownCall, Outcome } from '../model/outcome.ts';
 import type { Route } from '../model/route.ts';
-import { allowedLine, decisionLine } from './decision-line.ts';
-import { summaryOf } from './decision-summary.ts';
+import { decisionLine } from './decision-record.ts';
 import type { JsonLines } from './json-lines.ts';
 import type { TlsObserver } from '../model/observer.ts';
 import type { Metrics } from './metrics.ts';
@@ -41,7 +40,7 @@ export function createLog(settings: Settings, lines: JsonLines, decisionFile?: J
       const denied = !outcome.allow || outcome.shadow !== undefined;
       const logged = enabled('info') && (decisions === 'all' || denied);
       if (!logged) return;
-      writeDecision(denied ? JSON.stringify(decisionLine(summaryOf(outcome, Date.now()))) : allowedLine(outcome));
+      writeDecision(decisionLine(outcome, Date.now()));
     },
     settled({ id, decision }, { name }, detail) {
       if (!enabled('info') || decisions !== 'all') return;

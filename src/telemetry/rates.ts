@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import type { OutcomeKind } from './decision-summary.ts';
+import { type OutcomeKind, outcomeKinds } from '../model/outcome.ts';
 
 /** The decisions and durations of the last hour, in slots of ten seconds. */
 export interface Rates {
@@ -36,7 +36,7 @@ interface Quantiles {
 export const SLOT_MS = 10_000;
 const SLOTS = 360;
 
-const kinds: readonly OutcomeKind[] = ['allowed', 'asked', 'refused', 'shadow'];
+const kinds = Object.keys(outcomeKinds) as readonly OutcomeKind[];
 /** Each bucket of durations ends a quarter above the one before: from 10 µs to a minute. */
 const LEAST_MS = 0.01;
 const GROWTH = 1.25;
@@ -46,7 +46,7 @@ const perBucket = 1 / Math.log(GROWTH);
 const DECISIONS = kinds.length;
 const UPSTREAMS = DECISIONS + BUCKETS;
 const WIDTH = UPSTREAMS + BUCKETS;
-const column: Readonly<Record<OutcomeKind, number>> = { allowed: 0, asked: 1, refused: 2, shadow: 3 };
+const column = Object.fromEntries(kinds.map((kind, index) => [kind, index])) as Readonly<Record<OutcomeKind, number>>;
 
 /** Creates empty rates. Counting allocates nothing. */
 export function createRates(clock: Clock): Rates {

@@ -1,8 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
-import { summaryOf } from './decision-summary.ts';
+import { decisionMs, refusalIn } from '../model/decision.ts';
+import { outcomeKind } from '../model/outcome.ts';
 import type { Metrics } from './metrics.ts';
 import { createRates, type Rates } from './rates.ts';
-import { createRecentDecisions, type RecentDecisions } from './recent-decisions.ts';
+import { RecentDecisions } from './recent-decisions.ts';
 
 /** What the console shows of a process: its newest decisions, and the rates of the last hour. */
 export interface Recorder {
@@ -19,7 +20,7 @@ export function recordBeside(
   metrics: Metrics,
   clock: Clock,
 ): { readonly metrics: Metrics; readonly recorder: Recorder } {
-  const decisions = createRecentDecisions();
+  const decisions = new RecentDecisions();
   const rates = createRates(clock);
   let openStreams = 0;
   let expires: number | undefined;
@@ -29,9 +30,8 @@ export function recordBeside(
       ...metrics,
       decision(outcome) {
         metrics.decision(outcome);
-        const summary = summaryOf(outcome, clock());
-        decisions.add(summary);
-        rates.decision(summary.kind, summary.durationMs);
+        decisions.add(outcome, clock());
+        rates.decision(outcomeKind(outcome.allow, refusalIn(outcome)?.reason), decisionMs(outcome));
       },
       upstreamAnswered(route, ms) {
         metrics.upstreamAnswered(route, ms);

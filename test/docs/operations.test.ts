@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { restartKeys } from '../../schema/compile.ts';
 import gatewaySchema from '../../schema/gateway.schema.json' with { type: 'json' };
 import { commands } from '../../src/cli/commands.ts';
+import { members } from '../../src/model/decision.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
@@ -43,6 +44,13 @@ routes: [{ name: r, path: /mcp, protocol: mcp, audience: r, policy: p, upstream:
 afterAll(async () => {
   await gateway.close();
   await Promise.all([issuer.close(), upstream.close()]);
+});
+
+test('docs/decision-log.md has the table of members', async () => {
+  const text = await readFile('docs/decision-log.md', 'utf8');
+  const rows = [...text.matchAll(/^\| `(\w+)` +\| (.*?) +\|$/gm)].map(([, name, about]) => ({ name, about }));
+  const written = Object.values(members).flatMap((row) => ('wire' in row ? [row.wire] : []));
+  expect(rows.filter(({ name }) => name !== 'level' && name !== 'msg')).toEqual(written);
 });
 
 test('docs/decision-log.md has every member of a log line', async () => {

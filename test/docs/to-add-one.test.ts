@@ -10,6 +10,7 @@ import { describe, expect, test } from 'vitest';
 import gateway from '../../schema/gateway.schema.json' with { type: 'json' };
 import policy from '../../schema/policy.schema.json' with { type: 'json' };
 import { commands } from '../../src/cli/commands.ts';
+import { members } from '../../src/model/decision.ts';
 import { refusals } from '../../src/model/reasons.ts';
 import { knownRequests, revisions } from '../../src/model/mcp.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -21,7 +22,6 @@ const files = ['src', 'schema', 'docs', 'deploy', 'test'].flatMap((folder) => fi
 const scripts = Object.keys((JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object }).scripts);
 
 const source = (path: string): string => files.find((file) => file.path === path)?.text ?? '';
-const [, line = ''] = /^export function decisionLine(.*?)^\}/ms.exec(source('src/telemetry/decision-line.ts')) ?? [];
 
 /** Every example of each kind, by the heading of its list. */
 const examples: Readonly<Record<string, readonly string[]>> = {
@@ -31,7 +31,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'A condition of policies': Object.keys(policy.$defs.policy.properties),
   'An MCP method': [...knownRequests.keys()],
   'An MCP revision': [...revisions.keys()],
-  'A member of the decision log': [...line.matchAll(/^ {4}(\w+):/gm)].map(([, member = '']) => member),
+  'A member of the decision log': Object.values(members).flatMap((row) => ('wire' in row ? [row.wire.name] : [])),
   'A metric': createMetrics()
     .registry.getMetricsAsArray()
     .map(({ name }) => name)

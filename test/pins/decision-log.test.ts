@@ -47,6 +47,7 @@ const everything: Outcome = {
   rule: 'tools.pay',
   denial: new Denial('scope.insufficient', 'd', policyDenial),
   shadow: undefined,
+  answer: { status: 403, challenges: ['Bearer error="insufficient_scope", scope="read payments"'] },
   decidedAt: 2.5,
 };
 

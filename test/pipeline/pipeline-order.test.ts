@@ -16,8 +16,10 @@ const counted = { settle() {}, shadow: undefined };
 const granted = { call, grant, credential: 'credential', held, counted };
 const head = Buffer.from('head');
 
+const answer = { status: 403, challenges: [] };
+
 /** What each step gives back where nothing goes wrong. */
-const answers: Readonly<Record<string, unknown>> = {
+const results: Readonly<Record<string, unknown>> = {
   arrive: arrived,
   canonical: call,
   publish: false,
@@ -29,6 +31,8 @@ const answers: Readonly<Record<string, unknown>> = {
   count: counted,
   exchange: 'credential',
   hold: held,
+  refuse: answer,
+  'gateway.refuse': answer,
 };
 
 type Steps = Readonly<Record<string, ((...given: readonly unknown[]) => unknown) | undefined>>;
@@ -40,7 +44,7 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
     (name: string) =>
     (...given: readonly unknown[]): unknown => {
       steps.push([name, ...given]);
-      return other[name]?.(...given) ?? answers[name];
+      return other[name]?.(...given) ?? results[name];
     };
   const all = (names: readonly string[], of = ''): object =>
     Object.fromEntries(names.map((name) => [name, step(`${of}${name}`)]));
@@ -110,7 +114,10 @@ describe('each step gets the results of the steps before it', () => {
       ['approve', grant],
       ['count', call, grant],
       ['exchange', grant, 'token'],
-      ['record', { ...decided, allow: true, denial: undefined, decidedAt: expect.any(Number) as number }],
+      [
+        'record',
+        { ...decided, allow: true, denial: undefined, answer: undefined, decidedAt: expect.any(Number) as number },
+      ],
       ['hold', 'token', call],
       ['forward', granted],
     ]);
@@ -118,7 +125,7 @@ describe('each step gets the results of the steps before it', () => {
 
   test('if a step is asynchronous', async () => {
     const soon = Object.fromEntries(
-      ['authenticate', 'readAction', 'count', 'exchange'].map((name) => [name, () => Promise.resolve(answers[name])]),
+      ['authenticate', 'readAction', 'count', 'exchange'].map((name) => [name, () => Promise.resolve(results[name])]),
     );
     const { names, steps } = await served(soon);
     expect(names).toEqual(whole);
@@ -175,14 +182,14 @@ describe('SEP-414: records a call in the trace', () => {
   });
 });
 
-describe('records a refusal once and answers it', () => {
+describe('answers a refusal, and records it once with its answer', () => {
   test.each(whole.slice(1, whole.indexOf('record')))('by %s', async (name) => {
     const { steps, names } = await served({ [name]: refuses });
     const before = whole.slice(0, whole.indexOf(name) + 1);
     const isRouted = before.includes('allow');
-    expect(names).toEqual([...before, 'record', isRouted ? 'refuse' : 'gateway.refuse']);
+    expect(names).toEqual([...before, isRouted ? 'refuse' : 'gateway.refuse', 'record']);
     const passed = (step: string): boolean => before.indexOf(step) !== -1 && step !== name;
-    expect(steps.at(-2)).toEqual([
+    expect(steps.at(-1)).toEqual([
       'record',
       {
         call: passed('canonical') ? call : arrived,
@@ -192,16 +199,26 @@ describe('records a refusal once and answers it', () => {
         allow: false,
         rule: 'claims.role',
         denial,
+        answer,
         shadow: passed('authorize') ? grant.decision.shadow : undefined,
         decidedAt: expect.any(Number) as number,
       },
     ]);
-    expect(steps.at(-1)?.slice(1)).toEqual([
+    expect(steps.at(-2)?.slice(1)).toEqual([
       passed('canonical') ? call : arrived,
       denial,
       passed('readAction') ? action : undefined,
     ]);
   });
+});
+
+test('records a refusal also if its answer fails', async () => {
+  const records: unknown[] = [];
+  const refuse = (): never => {
+    throw new TypeError('a bug');
+  };
+  await expect(served({ allow: refuses, refuse, record: (outcome) => records.push(outcome) })).rejects.toThrow('a bug');
+  expect(records).toEqual([expect.objectContaining({ denial, answer: undefined })]);
 });
 
 describe('records no second decision for an error after a call was allowed', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { DecisionRecord } from '../../src/model/decision.ts';
 import type { HistoryCheck } from '../../src/model/history.ts';
 import type { LedgerCheck } from '../../src/model/ledger.ts';
 import { createTrackChanges, metAsRecorded } from '../../src/review/recorded-counts.ts';
-import type { RecordedDecision } from '../../src/review/recorded-decision.ts';
 
 /** A quota on one track. */
 const quota = (limit: number): LedgerCheck => ({ kind: 'quota', track: 'quota', amount: 1, limit });
@@ -19,15 +19,15 @@ const before = {
   },
   reservation: { id: 'call', owner: 'alice', checks, entries: [], isShadow: false, continues: undefined },
 };
-const passed = { allow: true } as RecordedDecision;
-const shadow = { allow: true, reason: 'quota.exceeded', rule: 'quota' } as RecordedDecision;
-const missing = { allow: false, reason: 'history.missing', rule: 'after' } as RecordedDecision;
-const forbidden = { allow: false, reason: 'history.forbidden', rule: 'never_after' } as RecordedDecision;
-const exceeded = { allow: false, reason: 'quota.exceeded', rule: 'quota' } as RecordedDecision;
-const other = { allow: false, reason: 'claim.denied', rule: 'quota' } as RecordedDecision;
+const passed = { allow: true } as DecisionRecord;
+const shadow = { allow: true, reason: 'quota.exceeded', rule: 'quota' } as DecisionRecord;
+const missing = { allow: false, reason: 'history.missing', rule: 'after' } as DecisionRecord;
+const forbidden = { allow: false, reason: 'history.forbidden', rule: 'never_after' } as DecisionRecord;
+const exceeded = { allow: false, reason: 'quota.exceeded', rule: 'quota' } as DecisionRecord;
+const other = { allow: false, reason: 'claim.denied', rule: 'quota' } as DecisionRecord;
 
 describe('what a recorded decision tells of a rule over time, whatever came before the log', () => {
-  test.each<[string, LedgerCheck, RecordedDecision, number, boolean | undefined]>([
+  test.each<[string, LedgerCheck, DecisionRecord, number, boolean | undefined]>([
     ['passes again under the same limit', quota(3), passed, 0, true],
     ['passes again under a laxer limit', quota(4), passed, 0, true],
     ['may not pass under a stricter limit', quota(2), passed, 0, undefined],

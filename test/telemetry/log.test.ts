@@ -15,6 +15,7 @@ const outcome: Outcome = {
   rule: undefined,
   denial: undefined,
   shadow: undefined,
+  answer: undefined,
   decidedAt: 1.5,
 };
 const denied: Outcome = { ...outcome, allow: false, denial: new Denial('route.unknown', 'no route') };

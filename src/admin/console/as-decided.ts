@@ -1,12 +1,12 @@
-import { refusalOf } from '../../model/reasons.ts';
+import type { DecisionRecord } from '../../model/decision.ts';
+import { isReasonBy } from '../../model/reasons.ts';
 import type { Explanation } from '../../model/policy.ts';
-import type { DecisionSummary } from '../../telemetry/decision-summary.ts';
 
 /**
  * Conditions with the outcomes that a decision tells. Arguments and earlier calls are not kept, but a call that was
  * allowed met all conditions on them, and a refusal names the one that it did not meet.
  */
-export function asDecided(conditions: readonly Explanation[], decision: DecisionSummary): readonly Explanation[] {
+export function asDecided(conditions: readonly Explanation[], decision: DecisionRecord): readonly Explanation[] {
   const refusing = conditions.findIndex(({ kind, rule }) => kind === 'history' && rule === decision.rule);
   return conditions.map((each, index) =>
     each.kind === 'history' ? overTime(each, decision, Math.sign(index - refusing)) : byArguments(each, decision),
@@ -14,10 +14,10 @@ export function asDecided(conditions: readonly Explanation[], decision: Decision
 }
 
 /** @param order Of the rule against the one that refused: it is judged before (-1), is that one (0), or later (1). */
-function overTime(condition: Explanation, { kind, reason, detail }: DecisionSummary, order: number): Explanation {
+function overTime(condition: Explanation, { allow, reason, detail }: DecisionRecord, order: number): Explanation {
   if (condition.outcome !== 'unknown') return condition;
-  const isRefusedOverTime = reason !== undefined && refusalOf(reason).by === 'history';
-  if (kind === 'allowed' || reason === 'history.full' || (isRefusedOverTime && order < 0)) {
+  const isRefusedOverTime = reason !== undefined && isReasonBy('history', reason);
+  if ((allow && reason === undefined) || reason === 'history.full' || (isRefusedOverTime && order < 0)) {
     return { ...condition, outcome: 'holds', found: 'not kept; this rule was met' };
   }
   if (!isRefusedOverTime) return { ...condition, found: 'not kept; the call was refused for another reason' };
@@ -25,12 +25,12 @@ function overTime(condition: Explanation, { kind, reason, detail }: DecisionSumm
   return { ...condition, outcome: 'fails', found: detail?.split(', found ').at(-1) ?? '' };
 }
 
-function byArguments(condition: Explanation, decision: DecisionSummary): Explanation {
+function byArguments(condition: Explanation, decision: DecisionRecord): Explanation {
   const parts = condition.parts.map((part) => byArguments(part, decision));
   if (condition.outcome !== 'unknown') return { ...condition, parts };
   const found = 'not kept';
   if (parts.length > 0) return { ...condition, parts, outcome: outcomeOf(condition, parts) };
-  if (decision.kind === 'allowed') return { ...condition, outcome: 'holds', found };
+  if (decision.allow && decision.reason === undefined) return { ...condition, outcome: 'holds', found };
   const isCause = decision.reason === 'argument.denied' && decision.rule === condition.rule;
   return isCause ? { ...condition, outcome: 'fails', found } : { ...condition, found };
 }

@@ -5,17 +5,18 @@ import { historyIn, type PolicyTest, readPolicyTests } from '../../config/policy
 import type { Problem } from '../../config/problems.ts';
 import { isObject } from '../../lib/json/own-member.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';
+import { outcomeKind } from '../../model/outcome.ts';
 import { unknownArguments, type Attempt, type Policy } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
 import { gapsOf } from '../../review/coverage.ts';
 import { countDifference, type CountedDifference, differenceOf } from '../../review/difference.ts';
 import { explainCall, remediesIn } from '../../review/explained.ts';
-import { isPolicyDecision, recordedDecision } from '../../review/recorded-decision.ts';
+import { isPolicyDecision } from '../../review/recorded-decision.ts';
 import { flowYaml } from '../../review/flow-yaml.ts';
 import { decidingBy, runProperties } from '../../review/run-properties.ts';
 import { runTests, type TestResult } from '../../review/run-tests.ts';
 import { attemptOf, callerOf } from '../../review/test-case.ts';
-import { decisionLine } from '../../telemetry/decision-line.ts';
+import type { CountedDecision } from '../../telemetry/recent-decisions.ts';
 import type {
   DraftAnswer,
   DraftMeaning,
@@ -25,7 +26,6 @@ import type {
   DraftTests,
   QuestionAnswer,
 } from './messages.ts';
-import type { CountedDecision } from './process-source.ts';
 
 /** A draft of a policy, and everything that it is tried with. It crosses to another process: plain values only. */
 export interface DraftTask {
@@ -129,8 +129,9 @@ function answerTo(question: DraftQuestion, policy: Policy, task: DraftTask): Que
     question.history.trim() === '' ? undefined : history,
   );
   const { allow, unknown, shadow, reason, detail, rule, neededScope, notes, conditions } = explained;
-  const remedies = allow && !shadow ? [] : remediesIn(conditions);
-  return { allow, unknown, shadow, reason, detail, rule, neededScope, notes, conditions, remedies };
+  const kind = outcomeKind(allow, reason);
+  const remedies = kind === 'allowed' ? [] : remediesIn(conditions);
+  return { kind, allow, unknown, shadow, reason, detail, rule, neededScope, notes, conditions, remedies };
 }
 
 function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
@@ -168,12 +169,11 @@ function replayOf(
   const changes = new Map<string, CountedDifference>();
   let decided = 0;
   for (const { decision, count } of decisions) {
-    const record = recordedDecision(decisionLine(decision));
-    if (record === undefined || !isPolicyDecision(record)) continue;
+    if (!isPolicyDecision(decision)) continue;
     decided += count;
-    const protocol = /^[A-Z]+$/.test(decision.method) && decision.tool === undefined ? 'http' : 'mcp';
+    const protocol = /^[A-Z]+$/.test(decision.method ?? '') && decision.tool === undefined ? 'http' : 'mcp';
     const route = { protocol: task.route?.protocol ?? protocol, policy: inForce } as const;
-    const difference = differenceOf(record, route, draft, task);
+    const difference = differenceOf(decision, route, draft, task);
     if (difference !== undefined) countDifference(changes, difference, count);
   }
   return { decided, changes: [...changes.values()].toSorted((one, other) => other.count - one.count) };

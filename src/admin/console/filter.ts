@@ -1,3 +1,4 @@
+import { outcomeKinds } from '../../model/outcome.ts';
 import type { DecisionRow } from './messages.ts';
 
 /** The members of a filter, as in the address of Live. */
@@ -16,7 +17,7 @@ export function filterIn(query: URLSearchParams): Filter {
   );
 }
 
-/** The outcome in a filter that selects each refusal: those that ask the client for more, and the others. */
+/** The outcome in a filter that selects each refusal: `challenged` and `refused`. */
 export const DENIED = 'denied';
 
 /**
@@ -26,16 +27,12 @@ export const DENIED = 'denied';
 export function selects({ route, outcome, reason, subject, client, tool }: Filter, row: DecisionRow): boolean {
   return (
     (route === undefined || row.route === route) &&
-    (outcome === undefined || row.kind === outcome || (outcome === DENIED && isDenied(row))) &&
+    (outcome === undefined || row.kind === outcome || (outcome === DENIED && outcomeKinds[row.kind].isDenied)) &&
     (reason === undefined || row.reason?.startsWith(reason) === true) &&
     (subject === undefined || has(row.subject, subject)) &&
-    (client === undefined || has(row.client, client)) &&
+    (client === undefined || has(row.clientId, client)) &&
     (tool === undefined || has(row.called, tool))
   );
-}
-
-function isDenied({ kind }: DecisionRow): boolean {
-  return kind === 'asked' || kind === 'refused';
 }
 
 function has(text: string | undefined, part: string): boolean {

@@ -5,33 +5,23 @@
  */
 
 import type { ServerState } from '../../model/authorization-server.ts';
-import type { Reason } from '../../model/reasons.ts';
+import type { DecisionRecord, LiveMembers } from '../../model/decision.ts';
 import type { LockState } from '../../model/lock.ts';
 import type { DescribedKind } from '../../model/mcp.ts';
+import type { OutcomeKind } from '../../model/outcome.ts';
 import type { Explanation } from '../../model/policy.ts';
 import type { TokenForm } from '../../model/principal.ts';
 import type { StoreState } from '../../model/shared.ts';
 import type { Explained } from '../../review/explained.ts';
-import type { OutcomeKind } from '../../telemetry/decision-summary.ts';
 import type { RatePoint } from '../../telemetry/rates.ts';
 
-export type { OutcomeKind, RatePoint };
+export type { RatePoint };
 
 /** One decision as a row of Live. */
-export interface DecisionRow {
-  readonly id: string;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
+export interface DecisionRow extends LiveMembers {
   readonly kind: OutcomeKind;
-  readonly route?: string | undefined;
-  readonly subject?: string | undefined;
-  readonly client?: string | undefined;
   /** The tool, or what else was called. */
   readonly called: string;
-  readonly reason?: Reason | undefined;
-  readonly detail?: string | undefined;
-  readonly neededScope?: string | undefined;
-  readonly rule?: string | undefined;
 }
 
 /** The new decisions of the last moment. */
@@ -92,15 +82,9 @@ export interface Status {
 }
 
 /** One decision with its explanation. */
-export interface DecisionDetail extends DecisionRow {
-  readonly requestId: string;
-  readonly method: string;
-  readonly policy?: string | undefined;
-  readonly traceId?: string | undefined;
-  readonly durationMs: number;
+export interface DecisionDetail
+  extends DecisionRow, Pick<DecisionRecord, 'requestId' | 'method' | 'policy' | 'traceId' | 'durationMs' | 'answer'> {
   readonly token?: TokenView | undefined;
-  /** The status and the challenge of the refusal; undefined for an allowed call. */
-  readonly answer?: { readonly status: number; readonly challenges: readonly string[] } | undefined;
   /** The words of `explain` about what decided. */
   readonly decidedBy: string;
   readonly notes: readonly string[];
@@ -212,6 +196,7 @@ export type QuestionAnswer =
   | { readonly fault: string }
   | (Omit<Explained, 'route' | 'decidedBy' | 'policy'> & {
       readonly fault?: undefined;
+      readonly kind: OutcomeKind;
       readonly remedies: readonly string[];
     });
 

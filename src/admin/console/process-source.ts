@@ -1,7 +1,9 @@
 import type { ServerState } from '../../model/authorization-server.ts';
+import { calledIn, type DecisionRecord, type LiveMembers, liveNames } from '../../model/decision.ts';
 import type { LockState } from '../../model/lock.ts';
+import { outcomeKind } from '../../model/outcome.ts';
 import type { StoreState } from '../../model/shared.ts';
-import type { DecisionSummary } from '../../telemetry/decision-summary.ts';
+import type { CountedDecision } from '../../telemetry/recent-decisions.ts';
 import type { RateSlot } from '../../telemetry/rates.ts';
 import type { Recorder } from '../../telemetry/recorder.ts';
 import { type Filter, selects } from './filter.ts';
@@ -19,19 +21,13 @@ export interface ProcessState {
   readonly certificateExpires: number | undefined;
 }
 
-/** A kept decision, and how many others have the same caller, call and outcome. */
-export interface CountedDecision {
-  readonly decision: DecisionSummary;
-  readonly count: number;
-}
-
 /** The answers of one process to the console. Each takes one argument, so that a message between processes has it. */
 export interface ProcessAnswers {
   state(argument: undefined): ProcessState;
   past(filter: Filter): Past;
-  find(id: string): DecisionSummary | undefined;
+  find(id: string): DecisionRecord | undefined;
   rates(argument: undefined): readonly RateSlot[];
-  /** The kept decisions on routes with a policy, those that are alike once. */
+  /** The kept decisions of a policy, those that are alike once. */
   distinct(policy: string): readonly CountedDecision[];
 }
 
@@ -82,23 +78,9 @@ function answersOf(recorder: Recorder, state: () => Pick<ProcessState, 'servers'
       }
       return { rows, selected, kept };
     },
-    find: decisions.find,
+    find: (id) => decisions.find(id),
     rates: rates.slots,
-    distinct(policy) {
-      const groups = new Map<string, { decision: DecisionSummary; count: number }>();
-      const callers = new Map<unknown, number>();
-      for (const decision of decisions.newest()) {
-        if (decision.policy !== policy) continue;
-        const { kind, route, caller, reason, neededScope, method, tool, targets, rule } = decision;
-        const callerNumber = callers.get(caller) ?? callers.size;
-        callers.set(caller, callerNumber);
-        const key = JSON.stringify([kind, route, callerNumber, reason, neededScope, method, tool, targets, rule]);
-        const group = groups.get(key);
-        if (group === undefined) groups.set(key, { decision, count: 1 });
-        else group.count += 1;
-      }
-      return [...groups.values()];
-    },
+    distinct: (policy) => decisions.groups().filter(({ decision }) => decision.policy === policy),
   };
 }
 
@@ -127,34 +109,22 @@ function watchDecisions({ decisions }: Recorder, onBatch: (batch: Batch) => void
 }
 
 /** Refusals take precedence: of the allowed calls, evenly spread ones are left out. */
-function batchOf(decisions: readonly DecisionSummary[], count: number): Batch {
-  if (decisions.length <= MAX_BATCH) return { rows: decisions.map(rowOf), leftOut: count - decisions.length };
-  const others = decisions.filter(({ kind }) => kind !== 'allowed').slice(0, MAX_BATCH);
+function batchOf(decisions: readonly DecisionRecord[], count: number): Batch {
+  const all = decisions.map(rowOf);
+  if (all.length <= MAX_BATCH) return { rows: all, leftOut: count - all.length };
+  const others = all.filter(({ kind }) => kind !== 'allowed').slice(0, MAX_BATCH);
   const room = MAX_BATCH - others.length;
-  const allowed = decisions.filter(({ kind }) => kind === 'allowed');
+  const allowed = all.filter(({ kind }) => kind === 'allowed');
   const step = Math.max(allowed.length / room, 1);
-  const shown = allowed
+  const spread = allowed
     .filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step))
     .slice(0, room);
-  const rows = [...others, ...shown].toSorted((one, other) => other.at - one.at).map(rowOf);
+  const rows = [...others, ...spread].toSorted((one, other) => other.at - one.at);
   return { rows, leftOut: count - rows.length };
 }
 
 /** A decision as a row of Live. */
-export function rowOf(decision: DecisionSummary): DecisionRow {
-  const { id, at, kind, route, caller, tool, targets, method, reason, detail, neededScope, rule } = decision;
-  const { subject, clientId: client } = caller ?? {};
-  return {
-    id,
-    at,
-    kind,
-    route,
-    subject,
-    client,
-    called: tool ?? targets?.[0]?.name ?? method,
-    reason,
-    detail,
-    neededScope,
-    rule,
-  };
+export function rowOf(decision: DecisionRecord): DecisionRow {
+  const live = Object.fromEntries(liveNames.map((name) => [name, decision[name]])) as unknown as LiveMembers;
+  return { ...live, kind: outcomeKind(decision.allow, decision.reason), called: calledIn(decision) };
 }

@@ -1,12 +1,13 @@
+import type { DecisionRecord } from '../../model/decision.ts';
 import { flowYaml } from '../../review/flow-yaml.ts';
-import { isPolicyDecision, recordedClaims, type RecordedDecision } from '../../review/recorded-decision.ts';
+import { isPolicyDecision, recordedClaims } from '../../review/recorded-decision.ts';
 
 /**
  * A decision as an example for the policy's test file; undefined if the record lacks what a test needs.
  *
  * @param isOverTime Whether the call was under rules over time.
  */
-export function testOf(record: RecordedDecision, isOverTime: boolean): string | undefined {
+export function testOf(record: DecisionRecord, isOverTime: boolean): string | undefined {
   const { input, scope, policy } = record;
   if (policy === undefined || !isPolicyDecision(record) || input.omitted !== undefined) return undefined;
   const claims = recordedClaims(record);
@@ -27,11 +28,11 @@ export function testOf(record: RecordedDecision, isOverTime: boolean): string | 
   ].join('\n');
 }
 
-function wordsOf({ tool, method }: RecordedDecision): string {
+function wordsOf({ tool, method }: DecisionRecord): string {
   return tool === undefined ? `sends ${method}` : `calls ${tool}`;
 }
 
-function whenOf({ tool, input, method }: RecordedDecision): Readonly<Record<string, string>> {
+function whenOf({ tool, input, method }: DecisionRecord): Readonly<Record<string, string>> {
   if (tool !== undefined) return { tool };
   const [target] = input.targets ?? [];
   if (target !== undefined) return { [target.kind]: target.name };
@@ -39,7 +40,7 @@ function whenOf({ tool, input, method }: RecordedDecision): Readonly<Record<stri
   return method === undefined || /^[A-Z]+$/.test(method) ? {} : { method };
 }
 
-function thenOf({ allow, shadow, reason, neededScope }: RecordedDecision): unknown {
+function thenOf({ allow, shadow, reason, neededScope }: DecisionRecord): unknown {
   if (allow) return shadow ? 'shadow' : 'allow';
   return { deny: reason, ...(neededScope !== undefined && { challenge: neededScope }) };
 }

@@ -3,6 +3,7 @@ import type { Call } from '../../model/call.ts';
 import type { Denial } from '../../model/denial.ts';
 import { type Refusal, refusalOf } from '../../model/reasons.ts';
 import type { Action } from '../../model/grant.ts';
+import type { RefusalAnswer } from '../../model/outcome.ts';
 import { calledTool } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
 import { answer } from './answer.ts';
@@ -11,7 +12,7 @@ import type { CrossOrigin } from './cross-origin.ts';
 import { jsonRpcError, problem, toolError, type Body } from './refusal-body.ts';
 
 /** Answers a call that was refused. `action`: what it attempted, if the gateway has read that. */
-export type Refuse = (call: Call, denial: Denial, action: Action | undefined) => void;
+export type Refuse = (call: Call, denial: Denial, action: Action | undefined) => RefusalAnswer;
 
 /** The `Allow` of a route without `methods`. Such a route also forwards other methods, except TRACE. */
 const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -52,18 +53,19 @@ export function createRefuse(route: Route | undefined, parts: RefuseParts): Refu
     const refused = { refusal, denial, decision: call.decision, messageId, retryAfter };
     if (call.path === toolErrorPath && refusal.isFinal && expectsToolResult(action)) {
       send(call, 200, headers, toolError(refused, action.era));
-      return;
+      return { status: 200, challenges: [] };
     }
-    const wanted = challengesOf(call, refusal, denial);
-    if (wanted !== undefined) headers['WWW-Authenticate'] = wanted;
+    const challenges = challengesOf(call, refusal, denial);
+    if (challenges !== undefined) headers['WWW-Authenticate'] = challenges;
     if (refusal.status === 405) headers['Allow'] = [...(methods ?? everyMethod)].join(', ');
     if (retryAfter !== undefined) headers['Retry-After'] = String(retryAfter);
     // R-13, R-15: a 401 of an API has an empty body.
     if (refusal.status === 401 && route?.protocol === 'http') {
       answer(call, refusal.status, headers);
-      return;
+    } else {
+      send(call, refusal.status, headers, body(refused));
     }
-    send(call, refusal.status, headers, body(refused));
+    return { status: refusal.status, challenges: challenges === undefined ? [] : [challenges].flat() };
   };
 }
 

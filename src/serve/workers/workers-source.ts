@@ -1,12 +1,8 @@
 import type { Worker } from 'node:cluster';
 import type { Batch } from '../../admin/console/messages.ts';
-import {
-  type ConsoleSource,
-  type CountedDecision,
-  MAX_ROWS,
-  type ProcessAnswers,
-} from '../../admin/console/process-source.ts';
+import { type ConsoleSource, MAX_ROWS, type ProcessAnswers } from '../../admin/console/process-source.ts';
 import type { ServerState } from '../../model/authorization-server.ts';
+import type { CountedDecision } from '../../telemetry/recent-decisions.ts';
 import type { FromWorker, Question, ToWorker } from './worker-messages.ts';
 
 /** How long a worker may take to answer. */

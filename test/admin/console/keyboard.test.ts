@@ -35,7 +35,7 @@ describe.skipIf(!hasChromium)('the console by keyboard', () => {
     world = await startConsoleWorld({ more: 'console: { grafana: https://grafana.example/d/sallyport }' });
     await world.call(alice, 'get_balance');
     await world.call({ ...alice, scope: 'read' }, 'transfer_funds', { amount: 10 });
-    const past = (await (await fetch(`${world.adminUrl}/console/past?outcome=asked`)).json()) as {
+    const past = (await (await fetch(`${world.adminUrl}/console/past?outcome=challenged`)).json()) as {
       rows: { id: string }[];
     };
     decision = past.rows[0]?.id ?? '';
@@ -60,7 +60,7 @@ describe.skipIf(!hasChromium)('the console by keyboard', () => {
   }
 
   const top = ['Sallyport', 'Live', 'Policies', 'Health', 'all well'];
-  const plots = ['allowed', 'asked', 'refused', 'shadow', 'decision, ms', 'upstream, ms'].map(
+  const plots = ['allowed', 'challenged', 'refused', 'shadow', 'decision, ms', 'upstream, ms'].map(
     (of) => `${of}, last hour`,
   );
   const filters = ['route', 'outcome', 'subject', 'client', 'tool', 'reason'];
@@ -134,7 +134,7 @@ describe.skipIf(!hasChromium)('the console by keyboard', () => {
     await page.keyboard.press('/');
     await page.keyboard.type('alice');
     await page.waitForURL('**/?subject=alice');
-    await page.getByLabel('outcome').selectOption('asked or refused');
+    await page.getByLabel('outcome').selectOption('challenged or refused');
     await row('get_balance').waitFor({ state: 'detached' });
     await page.keyboard.press('Escape');
     await page.keyboard.press('j');

@@ -38,7 +38,7 @@ describe('the listener', () => {
     const past = await read<Past>('/console/past?subject=DOR&reason=argument');
     expect(past).toMatchObject({
       selected: 1,
-      rows: [{ subject: 'dora', client: 'claude', called: 'transfer_funds' }],
+      rows: [{ subject: 'dora', clientId: 'claude', called: 'transfer_funds' }],
     });
     expect(JSON.stringify(past)).not.toMatch(/4711|eyJ/);
   });
@@ -46,9 +46,9 @@ describe('the listener', () => {
   test('selects kept decisions by every member of a filter', async () => {
     await world.calls();
     const of = async (query: string) => (await read<Past>(`/console/past?${query}`)).rows.map(({ called }) => called);
-    expect(new Set(await of('outcome=asked&subject=bob'))).toEqual(new Set(['transfer_funds']));
+    expect(new Set(await of('outcome=challenged&subject=bob'))).toEqual(new Set(['transfer_funds']));
     const denied = (await read<Past>('/console/past?outcome=denied')).rows.map(({ kind }) => kind);
-    expect(new Set(denied)).toEqual(new Set(['asked', 'refused']));
+    expect(new Set(denied)).toEqual(new Set(['challenged', 'refused']));
     expect(new Set(await of('reason=token'))).toEqual(new Set(['POST']));
     expect(await of('route=demo-tools&client=vscode&tool=delete')).toContain('delete_everything');
     expect(await of('route=elsewhere')).toEqual([]);
@@ -94,12 +94,12 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
 
   test('keeps its filters in the address', async () => {
     await world.calls();
-    await page.goto(`${world.adminUrl}/?outcome=asked`);
+    await page.goto(`${world.adminUrl}/?outcome=challenged`);
     await rows('bob').first().waitFor();
-    expect(await page.getByLabel('outcome').inputValue()).toBe('asked');
+    expect(await page.getByLabel('outcome').inputValue()).toBe('challenged');
     await page.getByLabel('subject').fill('carol');
     await page.getByText('No kept decision has all of this').waitFor();
-    expect(new URL(page.url()).search).toBe('?outcome=asked&subject=carol');
+    expect(new URL(page.url()).search).toBe('?outcome=challenged&subject=carol');
     await page.getByRole('button', { name: 'Clear' }).click();
     await rows('alice').first().waitFor();
     expect(new URL(page.url()).search).toBe('');

@@ -35,6 +35,8 @@ export interface ConsoleWorldOptions {
   readonly admin?: string;
   /** Added to gateway.yaml. */
   readonly more?: string;
+  /** Added to the route of the tools. */
+  readonly route?: string;
   readonly clock?: Clock;
 }
 
@@ -78,6 +80,7 @@ const toolsTests = `- name: a reader gets a balance
 export async function startConsoleWorld({
   admin = '127.0.0.1:0',
   more = '',
+  route = '',
   clock = Date.now,
 }: ConsoleWorldOptions = {}): Promise<ConsoleWorld> {
   const [issuer, upstream] = await Promise.all([
@@ -112,6 +115,7 @@ routes:
     protocol: mcp
     policy: demo-tools
     upstream: { url: ${upstream.url}/mcp }
+    ${route}
   - name: demo-data
     path: /demo/data
     audience: https://gateway.bank.example/mcp

@@ -64,8 +64,11 @@ function refused(
   const { call, answer } = recorded('POST', path, headers);
   const read = { ...toolCall, attempt: { kind: 'http' }, messageId, ...action } as const;
   const refuse = createRefuse(route, { methods, publicUrl, crossOrigin, nonce, toolErrorPath });
-  refuse(call, new Denial(reason, 'why', extras), read);
-  return answer();
+  const result = refuse(call, new Denial(reason, 'why', extras), read);
+  const sent = answer();
+  const { 'WWW-Authenticate': challenges = [] } = sent?.headers ?? {};
+  expect(result, 'the record has what was sent').toEqual({ status: sent?.status, challenges: [challenges].flat() });
+  return sent;
 }
 
 describe('the body says that it was refused, and by which decision, never why', () => {

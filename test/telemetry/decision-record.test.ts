@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { members } from '../../src/model/decision.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
-import { allowedLine, decisionLine } from '../../src/telemetry/decision-line.ts';
-import { inputOf, summaryOf } from '../../src/telemetry/decision-summary.ts';
+import { decisionLine } from '../../src/telemetry/decision-record.ts';
 import { caller } from '../policy/caller.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
 
@@ -35,34 +35,65 @@ const route = fc.record({
   name: text,
   policy: perhaps(fc.record({ name: text, claimsRead: fc.constant((claims: object) => claims) })),
 });
-const outcome = fc.record({
-  call: fc.record({
-    id: fc.uuid(),
-    decision: fc.uuid(),
-    method: text,
-    startedAt: fc.constant(1),
-    trace: perhaps(fc.record({ traceId: fc.constant('0af7651916cd43dd8448eb211c80319c') })),
-  }),
-  route: perhaps(route),
-  principal: perhaps(principal),
-  attempt: perhaps(attempt),
-  allow: fc.constant(true),
-  rule: perhaps(text),
-  denial: fc.constant(undefined),
-  shadow: fc.constant(undefined),
-  decidedAt: fc.double({ min: 1, max: 1e6, noNaN: true }),
-}) as unknown as fc.Arbitrary<Outcome>;
+const reason = fc.constantFrom('scope.insufficient', 'claim.denied', 'token.expired');
+const denial = fc.record({ reason, detail: text, scope: fc.array(text, { maxLength: 2 }) });
+const answer = fc.record({ status: fc.constantFrom(401, 403), challenges: fc.array(text, { maxLength: 2 }) });
+/** A call is allowed unless a stage refused it. */
+const decided = (one: object): Outcome => {
+  const { denial } = one as Outcome;
+  return { ...one, allow: denial === undefined } as Outcome;
+};
+const outcome = fc
+  .record({
+    call: fc.record({
+      id: fc.uuid(),
+      decision: fc.uuid(),
+      method: text,
+      startedAt: fc.constant(1),
+      trace: perhaps(fc.record({ traceId: fc.constant('0af7651916cd43dd8448eb211c80319c') })),
+    }),
+    route: perhaps(route),
+    principal: perhaps(principal),
+    attempt: perhaps(attempt),
+    rule: perhaps(text),
+    denial: perhaps(denial),
+    shadow: perhaps(denial),
+    answer: perhaps(answer),
+    decidedAt: fc.double({ min: 1, max: 1e6, noNaN: true }),
+  })
+  .map(decided);
 
-/** They are made one after the other. */
-const withoutTime = (line: string): string => line.replace(/"time":"[^"]*"/, '');
+/** Every member of the table, in its order; JSON.stringify leaves out the undefined ones. */
+function entryOf(outcome: Outcome, at: number): object {
+  const { at: _, ...others } = members;
+  const written = Object.values(others).flatMap((row) => {
+    if (!('wire' in row)) return [];
+    const value: unknown = (row.of as (outcome: Outcome, at: number) => unknown)(outcome, at);
+    return [[row.wire.name, 'write' in row ? row.write(value as never) : value] as const];
+  });
+  return {
+    time: new Date(at).toISOString(),
+    level: 'info',
+    msg: 'decision',
+    ...(Object.fromEntries(written) as Record<string, unknown>),
+  };
+}
 
-test('the line of an allowed call equals JSON.stringify byte for byte', () => {
+test('a line equals JSON.stringify byte for byte', () => {
   fc.assert(
-    fc.property(outcome, (one) => {
-      expect(withoutTime(allowedLine(one))).toBe(withoutTime(JSON.stringify(decisionLine(summaryOf(one, 0)))));
+    fc.property(outcome, fc.nat(), (one, at) => {
+      expect(decisionLine(one, at)).toBe(JSON.stringify(entryOf(one, at)));
     }),
     { numRuns: 500 },
   );
+});
+
+test('the members in common stand together in a line', () => {
+  const own = Object.values(members)
+    .filter((row) => 'wire' in row)
+    .map((row) => ('own' in row ? 'own' : 'common'))
+    .join(' ');
+  expect(own).toMatch(/^(?:own )+(?:common )+(?:own ?)+$/);
 });
 
 test('the line is the same if the caller has made this call or others before', () => {
@@ -77,12 +108,15 @@ test('the line is the same if the caller has made this call or others before', (
       ]),
     }),
     rule: fc.constantFrom('a', 'b', undefined),
+    denial: fc.constantFrom(...fc.sample(denial, 3), undefined),
+    shadow: fc.constantFrom(...fc.sample(denial, 2), undefined),
+    answer: fc.constantFrom(...fc.sample(answer, 2), undefined),
   });
   fc.assert(
     fc.property(principal, outcome, fc.array(call, { minLength: 20, maxLength: 60 }), (caller, base, calls) => {
       for (const each of calls) {
-        const next = { ...base, ...each, principal: caller } as unknown as Outcome;
-        expect(withoutTime(allowedLine(next))).toBe(withoutTime(JSON.stringify(decisionLine(summaryOf(next, 0)))));
+        const next = decided({ ...base, ...each, principal: caller });
+        expect(decisionLine(next, 0)).toBe(JSON.stringify(entryOf(next, 0)));
       }
     }),
     { numRuns: 50 },
@@ -95,16 +129,16 @@ test('a caller on two routes has the claims of each policy', () => {
   const asked = (name: string): unknown => {
     const policy = { name, claimsRead: (claims: Record<string, unknown>) => ({ [name]: claims[name] }) };
     const one = { ...base, attempt: undefined, principal: caller, route: { name, policy } };
-    return (JSON.parse(allowedLine(one as unknown as Outcome)) as { input: { claims: unknown } }).input.claims;
+    return (JSON.parse(decisionLine(one as unknown as Outcome, 0)) as { input: { claims: unknown } }).input.claims;
   };
   expect(['a', 'b', 'a'].map(asked)).toEqual([{ a: 1 }, { b: 2 }, { a: 1 }]);
 });
 
-function loggedInput(claims: Readonly<Record<string, unknown>>): ReturnType<typeof inputOf> {
+function loggedInput(claims: Readonly<Record<string, unknown>>): unknown {
   const policy = { name: 'p', claimsRead: () => claims };
   const call = { id: '', decision: '', method: 'GET', startedAt: 0, trace: undefined };
   const known = { call, route: { policy }, principal: caller({ lifetime: 60 }), allow: true, decidedAt: 1 };
-  return inputOf(summaryOf(known as unknown as Outcome, 0));
+  return (JSON.parse(decisionLine(known as unknown as Outcome, 0)) as { input: unknown }).input;
 }
 
 test('has the claims that the policy reads, and the lifetime of the token', () => {

@@ -1,0 +1,377 @@
+/**
+ * The record of a decision: one row for each member. The log line, the records that the console keeps, the reading of a
+ * log and the table in docs/decision-log.md are views of it, so that a new member is one row.
+ *
+ * @module
+ */
+
+import { isObject } from '../lib/json/own-member.ts';
+import { remembered } from '../lib/remembered.ts';
+import type { Denial, ShadowDenial } from './denial.ts';
+import type { KnownCall, Outcome } from './outcome.ts';
+import { targetKinds } from './mcp.ts';
+import { calledTool, type McpTarget, type Policy } from './policy.ts';
+import type { Claims, Principal, TokenForm } from './principal.ts';
+
+/**
+ * The member `input` of a record: what the decision depended on, besides the other members. It is enough to decide
+ * again with an edited policy, and holds only what the policy reads. It never holds arguments, which are part of the
+ * request body.
+ */
+export interface DecisionInput {
+  /** The claims that the policy reads, by their names or JSON Pointers as it has them. */
+  readonly claims?: Claims;
+  /** The names of claims that are too long to be logged. */
+  readonly omitted?: readonly string[];
+  /** `exp - iat`, in seconds. */
+  readonly lifetime?: number;
+  /** What an MCP message acts on, where that is not the member `tool` alone. */
+  readonly targets?: readonly McpTarget[];
+}
+
+/** What decisions on the same call of a caller have in common. */
+export type RepeatedOutcome = Omit<Outcome, 'call' | 'decidedAt'> & { readonly call: Pick<KnownCall, 'method'> };
+
+/** A row of the table. The values of members are texts, numbers, booleans or JSON. */
+interface MemberRow {
+  /** The name in a log line, and what docs/decision-log.md says of it; absent: only the console has the member. */
+  readonly wire?: { readonly name: string; readonly about: string };
+  /** The value for a log line, if it is not that of the record; undefined leaves it out. */
+  readonly write?: (value: never) => unknown;
+  /**
+   * The value from that of a log line, which is undefined where the line lacks it.
+   *
+   * @throws {MalformedMember} for a type that the gateway does not write.
+   */
+  readonly read: (logged: unknown) => unknown;
+  /** Whether the console's Live shows it. */
+  readonly isLive?: true;
+}
+
+/** A member that each decision has for itself: a number, or a short text of ASCII without spaces, quotes and `\\`. */
+interface OwnRow extends MemberRow {
+  readonly own: 'number' | 'text';
+  /** @param at The time of the decision, in milliseconds since the epoch. */
+  readonly of: (outcome: Outcome, at: number) => unknown;
+}
+
+/** A member that decisions on the same call of a caller have in common. In a log line all of them stand together. */
+interface CommonRow extends MemberRow {
+  readonly own?: undefined;
+  readonly of: (outcome: RepeatedOutcome) => unknown;
+}
+
+/** The members, in the order of the log line. */
+export const members = {
+  at: {
+    wire: { name: 'time', about: 'of the decision, RFC 3339' },
+    own: 'number',
+    isLive: true,
+    of: (_, at) => at,
+    write: (at: number) => new Date(at).toISOString(),
+    read: timeIn,
+  },
+  id: {
+    wire: { name: 'decision', about: 'the id of the decision; the body of a refusal has it too' },
+    own: 'text',
+    isLive: true,
+    of: ({ call }) => call.decision,
+    read: (id) => textIn(id) ?? '',
+  },
+  requestId: {
+    wire: {
+      name: 'request_id',
+      about: '`X-Request-Id`, sent to the upstream and in every answer that the gateway itself makes',
+    },
+    own: 'text',
+    of: ({ call }) => call.id,
+    read: (id) => textIn(id) ?? '',
+  },
+  route: {
+    wire: { name: 'route', about: 'the name of the route; absent if the request matches none' },
+    isLive: true,
+    of: ({ route }) => route?.name,
+    read: textIn,
+  },
+  allow: {
+    wire: { name: 'allow', about: 'whether the call was allowed' },
+    of: ({ allow }) => allow,
+    read: flagIn,
+  },
+  shadow: {
+    wire: { name: 'shadow', about: '`true`: allowed, but would be denied without shadow mode' },
+    of: ({ shadow, allow }) => allow && shadow !== undefined,
+    write: (shadow: boolean) => (shadow ? true : undefined),
+    read: isTrue,
+  },
+  reason: {
+    wire: { name: 'reason', about: '[the reason](reasons.md)' },
+    isLive: true,
+    of: (outcome) => refusalIn(outcome)?.reason,
+    read: textIn,
+  },
+  detail: {
+    wire: { name: 'detail', about: 'what was expected and found' },
+    isLive: true,
+    of: (outcome) => optional(refusalIn(outcome)?.detail, detach),
+    read: textIn,
+  },
+  subject: {
+    wire: { name: 'subject', about: '`sub` of the token' },
+    isLive: true,
+    of: ({ principal }) => principal?.subject,
+    read: textIn,
+  },
+  clientId: {
+    wire: { name: 'client_id', about: 'the client of the token' },
+    isLive: true,
+    of: ({ principal }) => principal?.clientId,
+    read: textIn,
+  },
+  issuer: {
+    wire: { name: 'issuer', about: '`iss` of the token' },
+    of: ({ principal }) => principal?.issuer,
+    read: textIn,
+  },
+  method: {
+    wire: { name: 'method', about: 'the JSON-RPC method of an MCP message, else the HTTP method' },
+    of: (outcome) => intern(methodOf(outcome)),
+    read: textIn,
+  },
+  tool: {
+    wire: { name: 'tool', about: 'the tool that was called' },
+    of: (outcome) => optional(toolName(outcome), intern),
+    read: textIn,
+  },
+  scope: {
+    wire: { name: 'scope', about: 'the scopes of the token' },
+    of: ({ principal }) => scopeList(principal?.grantedScopes),
+    read: textIn,
+  },
+  neededScope: {
+    wire: { name: 'needed_scope', about: 'the scopes that the challenge asked the client to get' },
+    isLive: true,
+    of: (outcome) => scopeList(refusalIn(outcome)?.scope),
+    read: textIn,
+  },
+  policy: {
+    wire: { name: 'policy', about: 'the policy file, without `.yaml`' },
+    of: ({ route }) => route?.policy?.name,
+    read: textIn,
+  },
+  rule: {
+    wire: { name: 'rule', about: 'the path in the policy file that decided' },
+    isLive: true,
+    of: ({ rule }) => rule,
+    read: textIn,
+  },
+  input: {
+    wire: { name: 'input', about: 'the other values that the policy read; see below' },
+    of: inputOf,
+    write: (input: DecisionInput) => (Object.keys(input).length === 0 ? undefined : input),
+    read: inputIn,
+  },
+  durationMs: {
+    wire: { name: 'duration_ms', about: 'from arrival to decision' },
+    own: 'number',
+    of: decisionMs,
+    read: (duration) => (typeof duration === 'number' ? duration : NaN),
+  },
+  traceId: {
+    wire: { name: 'trace_id', about: 'of the trace that the call belongs to; see [traces](traces.md)' },
+    own: 'text',
+    of: ({ call }) => call.trace?.traceId,
+    read: textIn,
+  },
+  form: {
+    of: ({ principal }): TokenForm | undefined => principal?.form,
+    read: unlogged,
+  },
+  /** `exp`. */
+  expiresAt: {
+    of: ({ principal }) => principal?.expiresAt,
+    read: unlogged,
+  },
+  /** What the client of a refused call got. */
+  answer: {
+    of: ({ answer }) => answer,
+    read: unlogged,
+  },
+} as const satisfies Readonly<Record<string, OwnRow | CommonRow>>;
+
+type Members = typeof members;
+type MembersWhere<Column> = {
+  [Name in keyof Members]: Members[Name] extends Column ? Name : never;
+}[keyof Members];
+
+/** The record of a decision, without arguments and tokens. */
+export type DecisionRecord = {
+  readonly [Name in keyof Members]: ReturnType<Members[Name]['of']> | ReturnType<Members[Name]['read']>;
+};
+
+/** The members that each decision has for itself. */
+type OwnMembers = Pick<DecisionRecord, MembersWhere<{ readonly own: string }>>;
+/** The members that decisions on the same call of a caller have in common. */
+export type CommonMembers = Omit<DecisionRecord, keyof OwnMembers>;
+/** The members that Live shows. */
+export type LiveMembers = Pick<DecisionRecord, MembersWhere<{ readonly isLive: true }>>;
+
+/** Their names. */
+export const liveNames = Object.entries(members)
+  .filter(([, row]) => 'isLive' in row)
+  .map(([name]) => name) as readonly (keyof LiveMembers)[];
+
+/** What was called: the tool, or another target, or the method. */
+export function calledIn({ tool, input, method }: Pick<DecisionRecord, 'tool' | 'input' | 'method'>): string {
+  return tool ?? input.targets?.[0]?.name ?? method ?? '';
+}
+
+/** The time from the arrival of a call to its decision, with three decimals. */
+export function decisionMs({ decidedAt, call }: Outcome): number {
+  return Math.round((decidedAt - call.startedAt) * 1000) / 1000;
+}
+
+/** The method of an MCP message, else that of the request. A caller chooses it: it is shortened. */
+export function methodOf({ attempt, call }: RepeatedOutcome): string {
+  return truncate((attempt?.kind === 'mcp' ? attempt.method?.name : undefined) ?? call.method);
+}
+
+/** The tool that was called, if it was one. A caller chooses its name: it is shortened. */
+export function toolName({ attempt }: RepeatedOutcome): string | undefined {
+  const tool = attempt && calledTool(attempt);
+  return tool === undefined ? undefined : truncate(tool);
+}
+
+/** What refused the call, or would have without shadow mode. */
+export function refusalIn({ denial, shadow }: RepeatedOutcome): ShadowDenial | Denial | undefined {
+  return denial ?? shadow;
+}
+
+/** The limit on logged targets of one message. */
+const MAX_TARGETS = 32;
+/** The longest claim and the longest name of a target that are logged, in UTF-16 code units of JSON. */
+const MAX_LENGTH = 512;
+/** The longest method and name of a tool. */
+const MAX_NAME = 256;
+
+/** The targets of a message that a policy decided on, unless the member `tool` says all of them. */
+export function otherTargets({ attempt, principal, route }: RepeatedOutcome): readonly McpTarget[] | undefined {
+  if (attempt?.kind !== 'mcp' || principal === undefined || route?.policy === undefined) return undefined;
+  return attempt.targets.every(({ kind }) => kind === 'tool') ? undefined : attempt.targets.slice(0, MAX_TARGETS);
+}
+
+/** The name of a target as it is recorded. */
+export function targetName({ name }: McpTarget): string {
+  return name.slice(0, MAX_LENGTH);
+}
+
+function inputOf(outcome: RepeatedOutcome): DecisionInput {
+  const { principal, route } = outcome;
+  const input = principal === undefined || route?.policy === undefined ? {} : callerInput(principal, route.policy);
+  const targets = otherTargets(outcome)?.map((target) => ({ kind: target.kind, name: intern(targetName(target)) }));
+  return targets === undefined ? input : { ...input, targets };
+}
+
+/** A principal stays the same object while its token is cached. */
+const inputs = new WeakMap<Principal, { readonly policy: Policy; readonly input: DecisionInput }>();
+
+/** The part of `input` that depends on the caller and the policy alone. It is made once for each cached token. */
+function callerInput(principal: Principal, policy: Policy): DecisionInput {
+  const cached = inputs.get(principal);
+  if (cached?.policy === policy) return cached.input;
+  const claims = Object.entries(policy.claimsRead(principal.claims));
+  const { short, long } = Object.groupBy(claims, ([, value]) => (isShort(value) ? 'short' : 'long'));
+  const { expiresAt, issuedAt } = principal;
+  const input: DecisionInput = {
+    ...(short !== undefined && { claims: Object.fromEntries(short) }),
+    ...(long !== undefined && { omitted: long.map(([name]) => name) }),
+    ...(expiresAt !== undefined && issuedAt !== undefined && { lifetime: expiresAt - issuedAt }),
+  };
+  inputs.set(principal, { policy, input });
+  return input;
+}
+
+function isShort(value: unknown): boolean {
+  try {
+    return (JSON.stringify(value) ?? '').length <= MAX_LENGTH;
+  } catch {
+    // A value thousands of levels deep: JSON.parse can read it, but JSON.stringify cannot write it.
+    return false;
+  }
+}
+
+function scopeList(scopes: readonly string[] = []): string | undefined {
+  return scopes.length === 0 ? undefined : scopes.join(' ');
+}
+
+function optional(text: string | undefined, map: (text: string) => string): string | undefined {
+  return text === undefined ? undefined : map(text);
+}
+
+function truncate(name: string): string {
+  return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
+}
+
+/** A copy of a text. A part of a message keeps the whole message in memory, with its arguments. */
+function detach(text: string): string {
+  return Buffer.from(text, 'utf16le').toString('utf16le');
+}
+
+/** A copy of a name, the same for each call that has it: most calls name one of a few tools. */
+const intern = remembered(detach);
+
+/** A log line has a member of another type than the gateway writes. */
+export class MalformedMember extends Error {
+  override readonly name = 'MalformedMember';
+}
+
+function textIn(logged: unknown): string | undefined {
+  if (logged !== undefined && typeof logged !== 'string') throw new MalformedMember();
+  return logged;
+}
+
+/** Milliseconds since the epoch; NaN without a time. */
+function timeIn(logged: unknown): number {
+  if (logged === undefined) return NaN;
+  const time = Date.parse(textIn(logged) ?? '');
+  if (Number.isNaN(time)) throw new MalformedMember();
+  return time;
+}
+
+function flagIn(logged: unknown): boolean {
+  if (typeof logged !== 'boolean') throw new MalformedMember();
+  return logged;
+}
+
+/** More than the longest logged claim can nest. What reads a record may recurse. */
+const MAX_DEPTH = 300;
+
+function inputIn(logged: unknown = {}): DecisionInput {
+  if (!isObject(logged)) throw new MalformedMember();
+  const { claims = {}, omitted = [], lifetime = 0, targets = [] } = logged;
+  const isWellFormed =
+    isObject(claims) &&
+    Object.keys(claims).every((name) => name.split('/').length <= MAX_DEPTH) &&
+    Array.isArray(omitted) &&
+    omitted.every((name) => typeof name === 'string') &&
+    typeof lifetime === 'number' &&
+    Array.isArray(targets) &&
+    targets.every(isTarget);
+  if (!isWellFormed) throw new MalformedMember();
+  return logged;
+}
+
+function isTarget(target: unknown): boolean {
+  if (!isObject(target)) return false;
+  const { kind, name } = target;
+  return targetKinds.some((each) => each === kind) && typeof name === 'string';
+}
+
+function isTrue(logged: unknown): boolean {
+  return logged === true;
+}
+
+/** The log lacks the member. */
+function unlogged(): undefined {
+  return undefined;
+}

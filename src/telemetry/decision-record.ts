@@ -1,0 +1,162 @@
+import {
+  type CommonMembers,
+  members,
+  methodOf,
+  otherTargets,
+  refusalIn,
+  type RepeatedOutcome,
+  targetName,
+  toolName,
+} from '../model/decision.ts';
+import type { Outcome, RefusalAnswer } from '../model/outcome.ts';
+import type { McpTarget } from '../model/policy.ts';
+import type { Route } from '../model/route.ts';
+
+/** A row of the table of members. */
+export interface Row {
+  readonly name: string;
+  readonly own: 'number' | 'text' | undefined;
+  /** The beginning of the member in a line, `,"name":`; undefined: no line has it. */
+  readonly key: string | undefined;
+  readonly of: (outcome: Outcome, at: number) => unknown;
+  readonly write: ((value: unknown) => unknown) | undefined;
+}
+
+const rows = Object.entries(members).map(([name, row]) => {
+  const { own, wire, of, write } = { own: undefined, wire: undefined, write: undefined, ...row };
+  return { name, own, key: wire && `,"${wire.name}":`, of, write } as Row;
+});
+const firstCommon = rows.findIndex(({ own }) => own === undefined);
+/** The own members in a line before those that are in common, and after them. Every line of the log has `time`. */
+const head = rows.slice(0, firstCommon).filter(({ name }) => name !== 'at');
+const tail = rows.slice(firstCommon).filter(({ own }) => own !== undefined);
+const commonRows = rows.filter(({ own }) => own === undefined);
+
+/** The members that each decision has for itself, by the type of their values. */
+export const ownRows = {
+  numbers: rows.filter(({ own }) => own === 'number'),
+  texts: rows.filter(({ own }) => own === 'text'),
+};
+
+/** The log line of a decision that was made at `at`, in milliseconds since the epoch. */
+export function decisionLine(outcome: Outcome, at: number): string {
+  let line = `{"time":"${timestamp(at)}","level":"info","msg":"decision"`;
+  for (const row of head) line += ownText(row, row.of(outcome, at));
+  line += commonPart(outcome).text;
+  for (const row of tail) line += ownText(row, row.of(outcome, at));
+  return `${line}}`;
+}
+
+/** The members that decisions on the same call of a caller have in common. */
+export class CommonPart {
+  readonly members: CommonMembers;
+  /** The length of the text, in UTF-16 code units: callers can make it long. */
+  readonly length: number;
+  readonly #route: Route | undefined;
+  #text: string;
+  #uses = 0;
+
+  constructor(outcome: Outcome) {
+    const values: Record<string, unknown> = {};
+    let text = '';
+    for (const row of commonRows) {
+      const value = row.of(outcome, NaN);
+      values[row.name] = value;
+      text += memberText(row, value);
+    }
+    this.members = values as unknown as CommonMembers;
+    this.#text = text;
+    this.length = text.length;
+    this.#route = outcome.route;
+  }
+
+  /** As JSON, for a line: `,"route":…`. If it is used again, as one flat string, which V8 need not join each time. */
+  get text(): string {
+    this.#uses += 1;
+    if (this.#uses === 2) this.#text = Buffer.from(this.#text).toString();
+    return this.#text;
+  }
+
+  /** Whether another outcome for the same caller has the same members. Compares everything that they are made of. */
+  isOf(outcome: RepeatedOutcome): boolean {
+    const { allow, rule, method, tool, input, answer } = this.members;
+    return (
+      this.#route === outcome.route &&
+      allow === outcome.allow &&
+      rule === outcome.rule &&
+      tool === toolName(outcome) &&
+      method === methodOf(outcome) &&
+      isSameRefusal(this.members, refusalIn(outcome)) &&
+      isSameAnswer(answer, outcome.answer) &&
+      isSameTargets(input.targets, otherTargets(outcome))
+    );
+  }
+}
+
+function isSameRefusal(
+  { reason, detail, neededScope = '' }: CommonMembers,
+  refusal: ReturnType<typeof refusalIn>,
+): boolean {
+  if (reason === undefined || refusal === undefined) return reason === refusal?.reason;
+  return reason === refusal.reason && detail === refusal.detail && neededScope === refusal.scope.join(' ');
+}
+
+function isSameAnswer(one: RefusalAnswer | undefined, other: RefusalAnswer | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return one.status === other.status && isSameList(one.challenges, other.challenges);
+}
+
+function isSameTargets(one: readonly McpTarget[] | undefined, other: readonly McpTarget[] | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return one.length === other.length && one.every((target, at) => isSameTarget(target, other[at]));
+}
+
+function isSameTarget(recorded: McpTarget, other: McpTarget | undefined): boolean {
+  return other !== undefined && recorded.kind === other.kind && recorded.name === targetName(other);
+}
+
+function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((text, at) => text === other[at]);
+}
+
+/** A principal stays the same object while its token is cached. The newest part is last. */
+const commonParts = new WeakMap<object, readonly CommonPart[]>();
+/** The limit on parts that are kept of a caller. */
+const MAX_PARTS = 8;
+/** Stands for the caller of calls without one. */
+const withoutCaller = Object.freeze(Object.create(null) as object);
+
+/** What a decision has in common with others: the same object, if the caller made the same call before. */
+export function commonPart(outcome: Outcome): CommonPart {
+  const caller = outcome.principal ?? withoutCaller;
+  const parts = commonParts.get(caller) ?? [];
+  for (const part of parts) if (part.isOf(outcome)) return part;
+  const part = new CommonPart(outcome);
+  commonParts.set(caller, [...parts.slice(1 - MAX_PARTS), part]);
+  return part;
+}
+
+let lastSecond = { at: NaN, text: '' };
+
+/** A time, RFC 3339. To format a date takes longer than the rest of the line: it is done once a second. */
+function timestamp(time: number): string {
+  const milliseconds = time % 1000;
+  const at = time - milliseconds;
+  if (at !== lastSecond.at) lastSecond = { at, text: new Date(at).toISOString().slice(0, -'000Z'.length) };
+  return `${lastSecond.text}${String(milliseconds).padStart(3, '0')}Z`;
+}
+
+/** Neither a number nor a text of these members is escaped in JSON. */
+function ownText({ key, own }: Row, value: unknown): string {
+  if (value === undefined) return '';
+  return own === 'number' ? `${key}${value as number}` : `${key}"${value as string}"`;
+}
+
+/** Characters that JSON does not escape. */
+const plain = /^[ !#-[\]-~]*$/;
+
+function memberText({ key, write }: Row, value: unknown): string {
+  const written = write === undefined ? value : write(value);
+  if (key === undefined || written === undefined) return '';
+  return typeof written === 'string' && plain.test(written) ? `${key}"${written}"` : `${key}${JSON.stringify(written)}`;
+}

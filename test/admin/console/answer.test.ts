@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { DecisionDetail, Past } from '../../../src/admin/console/messages.ts';
+import { type ConsoleWorld, startConsoleWorld } from './world.ts';
+
+let world: ConsoleWorld;
+beforeAll(async () => {
+  world = await startConsoleWorld({ route: 'refusals: { final: tool_error }' });
+});
+afterAll(() => world.close());
+
+async function ask<Answer>(path: string): Promise<Answer> {
+  return (await (await fetch(world.adminUrl + path)).json()) as Answer;
+}
+
+test.each([
+  ['a tool result', 'ann', { scope: 'read payments', role: 'clerk' }, 200, []],
+  [
+    'a challenge',
+    'bob',
+    { scope: 'read', role: 'trader' },
+    403,
+    [
+      'Bearer error="insufficient_scope", scope="read payments", resource_metadata="https://gateway.bank.example/.well-known/oauth-protected-resource/mcp"',
+    ],
+  ],
+  ['no refusal', 'cleo', { scope: 'read payments', role: 'trader' }, 200, undefined],
+])('a decision has the answer that the client got: %s', async (_what, sub, claims, status, challenges) => {
+  expect(await world.call({ sub, ...claims }, 'transfer_funds', { amount: 10 })).toBe(status);
+  const [row] = (await ask<Past>(`/console/past?subject=${sub}`)).rows;
+  const { answer } = await ask<DecisionDetail>(`/console/decision?id=${row?.id}`);
+  expect(answer).toEqual(challenges && { status, challenges });
+});
