@@ -6,6 +6,9 @@ import { createAdapter } from '../../src/front-door/adapter.ts';
 import { createMemoryStore } from '../../src/front-door/memory-store.ts';
 import { document, pageHeaders, type Page } from '../../src/front-door/page.ts';
 
+/** The key of the ids of codes and refresh tokens. */
+export const tokenKey = randomBytes(32).toString('base64url');
+
 /** What an oidc-provider of the demo keeps: nothing before its start, nothing after its end. */
 export function freshState(): Required<Pick<Configuration, 'adapter' | 'cookies' | 'jwks'>> {
   return {
@@ -13,6 +16,7 @@ export function freshState(): Required<Pick<Configuration, 'adapter' | 'cookies'
       store: createMemoryStore(Date.now),
       clock: Date.now,
       registrationMs: 90 * 86_400_000,
+      tokenKey,
       onRevoked: async () => {},
     }),
     jwks: { keys: [newSigningKey()] },

@@ -15,7 +15,7 @@ import { consentPolicy } from './consent-policy.ts';
 import { dynamicClientPolicy, passwordAcr } from './dynamic-clients.ts';
 import { interactionPath } from './interactions.ts';
 import { addDefaults } from './middleware.ts';
-import { freshState, showPage } from './provider-parts.ts';
+import { freshState, showPage, tokenKey } from './provider-parts.ts';
 import { resourceServer, type Resources } from './resources.ts';
 import { isHighPrivilege, scopeRules } from './scopes.ts';
 import { errorPage, signedOutPage, signOutPage } from './small-pages.ts';
@@ -101,7 +101,7 @@ export function createProvider(options: ProviderOptions): Provider {
 
   addDefaults(provider, routes);
   addTokenExchange(provider, resources, lifetime);
-  nameGrants(provider, Date.now);
+  nameGrants(provider, Date.now, tokenKey);
   const replay = createReplayMemory(Date.now);
   provider.ReplayDetection.unique = async (owner: string, jti: string, exp: number) =>
     replay.firstSeen(`${owner} ${jti}`, exp * 1000, owner);

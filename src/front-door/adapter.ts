@@ -1,7 +1,7 @@
 import { type Adapter, type AdapterFactory, type AdapterPayload, errors } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
 import { INTERACTION_SECONDS } from './browser-binding.ts';
-import { Full, isRecordKind } from './record-kinds.ts';
+import { Full, isRecordKind, type RecordKind } from './record-kinds.ts';
 import type { Store } from './store.ts';
 import { digestOf, usedGrant } from './token-ids.ts';
 
@@ -18,6 +18,10 @@ export interface AdapterParts {
   readonly clock: Clock;
   /** How long a registration lives after its last use. */
   readonly registrationMs: number;
+  /** The key of the ids of codes and refresh tokens, as `nameGrants` has it. */
+  readonly tokenKey: string;
+  /** The address that a registration under way comes from. */
+  readonly registrant?: () => string;
   /** Called with the SHA-256 (base64url) of each access token that ends before it expires. */
   readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
 }
@@ -29,6 +33,12 @@ function isOfGrants(model: string): model is (typeof ofGrants)[number] {
   return (ofGrants as readonly string[]).includes(model);
 }
 
+/** The kinds of records that a token endpoint makes in exchange for one of a model. */
+function issuedFor(model: string): readonly RecordKind[] {
+  if (model === 'AuthorizationCode') return ['AccessToken', 'RefreshToken'];
+  return model === 'RefreshToken' ? ['AccessToken'] : [];
+}
+
 /**
  * Creates the storage of oidc-provider. Records are found by the SHA-256 of their id, so that no store has a usable
  * token as a key.
@@ -38,7 +48,7 @@ export function createAdapter(parts: AdapterParts): AdapterFactory {
 }
 
 function adapterOf(model: string, parts: AdapterParts): Adapter {
-  const { store, clock, registrationMs, onRevoked } = parts;
+  const { store, clock, registrationMs, registrant, onRevoked } = parts;
 
   /** Lists a token with its grant, so that it ends with it. */
   async function list(digest: string, grantId: string, expiresAt: number): Promise<void> {
@@ -51,6 +61,19 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     return isRecordKind(kind) ? ((await store.get(kind, digest)) as AdapterPayload | undefined) : undefined;
   }
 
+  /**
+   * Requires room for what is issued in exchange. The client of a refusal tries again with the same code or refresh
+   * token, which ends its grant if it was consumed before. A renewed refresh token takes the room of the old one.
+   */
+  async function requireRoom(digest: string): Promise<void> {
+    const issued = issuedFor(model);
+    if (issued.length === 0) return;
+    const owner = (await read(model, digest))?.accountId;
+    const hasRoom = await Promise.all(issued.map((kind) => store.hasRoom(kind, owner)));
+    const full = issued.find((_kind, index) => hasRoom[index] === false);
+    if (full !== undefined) throw new Full(full);
+  }
+
   return {
     async upsert(id, payload, expiresIn) {
       const { accountId, grantId, uid } = payload;
@@ -59,7 +82,9 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
       const lifeMs = expiresIn === undefined ? Math.min(FIRST_USE_MS, registrationMs) : expiresIn * 1000;
       const expiresAt = clock() + (kind === 'Visit' ? Math.min(lifeMs, VISIT_MS) : lifeMs);
       const digest = digestOf(id);
-      await store.set({ kind, id: digest, value: payload, expiresAt, owner: accountId });
+      // Until its first use, a registration counts for its address.
+      const owner = kind === 'Client' && expiresIn === undefined ? registrant?.() : accountId;
+      await store.set({ kind, id: digest, value: payload, expiresAt, owner });
       if (isOfGrants(kind) && grantId !== undefined) await list(digest, grantId, expiresAt);
       if (kind === 'Session' && uid !== undefined) {
         await store.set({ kind: 'SessionUid', id: digestOf(uid), value: id, expiresAt, owner: accountId });
@@ -79,6 +104,7 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     findByUserCode: async () => undefined,
     async consume(id) {
       const digest = digestOf(id);
+      await requireRoom(digest);
       // oidc-provider has found it already, and another replica may have found it at the same time.
       const used = isOfGrants(model) ? ((await store.take(model, digest)) as AdapterPayload | undefined) : undefined;
       if (used === undefined) {
@@ -111,7 +137,7 @@ async function endTokens(model: string, grant: string, { store, onRevoked }: Ada
  * expired: it was used before (RFC 9700 §4.14.2).
  */
 async function endUsed(id: string, parts: AdapterParts): Promise<void> {
-  const grant = usedGrant(id, parts.clock());
+  const grant = usedGrant(id, parts.clock(), parts.tokenKey);
   if (grant === undefined) return;
   await Promise.all(ofGrants.map((model) => endTokens(model, grant, parts)));
   await parts.store.delete('Grant', grant);

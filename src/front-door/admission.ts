@@ -13,6 +13,9 @@ const rates = new Map([
   [routes.registration, { requests: 2, perMs: MINUTE_MS, burst: 100 }],
 ] as const);
 
+/** A /48 of IPv6 has 65,536 networks, and often one subscriber. It may have as much as this number of networks. */
+const NETWORKS_OF_48 = 10;
+
 /** The number of addresses whose requests are counted. */
 export const MAX_ADDRESSES = 50_000;
 
@@ -46,7 +49,13 @@ export function createAdmission(buckets: TokenBuckets, trustedProxies: readonly 
       const [route, rate] = [...rates].find(([each]) => each === path) ?? [];
       // Another method is refused, and makes nothing remembered.
       if (route === undefined || rate === undefined || request.method === 'OPTIONS') return 0;
-      return buckets.take(`${route} ${addressOf(request)}`, rate);
+      const block = addressOf(request);
+      const waitMs = buckets.take(`${route} ${block}`, rate);
+      const [, wider] = /^(\w+:\w+:\w+):\w+::\/64$/.exec(block) ?? [];
+      if (waitMs > 0 || wider === undefined) return waitMs;
+      const { requests, perMs, burst } = rate;
+      const ofWider = { requests: requests * NETWORKS_OF_48, perMs, burst: burst * NETWORKS_OF_48 };
+      return buckets.take(`${route} ${wider}::/48`, ofWider);
     },
   };
 }

@@ -9,7 +9,7 @@ import { createIsWithin, plainAddress } from '../lib/ip-address.ts';
 const MAX_BYTES = 64 * 1024;
 /** How long any answer is kept, failures too: a request for a sign-in must not cause a request each time. */
 const KEPT_MS = 60_000;
-const MAX_KEPT = 1_000;
+const MAX_KEPT = 200;
 /** The limits on fetches in flight. A host that answers slowly holds a part of them. */
 const MAX_IN_FLIGHT = 32;
 const MAX_IN_FLIGHT_OF_HOST = 4;

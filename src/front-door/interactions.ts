@@ -129,17 +129,15 @@ export function createInteractions(parts: InteractionParts): Interactions {
     if (chosen === undefined) throw new errors.SessionNotFound('the provider is not configured any more');
     const { name: providerName } = chosen.settings;
     const maxAgeSeconds = maxAgeOf(interaction, requested);
-    const pending = await signIns.begin({
-      interaction: interaction.uid,
-      provider: providerName,
-      hasConsented,
-      maxAgeSeconds,
-      mustBeNew: isAskedForLogin(interaction),
-    });
+    const about = { interaction: interaction.uid, provider: providerName, hasConsented, maxAgeSeconds };
+    // oidc-provider has the time of the system.
+    const lifeMs = interaction.exp * 1000 - Date.now();
+    const pending = await signIns.begin({ ...about, mustBeNew: isAskedForLogin(interaction) }, lifeMs);
     try {
       const url = await chosen.begin(pending, loginHint);
       sendPage(response, 200, goOnPage(url.href));
     } catch (error) {
+      await signIns.end(interaction.uid);
       observer.signIn(providerName, 'unavailable', { why: reasonOf(error) });
       sendPage(response, 503, failedPage(texts.failed.unavailable));
     }
@@ -163,6 +161,7 @@ export function createInteractions(parts: InteractionParts): Interactions {
   ): Promise<void> {
     interaction.result = result;
     await interaction.persist();
+    await signIns.end(interaction.uid);
     sendPage(response, 200, goOnPage(interaction.returnTo));
   }
 }

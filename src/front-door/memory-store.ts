@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { createReplayMemory } from '../store/replay.ts';
-import { Full, limitsOf, textOf, weightOf } from './record-kinds.ts';
+import { Full, limitsOf, type RecordLimits, reserveOf, type StoredRecord, textOf, weightOf } from './record-kinds.ts';
 import type { Store } from './store.ts';
 
 /** A record as JSON: a fraction of the memory of its objects, and no caller can change it. */
@@ -21,130 +21,160 @@ const SWEEP_FULL_MS = 1_000;
 /** Creates a store that lives as long as the process. What is full refuses a new record, and forgets no live one. */
 export function createMemoryStore(clock: Clock): Store {
   const kinds = new Map<string, Records>();
-  // Each lives no longer than the tokens in it, which are bounded.
-  const sets = new Map<string, Members>();
+  const sets = new Sets(clock);
   const replay = createReplayMemory(clock);
-  let setsSweptAt = clock();
 
   function recordsOf(kind: string): Records {
-    const found = kinds.get(kind) ?? createRecords(kind, clock);
-    kinds.set(kind, found);
-    return found;
-  }
-
-  function liveMembers(set: string): Members {
-    const now = clock();
-    const members = sets.get(set) ?? new Map<string, number>();
-    for (const [member, expiresAt] of members) if (expiresAt <= now) members.delete(member);
-    return members;
-  }
-
-  function sweepSets(): void {
-    if (clock() - setsSweptAt < SWEEP_ALL_MS) return;
-    setsSweptAt = clock();
-    for (const set of sets.keys()) if (liveMembers(set).size === 0) sets.delete(set);
+    const records = kinds.get(kind) ?? new Records(kind, clock);
+    kinds.set(kind, records);
+    return records;
   }
 
   return {
     get: async (kind, id) => recordsOf(kind).get(id),
-    set: async (record) => {
-      const text = textOf(record);
-      const { kind, id, expiresAt, owner } = record;
-      recordsOf(kind).set(id, { text, weight: weightOf(text), expiresAt, owner });
-    },
+    set: async (record) => recordsOf(record.kind).set(record),
+    hasRoom: async (kind, owner) => recordsOf(kind).hasReserve(owner),
     async take(kind, id) {
-      const found = recordsOf(kind).get(id);
+      const value = recordsOf(kind).get(id);
       recordsOf(kind).delete(id);
-      return found;
+      return value;
     },
     delete: async (kind, id) => recordsOf(kind).delete(id),
-    async addMember(set, member, expiresAt, max) {
-      sweepSets();
-      const members = liveMembers(set);
-      if (!members.has(member) && members.size >= max) return false;
-      members.set(member, expiresAt);
-      sets.set(set, members);
-      return true;
-    },
-    async removeMember(set, member) {
-      const members = sets.get(set);
-      members?.delete(member);
-      if (members?.size === 0) sets.delete(set);
-    },
-    async takeMembers(set) {
-      const members = liveMembers(set);
-      sets.delete(set);
-      return [...members.keys()];
-    },
+    addMember: async (set, member, expiresAt, max) => sets.add(set, member, expiresAt, max),
+    removeMember: async (set, member) => sets.remove(set, member),
+    takeMembers: async (set) => sets.take(set),
     firstSeen: async (key, expiresAt, owner) => replay.firstSeen(key, expiresAt, owner),
     publishRevoked: async () => {},
     close: async () => {},
   };
 }
 
-/** The records of a kind. */
-interface Records {
-  get(id: string): unknown;
-  set(id: string, record: Kept): void;
-  delete(id: string): void;
+/** The records of a kind. Counts the live ones by their weight, in all and for each owner. */
+class Records {
+  readonly #kind: string;
+  readonly #limits: Required<RecordLimits>;
+  readonly #clock: Clock;
+  readonly #records = new Map<string, Kept>();
+  readonly #weightOfOwners = new Map<string, number>();
+  #weightOfAll = 0;
+  #sweptAt: number;
+
+  constructor(kind: string, clock: Clock) {
+    this.#kind = kind;
+    this.#limits = limitsOf(kind);
+    this.#clock = clock;
+    this.#sweptAt = clock();
+  }
+
+  get(id: string): unknown {
+    const record = this.#live(id);
+    return record === undefined ? undefined : JSON.parse(record.text);
+  }
+
+  set(record: StoredRecord): void {
+    const text = textOf(record);
+    const { id, expiresAt, owner } = record;
+    this.#sweep(SWEEP_ALL_MS);
+    const replaced = this.#live(id);
+    // The growth of a live record counts already.
+    const weight = Math.max(weightOf(text, replaced === undefined ? this.#limits.growth : 0), replaced?.weight ?? 0);
+    if (!this.#hasRoom(owner, weight, replaced)) this.#sweep(SWEEP_FULL_MS);
+    if (!this.#hasRoom(owner, weight, replaced)) throw new Full(this.#kind);
+    this.delete(id);
+    const kept = { text, weight, expiresAt, owner };
+    this.#records.set(id, kept);
+    this.#count(kept, weight);
+  }
+
+  hasReserve(owner: string | undefined): boolean {
+    const { most, mostOfOwner } = this.#limits;
+    const leavesReserve = (): boolean =>
+      this.#weightOfAll + reserveOf(most) <= most &&
+      this.#hasRoom(owner, owner === undefined ? 1 : reserveOf(mostOfOwner));
+    if (!leavesReserve()) this.#sweep(SWEEP_FULL_MS);
+    return leavesReserve();
+  }
+
+  delete(id: string): void {
+    const record = this.#records.get(id);
+    if (record === undefined) return;
+    this.#records.delete(id);
+    this.#count(record, -record.weight);
+  }
+
+  #live(id: string): Kept | undefined {
+    const record = this.#records.get(id);
+    if (record === undefined || this.#clock() < record.expiresAt) return record;
+    this.delete(id);
+    return undefined;
+  }
+
+  #hasRoom(owner: string | undefined, weight: number, replaced?: Kept): boolean {
+    const { most, mostOfOwner } = this.#limits;
+    const freed = replaced?.weight ?? 0;
+    if (this.#weightOfAll + weight - freed > most) return false;
+    const freedOfOwner = replaced?.owner === owner ? freed : 0;
+    return owner === undefined || (this.#weightOfOwners.get(owner) ?? 0) + weight - freedOfOwner <= mostOfOwner;
+  }
+
+  #count({ owner }: Kept, weight: number): void {
+    this.#weightOfAll += weight;
+    if (owner === undefined) return;
+    const left = (this.#weightOfOwners.get(owner) ?? 0) + weight;
+    if (left > 0) this.#weightOfOwners.set(owner, left);
+    else this.#weightOfOwners.delete(owner);
+  }
+
+  #sweep(everyMs: number): void {
+    const now = this.#clock();
+    if (Math.abs(now - this.#sweptAt) < everyMs) return;
+    this.#sweptAt = now;
+    for (const [id, { expiresAt }] of this.#records) if (expiresAt <= now) this.delete(id);
+  }
 }
 
-/** Counts the live records of a kind by their weight, in all and for each owner. */
-function createRecords(kind: string, clock: Clock): Records {
-  const { most, mostOfOwner } = limitsOf(kind);
-  const records = new Map<string, Kept>();
-  const weightOfOwners = new Map<string, number>();
-  let weightOfAll = 0;
-  let sweptAt = clock();
+/** The sets. Each lives no longer than the records that it lists, which are bounded. */
+class Sets {
+  readonly #clock: Clock;
+  readonly #sets = new Map<string, Members>();
+  #sweptAt: number;
 
-  function count({ owner }: Kept, weight: number): void {
-    weightOfAll += weight;
-    if (owner === undefined) return;
-    const left = (weightOfOwners.get(owner) ?? 0) + weight;
-    if (left > 0) weightOfOwners.set(owner, left);
-    else weightOfOwners.delete(owner);
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#sweptAt = clock();
   }
 
-  function hasRoom({ owner, weight }: Kept): boolean {
-    if (weightOfAll + weight > most) return false;
-    return owner === undefined || (weightOfOwners.get(owner) ?? 0) + weight <= mostOfOwner;
+  add(set: string, member: string, expiresAt: number, max: number): boolean {
+    this.#sweep();
+    const members = this.#live(set);
+    if (!members.has(member) && members.size >= max) return false;
+    members.set(member, expiresAt);
+    this.#sets.set(set, members);
+    return true;
   }
 
-  function remove(id: string): void {
-    const found = records.get(id);
-    if (found === undefined) return;
-    records.delete(id);
-    count(found, -found.weight);
+  remove(set: string, member: string): void {
+    const members = this.#sets.get(set);
+    members?.delete(member);
+    if (members?.size === 0) this.#sets.delete(set);
   }
 
-  function sweep(everyMs: number): void {
-    const now = clock();
-    if (Math.abs(now - sweptAt) < everyMs) return;
-    sweptAt = now;
-    for (const [id, { expiresAt }] of records) if (expiresAt <= now) remove(id);
+  take(set: string): readonly string[] {
+    const members = this.#live(set);
+    this.#sets.delete(set);
+    return [...members.keys()];
   }
 
-  function live(id: string): Kept | undefined {
-    const found = records.get(id);
-    return found !== undefined && clock() < found.expiresAt ? found : undefined;
+  #live(set: string): Members {
+    const now = this.#clock();
+    const members = this.#sets.get(set) ?? new Map<string, number>();
+    for (const [member, expiresAt] of members) if (expiresAt <= now) members.delete(member);
+    return members;
   }
 
-  return {
-    get(id) {
-      const found = live(id);
-      return found === undefined ? undefined : JSON.parse(found.text);
-    },
-    set(id, record) {
-      sweep(SWEEP_ALL_MS);
-      if (live(id) === undefined) {
-        remove(id);
-        if (!hasRoom(record)) sweep(SWEEP_FULL_MS);
-        if (!hasRoom(record)) throw new Full(kind);
-      }
-      remove(id);
-      records.set(id, record);
-      count(record, record.weight);
-    },
-    delete: remove,
-  };
+  #sweep(): void {
+    if (this.#clock() - this.#sweptAt < SWEEP_ALL_MS) return;
+    this.#sweptAt = this.#clock();
+    for (const set of this.#sets.keys()) if (this.#live(set).size === 0) this.#sets.delete(set);
+  }
 }

@@ -55,7 +55,14 @@ export function createProvider(parts: ProviderParts): Provider {
   // Lax: the answer of a provider is a navigation from another site.
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure: isSecure, overwrite: true } as const;
 
-  const adapter = createAdapter({ store, clock, registrationMs, onRevoked: parts.onRevoked });
+  const adapter = createAdapter({
+    store,
+    clock,
+    registrationMs,
+    tokenKey: keys.cookie,
+    registrant: addressOfCaller,
+    onRevoked: parts.onRevoked,
+  });
   const provider = new Provider(issuer, {
     adapter,
     clients: [...registeredClients(frontDoor, scopes)],
@@ -138,7 +145,7 @@ export function createProvider(parts: ProviderParts): Provider {
     ctx.status = 400;
     showPage(ctx, failedPage(texts.failed.expired, 'invalid_request'));
   });
-  nameGrants(provider, clock);
+  nameGrants(provider, clock, keys.cookie);
   // oidc-provider looks first and writes then: two replicas could both accept one assertion of a client. It counts for
   // the address: a public client is one for all its people.
   provider.ReplayDetection.unique = async (owner: string, jti: string, exp: number) =>

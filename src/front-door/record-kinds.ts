@@ -2,7 +2,7 @@ import { errors } from 'oidc-provider';
 
 const KiB = 1024;
 
-/** What bounds the records of a kind. A record of each started kibibyte of JSON counts once. */
+/** What bounds the records of a kind. A record counts once for each started kibibyte of its JSON. */
 export interface RecordLimits {
   /** The live ones of all owners. */
   readonly most: number;
@@ -10,7 +10,12 @@ export interface RecordLimits {
   readonly mostOfOwner: number;
   /** The length of one as JSON, in bytes. */
   readonly maxLength: number;
+  /** How many bytes a record grows by while it lives: they count from the start. Default: 0. */
+  readonly growth?: number;
 }
+
+/** The live interactions of all people: sign-ins under way. A common one is 640 bytes long, and counts twice. */
+const INTERACTIONS = 16_000;
 
 /**
  * Every kind of record. Those of the first group belong to callers that have not signed in: the rate of each address is
@@ -18,16 +23,18 @@ export interface RecordLimits {
  * the front door; docs/front-door.md states it.
  */
 const limits = {
-  Interaction: { most: 24_000, mostOfOwner: Infinity, maxLength: 8 * KiB },
-  /** Of one interaction. */
-  SignIn: { most: 24_000, mostOfOwner: 10, maxLength: 4 * KiB },
+  Interaction: { most: 2 * INTERACTIONS, mostOfOwner: Infinity, maxLength: 8 * KiB, growth: KiB / 2 },
+  /** Of one interaction: each that lives has room for its own. */
+  SignIn: { most: 4 * INTERACTIONS, mostOfOwner: 4, maxLength: KiB / 2 },
   /** A session in which no person has signed in. */
-  Visit: { most: 16_000, mostOfOwner: Infinity, maxLength: 4 * KiB },
-  Client: { most: 10_000, mostOfOwner: Infinity, maxLength: 8 * KiB },
+  Visit: { most: 8_000, mostOfOwner: Infinity, maxLength: 4 * KiB },
+  /** Until its first use, of one address. */
+  Client: { most: 10_000, mostOfOwner: 300, maxLength: 8 * KiB },
 
   Session: { most: 32_000, mostOfOwner: 100, maxLength: 64 * KiB },
-  SessionUid: { most: 10_000, mostOfOwner: 100, maxLength: KiB },
-  AuthorizationCode: { most: 16_000, mostOfOwner: 200, maxLength: 64 * KiB },
+  /** Of one session. */
+  SessionUid: { most: 32_000, mostOfOwner: 100, maxLength: KiB / 8 },
+  AuthorizationCode: { most: 8_000, mostOfOwner: 200, maxLength: 64 * KiB },
   AccessToken: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
   RefreshToken: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
   Grant: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
@@ -52,9 +59,9 @@ export interface StoredRecord {
 }
 
 /** @throws {TypeError} for a kind without a row, whose records would have no bound. */
-export function limitsOf(kind: string): RecordLimits {
+export function limitsOf(kind: string): Required<RecordLimits> {
   if (!isRecordKind(kind)) throw new TypeError(`no limits of ${kind}`);
-  return limits[kind];
+  return { growth: 0, ...limits[kind] };
 }
 
 /** Whether a name of oidc-provider's models is a kind of records. */
@@ -74,8 +81,13 @@ export function textOf({ kind, value }: StoredRecord): string {
 }
 
 /** How often a record counts. */
-export function weightOf(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / KiB);
+export function weightOf(text: string, growth: number): number {
+  return Math.ceil((Buffer.byteLength(text) + growth) / KiB);
+}
+
+/** The part of a bound that {@link Store.hasRoom} leaves to requests at the same time. */
+export function reserveOf(most: number): number {
+  return Math.ceil(most / 100);
 }
 
 /** No room is left for a new record, in the form that oidc-provider answers with. Nothing else is forgotten for it. */

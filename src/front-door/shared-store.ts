@@ -7,7 +7,7 @@ import { connectStore, type LogStore, StoreError } from '../store/connection.ts'
 import { createReplayMemory, createSharedReplayMemory } from '../store/replay.ts';
 import { publishRevoked } from '../store/revocations.ts';
 import { createSealing } from '../store/sealing.ts';
-import { Full, limitsOf, textOf } from './record-kinds.ts';
+import { Full, limitsOf, reserveOf, textOf } from './record-kinds.ts';
 import type { Store } from './store.ts';
 
 /** What a shared store is built from. */
@@ -28,8 +28,9 @@ const MAX_BYTES = 256 * 1024;
 
 /**
  * KEYS: the record, the index of its kind, and the index of its owner if it has one. ARGV: the value, its expiry and
- * the time (ms), and for each index the most live ones. An index has records by their expiry; each call removes a part
- * of those that have expired, so that no call is long. Returns 1, or 0 and keeps nothing.
+ * the time (ms), and for each index the most live ones. A record of another owner leaves the index of that owner. An
+ * index has records by their expiry; each call removes a part of those that have expired, so that no call is long.
+ * Returns 1, or 0 and keeps nothing.
  */
 const setScript = `
 local now, left = ARGV[3], ARGV[2] - ARGV[3]
@@ -40,6 +41,8 @@ for index = 2, #KEYS do
   local isNew = not redis.call('ZSCORE', key, KEYS[1])
   if isNew and redis.call('ZCOUNT', key, '(' .. now, '+inf') >= tonumber(ARGV[index + 2]) then return 0 end
 end
+local before = string.match(redis.call('GETRANGE', KEYS[1], 0, 255), '^([^\\n]+)\\n')
+if before and before ~= KEYS[3] then redis.call('ZREM', before, KEYS[1]) end
 for index = 2, #KEYS do
   redis.call('ZADD', KEYS[index], ARGV[2], KEYS[1])
   if redis.call('PTTL', KEYS[index]) < left then redis.call('PEXPIRE', KEYS[index], left) end
@@ -128,6 +131,18 @@ export function createSharedStore({ settings, sessionKey, observer, log, clock }
       const kept = await connection.run('set', (client) => client.eval(setScript, { keys, arguments: args }));
       if (kept !== 1) throw new Full(kind);
     },
+    async hasRoom(kind, owner) {
+      const { most, mostOfOwner } = limitsOf(kind);
+      const bounds = [
+        [indexOf(kind), most],
+        ...(owner === undefined ? [] : [[placeOf(`owner ${kind}`, owner), mostOfOwner]]),
+      ];
+      const rooms = bounds.map(async ([index, bound]) => {
+        const live = await connection.run('get', (client) => client.zCount(String(index), `(${clock()}`, '+inf'));
+        return live + reserveOf(Number(bound)) <= Number(bound);
+      });
+      return (await Promise.all(rooms)).every(Boolean);
+    },
     take,
     delete: async (kind, id) => void (await take(kind, id)),
     async addMember(set, member, expiresAt, max) {
@@ -165,6 +180,7 @@ function unavailableAs503(store: Store): Store {
   return {
     get: answered(store.get),
     set: answered(store.set),
+    hasRoom: answered(store.hasRoom),
     take: answered(store.take),
     delete: answered(store.delete),
     addMember: answered(store.addMember),

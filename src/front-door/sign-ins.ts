@@ -1,8 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
-import { type BrowserBinding, INTERACTION_SECONDS } from './browser-binding.ts';
+import type { BrowserBinding } from './browser-binding.ts';
 import type { SignInChecks } from './identity-provider.ts';
+import { limitsOf } from './record-kinds.ts';
 import type { Store } from './store.ts';
 
 /** A sign-in that was sent to a provider and has not come back. */
@@ -16,8 +17,17 @@ export interface PendingSignIn extends SignInChecks {
 
 /** The sign-ins under way, each bound to the browser that began it. */
 export interface SignIns {
-  /** Remembers a sign-in. */
-  begin(signIn: Omit<PendingSignIn, 'state' | 'nonce' | 'codeVerifier' | 'beganAt'>): Promise<PendingSignIn>;
+  /**
+   * Remembers a sign-in.
+   *
+   * @param lifeMs How long its interaction lives.
+   */
+  begin(
+    signIn: Omit<PendingSignIn, 'state' | 'nonce' | 'codeVerifier' | 'beganAt'>,
+    lifeMs: number,
+  ): Promise<PendingSignIn>;
+  /** Forgets the sign-ins of an interaction, which has its result. */
+  end(interaction: string): Promise<void>;
   /**
    * The sign-in that `state` names, once. Undefined for another browser, another provider, a used or an unknown state:
    * an attacker must not finish a sign-in in the victim's browser, or the victim's in another (login CSRF, RFC 9700
@@ -29,23 +39,35 @@ export interface SignIns {
 /** Creates the sign-ins. */
 export function createSignIns(store: Store, browsers: BrowserBinding, clock: Clock): SignIns {
   const idOf = (state: string): string => hash('sha256', state, 'base64url');
+  const setOf = (interaction: string): string => `SignIn ${idOf(interaction)}`;
+
+  async function end(interaction: string): Promise<void> {
+    const ids = await store.takeMembers(setOf(interaction));
+    await Promise.all(ids.map((id) => store.delete('SignIn', id)));
+  }
+
   return {
-    async begin(signIn) {
+    end,
+    async begin(signIn, lifeMs) {
       const [state, nonce, codeVerifier] = Array.from({ length: 3 }, () => randomBytes(32).toString('base64url')) as [
         string,
         string,
         string,
       ];
       const pending: PendingSignIn = { ...signIn, state, nonce, codeVerifier, beganAt: clock() };
-      const expiresAt = clock() + INTERACTION_SECONDS * 1000;
-      await store.set({ kind: 'SignIn', id: idOf(state), value: pending, expiresAt, owner: signIn.interaction });
+      const id = idOf(state);
+      const expiresAt = clock() + lifeMs;
+      await store.set({ kind: 'SignIn', id, value: pending, expiresAt, owner: signIn.interaction });
+      await store.addMember(setOf(signIn.interaction), id, expiresAt, limitsOf('SignIn').mostOfOwner);
       return pending;
     },
     async take(request, state, provider) {
       const found = (await store.get('SignIn', idOf(state))) as PendingSignIn | undefined;
       if (found?.provider !== provider || !browsers.isBound(request, found.interaction)) return undefined;
       // Undefined if another request was faster.
-      return (await store.take('SignIn', idOf(state))) as PendingSignIn | undefined;
+      const taken = (await store.take('SignIn', idOf(state))) as PendingSignIn | undefined;
+      if (taken !== undefined) await end(taken.interaction);
+      return taken;
     },
   };
 }

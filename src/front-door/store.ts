@@ -6,10 +6,12 @@ export interface Store {
   /**
    * Keeps a record, or replaces the one with this id.
    *
-   * @throws {Full} for a new one while its kind or its owner has as many live ones as it may. No record that lives is
-   *   forgotten before it expires.
+   * @throws {Full} for a new one, or for a longer one, while its kind or its owner has as many live ones as it may. No
+   *   record that lives is forgotten before it expires.
    */
   readonly set: (record: StoredRecord) => Promise<void>;
+  /** Whether a new record has room. A share of each bound is left to requests at the same time. */
+  readonly hasRoom: (kind: RecordKind, owner: string | undefined) => Promise<boolean>;
   /** Returns a record and deletes it, in one atomic step over all replicas. */
   readonly take: (kind: RecordKind, id: string) => Promise<unknown>;
   readonly delete: (kind: RecordKind, id: string) => Promise<void>;

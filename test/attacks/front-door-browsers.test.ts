@@ -84,10 +84,14 @@ describe('a browser with the cookies of another one', () => {
     const { next: resume = '' } = await attacker.open(callback);
     expect(resume).toContain('/authorize/');
     toss(attacker, victim);
-    for (const url of [resume, resume.replace('/authorize/', '/AUTHORIZE/'), `${resume}/`, `${resume}x`]) {
+    for (const url of [resume, `${resume}x`]) {
       const { status, html } = await victim.open(url);
       expect([url, status]).toEqual([url, 400]);
       expect(html).toContain('began in another browser');
+    }
+    // No endpoint, although the router of oidc-provider takes them for one.
+    for (const url of [resume.replace('/authorize/', '/AUTHORIZE/'), `${resume}/`]) {
+      expect([url, (await victim.open(url)).status]).toEqual([url, 404]);
     }
     expect([...victim.cookies.keys()].join()).not.toContain('session');
     expect((await attacker.open(resume)).next, 'its own browser').toContain('code=');

@@ -340,6 +340,7 @@ test('a flood of registrations ends at 10,000, without loss of the first ones', 
     store: createMemoryStore(Date.now),
     clock: Date.now,
     registrationMs: 60_000,
+    tokenKey: 'a key',
     onRevoked: async () => {},
   })('Client');
   for (let index = 0; index < 10_000; index += 1) {

@@ -61,6 +61,20 @@ test('registrations of one IPv6 network are refused after 100, as an OAuth error
   expect((await register(world.issuer, {}, from('2001:db8:8::1'))).status).toBe(201);
 });
 
+test('registrations of a /48 of IPv6 are refused after those of ten networks', async () => {
+  const refused: unknown[] = [];
+  for (let network = 0; network < 12; network += 1) {
+    const from48 = from(`2001:db8:9:${network.toString(16)}::1`);
+    // oxlint-disable-next-line no-await-in-loop: at most 100 at a time
+    const all = await Promise.all(
+      Array.from({ length: 90 }, () => register(world.issuer, { redirect_uris: [] }, from48)),
+    );
+    for (const { status, body } of all) if (status === 429) refused.push(body);
+  }
+  expect(refused.length).toBeGreaterThan(50);
+  expect(refused[0]).toMatchObject({ error: 'temporarily_unavailable' });
+});
+
 test('refreshes of one person leave no record, and the first of them still ends all tokens when it is used again', async () => {
   const client = await registerClient(world.issuer, { grant_types: ['authorization_code', 'refresh_token'] });
   const { body: first } = await client.token();
@@ -82,7 +96,7 @@ test('a flood of sign-ins that come back does not keep others out, and each coun
   const request = new IncomingMessage(new Socket());
   const about = { interaction: 'one', provider: 'corporate', hasConsented: true, maxAgeSeconds: undefined };
   const taken = async (): Promise<readonly boolean[]> => {
-    const { state } = await signIns.begin({ ...about, mustBeNew: false });
+    const { state } = await signIns.begin({ ...about, mustBeNew: false }, 60_000);
     const both = await Promise.all([1, 2].map(() => signIns.take(request, state, 'corporate')));
     return both.map((each) => each?.state === state);
   };

@@ -4,8 +4,10 @@ import type { AdapterFactory } from 'oidc-provider';
 import { createAdapter } from '../../src/front-door/adapter.ts';
 import { createMemoryStore } from '../../src/front-door/memory-store.ts';
 import type { Store } from '../../src/front-door/store.ts';
+import { newTokenId } from '../../src/front-door/token-ids.ts';
 
 const DAY = 86_400;
+const tokenKey = 'a key';
 let now: number;
 let store: Store;
 let revoked: (readonly string[])[];
@@ -16,7 +18,7 @@ beforeEach(() => {
   revoked = [];
   store = createMemoryStore(() => now);
   const onRevoked = async (digests: readonly string[]): Promise<void> => void revoked.push(digests);
-  adapter = createAdapter({ store, clock: () => now, registrationMs: DAY * 1000, onRevoked });
+  adapter = createAdapter({ store, clock: () => now, registrationMs: DAY * 1000, tokenKey, onRevoked });
 });
 
 describe('R-281: the list of a grant', () => {
@@ -68,4 +70,84 @@ describe('the records of a person', () => {
     await adapter('Grant').destroy('1');
     await adapter('Grant').upsert('new', { accountId: 'new' }, 60);
   });
+});
+
+describe('a code or a refresh token', () => {
+  const idOf = (grantId: string): string => newTokenId({ grantId, expiration: 60 }, now, tokenKey);
+  const refreshTokens = () => adapter('RefreshToken');
+
+  test('that was used ends its grant, and a forged one does not', async () => {
+    await adapter('AccessToken').upsert('access', { grantId: 'g' }, 60);
+    const id = idOf('g');
+    const [grant = '', expiry = '', random = '', mac = ''] = id.split('.');
+    const forged = [
+      [grant, 'zzzzzz', random, mac],
+      [grant, expiry, 'A'.repeat(22), mac],
+      [grant, expiry, random, 'A'.repeat(43)],
+      [grant, expiry, 'A'.repeat(43)],
+    ].map((parts) => parts.join('.'));
+    await Promise.all(forged.map((each) => refreshTokens().find(each)));
+    expect(await adapter('AccessToken').find('access')).toBeDefined();
+    expect(revoked).toEqual([]);
+    await refreshTokens().find(id);
+    expect(await adapter('AccessToken').find('access')).toBeUndefined();
+    expect(revoked).toHaveLength(1);
+  });
+
+  test('is not consumed where no room is left for the access token, so that it counts when the client tries again', async () => {
+    const id = idOf('g');
+    await refreshTokens().upsert(id, { grantId: 'g', accountId: 'jane' }, 3_600);
+    for (let index = 0; index < 48_000; index += 1) {
+      // oxlint-disable-next-line no-await-in-loop: in their order
+      await adapter('AccessToken').upsert(`${index}`, { accountId: `person-${index % 60}`, grantId: `${index}` }, 60);
+    }
+    await expect(refreshTokens().consume(id)).rejects.toMatchObject({ error: 'temporarily_unavailable', status: 503 });
+    expect(await refreshTokens().find(id)).toBeDefined();
+    now += 60_000;
+    await refreshTokens().consume(id);
+    expect(await refreshTokens().find(id)).toBeUndefined();
+  });
+});
+
+describe('a registration', () => {
+  test('counts for its address until its first use', async () => {
+    let address = '203.0.113.7';
+    const onRevoked = async (): Promise<void> => {};
+    const parts = { store, clock: () => now, registrationMs: 90 * DAY * 1000, tokenKey, onRevoked };
+    const clients = createAdapter({ ...parts, registrant: () => address })('Client');
+    const add = (id: string) => clients.upsert(id, { client_id: id }, undefined);
+    for (let index = 0; index < 300; index += 1) {
+      // oxlint-disable-next-line no-await-in-loop: in their order
+      await add(`client-${index}`);
+    }
+    await expect(add('one more')).rejects.toMatchObject({ status: 503 });
+    await clients.upsert('client-0', { client_id: 'client-0' }, 90 * DAY);
+    await add('one more');
+    await expect(add('another')).rejects.toMatchObject({ status: 503 });
+    address = '2001:db8:1:2::/64';
+    await add('another');
+  });
+});
+
+test('a record that grows needs room, and one of a sign-in under way has it', async () => {
+  const grow = (kind: string, id: string, length: number) =>
+    adapter(kind).upsert(id, { accountId: 'jane', jti: 'x'.repeat(length) }, 60);
+  for (let index = 0; index < 100; index += 1) {
+    // oxlint-disable-next-line no-await-in-loop: in their order
+    await grow('Session', `session-${index}`, 500);
+  }
+  await expect(grow('Session', 'session-0', 1_500)).rejects.toMatchObject({ status: 503 });
+  expect(await adapter('Session').find('session-0')).toMatchObject({ jti: 'x'.repeat(500) });
+  await grow('Session', 'session-0', 600);
+  const sizes = await Promise.all(
+    Array.from({ length: 16_000 }, (_each, index) =>
+      grow('Interaction', `i-${index}`, 600).then(
+        () => 1,
+        () => 0,
+      ),
+    ),
+  );
+  expect(sizes.filter((each) => each === 1)).toHaveLength(16_000);
+  await expect(grow('Interaction', 'new', 600)).rejects.toMatchObject({ status: 503 });
+  await grow('Interaction', 'i-0', 1_100);
 });

@@ -56,7 +56,7 @@ describe.runIf(hasRedis)('with a store', () => {
       const soon = Date.now() + 10_000;
       const begin = (at: Store, id: string, owner = 'jane', expiresAt = soon) =>
         at.set({ kind: 'SignIn', id, value: id, expiresAt, owner });
-      for (let count = 0; count < 9; count += 1) await begin(one, `sign-in ${count}`, 'jane', soon + 20_000);
+      for (let count = 0; count < 3; count += 1) await begin(one, `sign-in ${count}`, 'jane', soon + 20_000);
       await begin(other, 'ends sooner');
       const full = { error: 'temporarily_unavailable', status: 503 };
       await expect(begin(one, 'one more')).rejects.toMatchObject(full);
@@ -73,6 +73,21 @@ describe.runIf(hasRedis)('with a store', () => {
       await expect(begin(one, 'one more')).rejects.toMatchObject(full);
       ahead = 10_001;
       await begin(one, 'later', 'jane', soon + 20_000);
+    });
+
+    test('leave the room of an owner with it, and a share of the room for requests at the same time', async () => {
+      const end = Date.now() + 10_000;
+      const add = (id: string, owner: string | undefined) =>
+        one.set({ kind: 'SignIn', id, value: id, expiresAt: end, owner });
+      for (const id of ['a', 'b', 'c']) await add(id, 'jane');
+      expect(await other.hasRoom('SignIn', 'jane')).toBe(true);
+      await add('d', 'jane');
+      expect([await other.hasRoom('SignIn', 'jane'), await other.hasRoom('SignIn', 'joe')]).toEqual([false, true]);
+      await add('a', undefined);
+      await add('b', 'joe');
+      expect(await other.hasRoom('SignIn', 'jane')).toBe(true);
+      for (const id of ['e', 'f']) await add(id, 'jane');
+      await expect(add('g', 'jane')).rejects.toMatchObject({ status: 503 });
     });
 
     test('R-281: of a set are counted while they live, and forgotten by the store afterwards', async () => {

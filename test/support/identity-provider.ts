@@ -52,6 +52,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
       store: createMemoryStore(Date.now),
       clock: Date.now,
       registrationMs: 60_000,
+      tokenKey: 'a key of the tests',
       onRevoked: async () => {},
     }),
     jwks: { keys: [signingKey()] },
