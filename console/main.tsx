@@ -1,5 +1,6 @@
 import { render, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { views } from '../src/admin/console/messages.ts';
 import { followLink, useAddress } from './address.ts';
 import { Health } from './health/health.tsx';
 import { useKeys } from './keys.ts';
@@ -7,12 +8,6 @@ import { Live } from './live/live.tsx';
 import { Policies } from './policies/policies.tsx';
 import { ago, Time } from './parts/time.tsx';
 import { Gateway, type Known, troublesOf, useGateway } from './status.ts';
-
-const views = [
-  { path: '/', name: 'Live' },
-  { path: '/policies', name: 'Policies' },
-  { path: '/health', name: 'Health' },
-] as const;
 
 function Page(): JSX.Element {
   const address = useAddress();

@@ -1,5 +1,7 @@
 /** Requests to the admin listener. @module */
 
+import { type DraftAnswer, DRAFT, type DraftRequest, type Endpoint } from '../src/admin/console/messages.ts';
+
 /** The session has ended, or the token was replaced. */
 export class SignedOut extends Error {
   override readonly name = 'SignedOut';
@@ -17,14 +19,15 @@ export class Refused extends Error {
 }
 
 /** Reads JSON from the listener. @throws {SignedOut} @throws {Refused} @throws {TypeError} if it does not answer. */
-export async function read<Answer>(path: string): Promise<Answer> {
-  return (await answered(await fetch(path))) as Answer;
+export async function read<Answer>({ path }: Endpoint<Answer>, query = new URLSearchParams()): Promise<Answer> {
+  return (await answered(await fetch(query.size === 0 ? path : `${path}?${query}`))) as Answer;
 }
 
-/** Sends JSON and reads the answer. The header keeps other origins from sending it. Throws as {@link read}. */
-export async function send<Answer>(path: string, body: unknown, signal: AbortSignal): Promise<Answer> {
+/** Tries a draft. The header keeps other origins from sending it. Throws as {@link read}. */
+export async function tryDraft(draft: DraftRequest, signal: AbortSignal): Promise<DraftAnswer> {
   const headers = { 'content-type': 'application/json', 'x-sallyport-console': '1' };
-  return (await answered(await fetch(path, { method: 'POST', headers, body: JSON.stringify(body), signal }))) as Answer;
+  const body = JSON.stringify(draft);
+  return (await answered(await fetch(DRAFT, { method: 'POST', headers, body, signal }))) as DraftAnswer;
 }
 
 async function answered(response: Response): Promise<unknown> {

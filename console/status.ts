@@ -1,6 +1,6 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
-import type { Status } from '../src/admin/console/messages.ts';
+import { endpoints, type Status } from '../src/admin/console/messages.ts';
 import { read, SignedOut } from './requests.ts';
 
 /** Whether the listener answers this page. */
@@ -24,7 +24,7 @@ export function useGateway(): Known {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isOver = false;
     const ask = async (): Promise<void> => {
-      const next = await read<Status>('/console.json').then(
+      const next = await read(endpoints.status).then(
         (status): Partial<Known> => ({ connection: 'connected', status, at: Date.now() }),
         (error: unknown): Partial<Known> => ({
           connection: error instanceof SignedOut ? 'signed out' : 'disconnected',

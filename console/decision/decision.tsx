@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { DecisionDetail, TokenView } from '../../src/admin/console/messages.ts';
+import { type DecisionDetail, endpoints, type TokenView } from '../../src/admin/console/messages.ts';
 import type { OutcomeKind } from '../../src/model/outcome.ts';
 import { followLink, withQuery } from '../address.ts';
 import { whyOf } from '../live/table.tsx';
@@ -16,7 +16,7 @@ export function DecisionPanel({ id, onClose }: { readonly id: string; readonly o
   const [problem, setProblem] = useState<string>();
   const panel = useRef<HTMLElement>(null);
   useEffect(() => {
-    read<DecisionDetail>(`/console/decision?id=${encodeURIComponent(id)}`).then(setDetail, (error: unknown) =>
+    read(endpoints.decision, new URLSearchParams({ id })).then(setDetail, (error: unknown) =>
       setProblem(
         error instanceof Refused
           ? 'This decision is no longer kept. The decision log has it: sallyport explain --decision ID --log FILE.'

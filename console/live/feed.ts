@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Filter, selects } from '../../src/admin/console/filter.ts';
-import type { Batch, DecisionRow, Past } from '../../src/admin/console/messages.ts';
+import { type Batch, DECISIONS, type DecisionRow, endpoints } from '../../src/admin/console/messages.ts';
 import { read } from '../requests.ts';
 
 /** What Live shows. */
@@ -79,7 +79,7 @@ function createFeed() {
 
     async function loadPast(): Promise<void> {
       try {
-        const { rows: kept, ...counts } = await read<Past>(`/console/past?${new URLSearchParams(filter)}`);
+        const { rows: kept, ...counts } = await read(endpoints.past, new URLSearchParams(filter));
         add(kept);
         // A paused view stays as it is, but it begins with the past.
         if (past === undefined) held = rows;
@@ -91,7 +91,7 @@ function createFeed() {
     }
 
     function open(): EventSource {
-      const opened = new EventSource('/console/decisions');
+      const opened = new EventSource(DECISIONS);
       // Also after a reconnection: the decisions in between are in the past.
       opened.addEventListener('open', () => {
         isRefused = false;

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import type { RatePoint, RatesAnswer } from '../../src/admin/console/messages.ts';
+import { endpoints, type RatePoint, type RatesAnswer } from '../../src/admin/console/messages.ts';
 import type { OutcomeKind } from '../../src/model/outcome.ts';
 import { outcomes } from '../parts/outcome.tsx';
 import { timeOfDay } from '../parts/time.tsx';
@@ -58,7 +58,7 @@ const steps: Readonly<Record<string, number>> = {
 export function Plots(): JSX.Element {
   const [rates, setRates] = useState<RatesAnswer>({ slotMs: 10_000, points: [] });
   useEffect(() => {
-    const ask = (): void => void read<RatesAnswer>('/console/rates').then(setRates, () => {});
+    const ask = (): void => void read(endpoints.rates).then(setRates, () => {});
     ask();
     const timer = setInterval(ask, EVERY_MS);
     return () => clearInterval(timer);

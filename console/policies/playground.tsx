@@ -1,11 +1,17 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { DecisionDetail, DraftAnswer, DraftQuestion, PolicyView } from '../../src/admin/console/messages.ts';
+import {
+  type DecisionDetail,
+  type DraftAnswer,
+  type DraftQuestion,
+  endpoints,
+  type PolicyView,
+} from '../../src/admin/console/messages.ts';
 import { describedKinds, listedKinds } from '../../src/model/mcp.ts';
 import { followLink, go } from '../address.ts';
 import { useKeys } from '../keys.ts';
 import { CopyButton } from '../parts/copy.tsx';
-import { read, Refused, send } from '../requests.ts';
+import { read, Refused, tryDraft } from '../requests.ts';
 import { Answer } from './answer.tsx';
 import { Counters } from './counters.tsx';
 import { unifiedDiff } from './diff.ts';
@@ -62,7 +68,7 @@ export function Playground({
   useEffect(() => {
     if (decision === undefined) return;
     const ask = async (): Promise<void> => {
-      const detail = await read<DecisionDetail>(`/console/decision?id=${encodeURIComponent(decision)}`);
+      const detail = await read(endpoints.decision, new URLSearchParams({ id: decision }));
       setQuestion(questionOf(detail));
       setRoute(detail.route);
     };
@@ -160,7 +166,7 @@ function useDraft(tried: Tried): { readonly answer: DraftAnswer | undefined; rea
     const abort = new AbortController();
     const ask = async (isThorough: boolean): Promise<void> => {
       try {
-        const next = await send<DraftAnswer>('/console/draft', { ...tried, isThorough }, abort.signal);
+        const next = await tryDraft({ ...tried, isThorough }, abort.signal);
         setProblem('');
         // What takes longer stays as it was until it is there again. A draft with a problem has none of it.
         setAnswer((before) =>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { PolicyView } from '../../src/admin/console/messages.ts';
+import { endpoints, type PolicyView } from '../../src/admin/console/messages.ts';
 import { type Address, followLink } from '../address.ts';
 import { read, Refused } from '../requests.ts';
 import { useKnown } from '../status.ts';
@@ -17,7 +17,7 @@ export function Policies({ address: { query } }: { readonly address: Address }):
   const { connection } = useKnown();
   useEffect(() => {
     if (policies !== undefined) return;
-    read<readonly PolicyView[]>('/console/policies').then(setPolicies, (error: unknown) =>
+    read(endpoints.policies).then(setPolicies, (error: unknown) =>
       setProblem(error instanceof Refused ? error.message : 'The gateway does not answer.'),
     );
   }, [connection, attempts]);

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AdminRefusal, createAccess } from './access.ts';
 import { type ConsoleRequest, consoleRequests, json } from './console/console.ts';
+import { views } from './console/messages.ts';
 import type { ConsoleSource } from './console/process-source.ts';
 import { readStaticFiles } from './console/static-files.ts';
 import type { InForce } from './console/status.ts';
@@ -75,7 +76,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
       return;
     }
     const { config, problems } = view.inForce;
-    const { servers, store } = await view.source.state(undefined);
+    const { servers, store } = await view.source.ask('state', undefined);
     json(response, {
       status: 'ready',
       config: config.hash,
@@ -107,8 +108,6 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
       },
     ],
   ]);
-  /** The addresses of the console's one page, which shows a view for each. */
-  const views = new Set(['/', '/policies', '/health']);
   const requests = consoleRequests({ ...view, workers: () => view.workers?.() ?? 1 });
 
   function page(name: string, request: IncomingMessage, response: ServerResponse): void {
@@ -117,7 +116,9 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
 
   /** What an operator may request; undefined for an unknown address. */
   function operatorPage(path: string): ConsoleRequest | undefined {
-    return views.has(path) ? (request, response) => page('index.html', request, response) : requests.gets.get(path);
+    return views.some((each) => each.path === path)
+      ? (request, response) => page('index.html', request, response)
+      : requests.gets.get(path);
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -8,7 +8,7 @@ import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import type { Decided } from './coverage.ts';
 import { decideAfter } from './earlier-calls.ts';
-import { nearMisses } from './near-misses.ts';
+import { leaves, nearMisses } from './near-misses.ts';
 import { isPolicyDecision, recordedAttempt, recordedPrincipal } from './recorded-decision.ts';
 
 /** The explanation of a decision. */
@@ -106,10 +106,6 @@ function unknownIn(conditions: readonly Explanation[], knowsEarlier: boolean): E
     ...(open.every(needsEarlier) ? [] : (['arguments'] as const)),
     ...(open.some(needsEarlier) ? (['earlier calls'] as const) : []),
   ];
-}
-
-function leaves(explanation: Explanation): readonly Explanation[] {
-  return explanation.parts.length === 0 ? [explanation] : explanation.parts.flatMap(leaves);
 }
 
 /**

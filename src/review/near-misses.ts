@@ -32,7 +32,8 @@ export function nearMisses(
   return [...new Set(notes)];
 }
 
-function leaves(explanation: Explanation): readonly Explanation[] {
+/** The conditions of an explanation that have no parts. */
+export function leaves(explanation: Explanation): readonly Explanation[] {
   const { parts } = explanation;
   return parts.length === 0 ? [explanation] : parts.flatMap(leaves);
 }

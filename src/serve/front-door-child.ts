@@ -58,10 +58,10 @@ async function configOf(file: string, snapshot: Snapshot): Promise<Config> {
 
 /** Metrics and the log are those of the gateway's process. */
 const remote: FrontDoorObserver = {
-  signIn: (...about) => tell({ kind: 'observed', name: 'signIn', about }),
-  consent: (...about) => tell({ kind: 'observed', name: 'consent', about }),
-  token: (...about) => tell({ kind: 'observed', name: 'token', about }),
-  registration: (...about) => tell({ kind: 'observed', name: 'registration', about }),
+  signIn: (...about) => tell({ kind: 'observed', event: { name: 'signIn', about } }),
+  consent: (...about) => tell({ kind: 'observed', event: { name: 'consent', about } }),
+  token: (...about) => tell({ kind: 'observed', event: { name: 'token', about } }),
+  registration: (...about) => tell({ kind: 'observed', event: { name: 'registration', about } }),
 };
 
 function tell(message: FromFrontDoor): void {

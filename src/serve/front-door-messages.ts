@@ -8,13 +8,17 @@ export type ToFrontDoor =
   | { readonly kind: 'reload'; readonly file: string; readonly snapshot: Snapshot }
   | { readonly kind: 'stop' };
 
+/** What the front door observed, as a call of its observer. */
+export type FrontDoorEvent = {
+  [Name in keyof FrontDoorObserver]: { readonly name: Name; readonly about: Parameters<FrontDoorObserver[Name]> };
+}[keyof FrontDoorObserver];
+
 /** A message of the process of the front door. */
 export type FromFrontDoor =
   | { readonly kind: 'listening'; readonly url: string }
   /** It cannot serve; `why` is one line for the operator. */
   | { readonly kind: 'failed'; readonly why: string }
-  /** What the front door observed, as a call of its observer. */
-  | { readonly kind: 'observed'; readonly name: keyof FrontDoorObserver; readonly about: readonly unknown[] }
+  | { readonly kind: 'observed'; readonly event: FrontDoorEvent }
   /** Access tokens that ended before they expired, by their SHA-256 (base64url). */
   | { readonly kind: 'revoked'; readonly digests: readonly string[] }
   | { readonly kind: 'event'; readonly event: Parameters<LogStore> }

@@ -3,7 +3,7 @@ import type { Loaded } from '../config/load.ts';
 import { createBackOff } from '../lib/back-off.ts';
 import { createFrontDoorTelemetry } from '../telemetry/front-door.ts';
 import type { Log } from '../telemetry/log.ts';
-import { CHILD_VARIABLE, type FromFrontDoor, type ToFrontDoor } from './front-door-messages.ts';
+import { CHILD_VARIABLE, type FromFrontDoor, type FrontDoorEvent, type ToFrontDoor } from './front-door-messages.ts';
 import { type Running, WorkerFault } from './start.ts';
 
 /** The front door as a process of its own: no login page holds up a decision, and a fault of one ends not the other. */
@@ -44,10 +44,23 @@ export async function startFrontDoorProcess(
   }
 
   function receive(message: FromFrontDoor): void {
-    if (message.kind === 'observed') Reflect.apply(telemetry[message.name], telemetry, message.about);
+    if (message.kind === 'observed') observe(message.event);
     if (message.kind === 'revoked') endTokens(message.digests);
     if (message.kind === 'event') log.event(...message.event);
     if (message.kind === 'bug') log.event('error', 'a bug in the front door', { stack: message.stack });
+  }
+
+  function observe(event: FrontDoorEvent): void {
+    switch (event.name) {
+      case 'signIn':
+        return telemetry.signIn(...event.about);
+      case 'consent':
+        return telemetry.consent(...event.about);
+      case 'token':
+        return telemetry.token(...event.about);
+      case 'registration':
+        return telemetry.registration(...event.about);
+    }
   }
 
   /** Starts it, and resolves with its URL when it listens. */

@@ -8,6 +8,16 @@ export interface CountedDecision {
   readonly count: number;
 }
 
+/** Some of the kept decisions that are selected, with the number of all selected and of all kept ones. */
+interface SelectedDecisions {
+  readonly decisions: readonly DecisionRecord[];
+  readonly selected: number;
+  readonly kept: number;
+}
+
+/** The place of `id` among the own texts. */
+const ID = ownRows.texts.findIndex(({ name }) => name === 'id');
+
 /** The limit on kept decisions. */
 const MAX_DECISIONS = 10_000;
 /** The limit on their texts, in UTF-16 code units: callers choose names, scopes and claims. */
@@ -67,17 +77,13 @@ export class RecentDecisions {
 
   /** The kept decisions, the newest first; only those after the first `since`, if it is given. */
   *newest(since = 0): Generator<DecisionRecord> {
-    const end = this.#count;
-    for (let index = end - 1; index >= Math.max(since, this.#count - this.#kept); index -= 1) {
-      yield this.#at(index % this.#maxDecisions);
-    }
+    for (const place of this.#places(since)) yield this.#at(place);
   }
 
   /** The newest of the kept decisions that have the same members in common, each with the number of them. */
   groups(): readonly CountedDecision[] {
     const groups = new Map<CommonMembers, { decision: DecisionRecord; count: number }>();
-    for (let index = this.#count - 1; index >= this.#count - this.#kept; index -= 1) {
-      const place = index % this.#maxDecisions;
+    for (const place of this.#places()) {
       const common = this.#common[place] as CommonMembers;
       const group = groups.get(common);
       if (group === undefined) groups.set(common, { decision: this.#at(place), count: 1 });
@@ -86,10 +92,37 @@ export class RecentDecisions {
     return [...groups.values()];
   }
 
+  /**
+   * The newest decisions that `isWanted` selects, at most `limit`, with the number of all that it selects. It is asked
+   * once for decisions that have the same members in common.
+   */
+  select(isWanted: (common: CommonMembers) => boolean, limit: number): SelectedDecisions {
+    const answers = new Map<CommonMembers, boolean>();
+    const decisions: DecisionRecord[] = [];
+    let selected = 0;
+    for (const place of this.#places()) {
+      const common = this.#common[place] as CommonMembers;
+      const answer = answers.get(common) ?? isWanted(common);
+      answers.set(common, answer);
+      if (!answer) continue;
+      selected += 1;
+      if (decisions.length < limit) decisions.push(this.#at(place));
+    }
+    return { decisions, selected, kept: this.#kept };
+  }
+
   /** The kept decision with this id. */
   find(id: string): DecisionRecord | undefined {
-    for (const record of this.newest()) if (record.id === id) return record;
+    for (const place of this.#places()) if (this.#textsAt(place)[ID] === id) return this.#at(place);
     return undefined;
+  }
+
+  /** The places of the kept decisions, the newest first; only those after the first `since` decisions. */
+  *#places(since = 0): Generator<number> {
+    const end = this.#count;
+    for (let index = end - 1; index >= Math.max(since, this.#count - this.#kept); index -= 1) {
+      yield index % this.#maxDecisions;
+    }
   }
 
   #evictOldest(): void {
@@ -100,12 +133,15 @@ export class RecentDecisions {
   }
 
   #at(place: number): DecisionRecord {
+    const own: Record<string, unknown> = {};
+    for (const { row, values } of this.#numbers) own[row.name] = values[place];
+    const texts = this.#textsAt(place);
+    for (const [index, { name }] of ownRows.texts.entries()) own[name] = texts[index] || undefined;
+    return { ...own, ...this.#common[place] } as unknown as DecisionRecord;
+  }
+
+  #textsAt(place: number): readonly string[] {
     const start = place * TEXT_BYTES;
-    const texts = this.#texts.toString('latin1', start, start + (this.#textLengths[place] ?? 0)).split(' ');
-    const own = [
-      ...this.#numbers.map(({ row, values }) => [row.name, values[place]] as const),
-      ...ownRows.texts.map(({ name }, index) => [name, texts[index] === '' ? undefined : texts[index]] as const),
-    ];
-    return { ...this.#common[place], ...Object.fromEntries(own) } as DecisionRecord;
+    return this.#texts.toString('latin1', start, start + (this.#textLengths[place] ?? 0)).split(' ');
   }
 }

@@ -11,7 +11,7 @@ import { DraftRefusal } from './draft-process.ts';
 import { detailOf } from './detail.ts';
 import { createFeed, MAX_WATCHERS } from './feed.ts';
 import { filterIn } from './filter.ts';
-import type { RatesAnswer } from './messages.ts';
+import { type AnswerAt, DECISIONS, DRAFT, endpoints } from './messages.ts';
 import { createPolicies } from './policies.ts';
 import type { ConsoleSource } from './process-source.ts';
 import { type InForce, statusOf } from './status.ts';
@@ -40,41 +40,40 @@ export interface ConsoleRequests {
   readonly close: () => void;
 }
 
+/** The answers, by the names of their endpoints; undefined if there is none. */
+type Answers = {
+  readonly [Name in keyof typeof endpoints]: (query: URLSearchParams) => Promise<AnswerAt<Name> | undefined>;
+};
+
 /** Creates the answers to them. */
 export function consoleRequests({ inForce, source, workers }: ConsoleParts): ConsoleRequests {
   const feed = createFeed(source.watch);
   const policies = createPolicies(inForce, source);
-  const gets = new Map<string, ConsoleRequest>([
-    ['/console/policies', async (_, response) => json(response, await policies.list())],
-    [
-      '/console.json',
-      async (_, response) => json(response, statusOf(inForce, await source.state(undefined), workers())),
-    ],
-    ['/console/past', async (request, response) => json(response, await source.past(filterIn(queryOf(request))))],
-    [
-      '/console/decision',
-      async (request, response) => {
-        const decision = await source.find(queryOf(request).get('id') ?? '');
-        if (decision === undefined) response.writeHead(404).end('This decision is no longer kept.\n');
-        else json(response, detailOf(inForce, decision));
-      },
-    ],
-    [
-      '/console/rates',
-      async (_, response) => {
-        const points = ratePoints(await source.rates(undefined));
-        json(response, { slotMs: SLOT_MS, points } satisfies RatesAnswer);
-      },
-    ],
-    [
-      '/console/decisions',
-      (request, response, isAllowed) => {
-        if (request.method === 'HEAD') response.end();
-        else if (feed.watchers < MAX_WATCHERS) feed.open(response, isAllowed);
-        else response.writeHead(503, { 'retry-after': '10' }).end('Too many pages watch.\n');
-      },
-    ],
-  ]);
+  const answers: Answers = {
+    status: async () => statusOf(inForce, await source.ask('state', undefined), workers()),
+    policies: () => policies.list(),
+    past: (query) => source.ask('past', filterIn(query)),
+    async decision(query) {
+      const decision = await source.ask('find', query.get('id') ?? '');
+      return decision && detailOf(inForce, decision);
+    },
+    rates: async () => ({ slotMs: SLOT_MS, points: ratePoints(await source.ask('rates', undefined)) }),
+  };
+  const gets = new Map<string, ConsoleRequest>([[DECISIONS, watch]]);
+  for (const [name, { path }] of Object.entries(endpoints)) {
+    const answerTo = answers[name as keyof Answers];
+    gets.set(path, async (request, response) => {
+      const answer = await answerTo(queryOf(request));
+      if (answer === undefined) response.writeHead(404).end('This decision is no longer kept.\n');
+      else json(response, answer);
+    });
+  }
+
+  function watch({ method }: IncomingMessage, response: ServerResponse, isAllowed: () => boolean): void {
+    if (method === 'HEAD') response.end();
+    else if (feed.watchers < MAX_WATCHERS) feed.open(response, isAllowed);
+    else response.writeHead(503, { 'retry-after': '10' }).end('Too many pages watch.\n');
+  }
 
   async function attempt(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
@@ -87,7 +86,7 @@ export function consoleRequests({ inForce, source, workers }: ConsoleParts): Con
     }
   }
 
-  return { gets, posts: new Map([['/console/draft', attempt]]), close: policies.close };
+  return { gets, posts: new Map([[DRAFT, attempt]]), close: policies.close };
 }
 
 function queryOf({ url = '' }: IncomingMessage): URLSearchParams {

@@ -1,6 +1,9 @@
 import { outcomeKinds } from '../../model/outcome.ts';
 import type { DecisionRow } from './messages.ts';
 
+/** The members that a filter looks at. */
+type Filtered = Pick<DecisionRow, 'route' | 'kind' | 'reason' | 'subject' | 'clientId' | 'called'>;
+
 /** The members of a filter, as in the address of Live. */
 export const filterNames = ['route', 'outcome', 'reason', 'subject', 'client', 'tool'] as const;
 
@@ -24,7 +27,7 @@ export const DENIED = 'denied';
  * Whether a filter selects a decision: by the whole route and outcome, by the beginning of the reason, and by a part of
  * the other members, whatever their case.
  */
-export function selects({ route, outcome, reason, subject, client, tool }: Filter, row: DecisionRow): boolean {
+export function selects({ route, outcome, reason, subject, client, tool }: Filter, row: Filtered): boolean {
   return (
     (route === undefined || row.route === route) &&
     (outcome === undefined || row.kind === outcome || (outcome === DENIED && outcomeKinds[row.kind].isDenied)) &&

@@ -213,3 +213,41 @@ export interface DraftReplay {
     readonly count: number;
   }[];
 }
+
+/** An address of the admin listener, with the type of its answer in JSON. */
+export interface Endpoint<Answer> {
+  readonly path: string;
+  /** Never there: it only carries the type. */
+  readonly answer?: Answer;
+}
+
+/** What the page reads. */
+export const endpoints = {
+  status: at<Status>('/console.json'),
+  policies: at<readonly PolicyView[]>('/console/policies'),
+  /** With a filter as its query. */
+  past: at<Past>('/console/past'),
+  /** With the query `id`. */
+  decision: at<DecisionDetail>('/console/decision'),
+  rates: at<RatesAnswer>('/console/rates'),
+};
+
+/** The answer at an endpoint. */
+export type AnswerAt<Name extends keyof typeof endpoints> =
+  (typeof endpoints)[Name] extends Endpoint<infer Answer> ? Answer : never;
+
+function at<Answer>(path: string): Endpoint<Answer> {
+  return { path };
+}
+
+/** The stream of new decisions. */
+export const DECISIONS = '/console/decisions';
+/** Takes a {@link DraftRequest}, and answers with a {@link DraftAnswer}. */
+export const DRAFT = '/console/draft';
+
+/** The addresses of the console's one page, which shows a view for each. */
+export const views = [
+  { path: '/', name: 'Live' },
+  { path: '/policies', name: 'Policies' },
+  { path: '/health', name: 'Health' },
+] as const;

@@ -36,7 +36,7 @@ export function createPolicies(
       issuer: found?.authorizationServers[0]?.issuer ?? '',
       route: found && { name: found.name, protocol: found.protocol },
       question,
-      decisions: isThorough ? await source.distinct(policy) : undefined,
+      decisions: isThorough ? await source.ask('distinct', policy) : undefined,
     };
   }
 

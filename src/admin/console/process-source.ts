@@ -1,5 +1,5 @@
 import type { ServerState } from '../../model/authorization-server.ts';
-import { calledIn, type DecisionRecord, type LiveMembers, liveNames } from '../../model/decision.ts';
+import { calledIn, type CommonMembers, type DecisionRecord, liveNames } from '../../model/decision.ts';
 import type { LockState } from '../../model/lock.ts';
 import { outcomeKind } from '../../model/outcome.ts';
 import type { StoreState } from '../../model/shared.ts';
@@ -21,79 +21,116 @@ export interface ProcessState {
   readonly certificateExpires: number | undefined;
 }
 
-/** The answers of one process to the console. Each takes one argument, so that a message between processes has it. */
-export interface ProcessAnswers {
-  state(argument: undefined): ProcessState;
-  past(filter: Filter): Past;
-  find(id: string): DecisionRecord | undefined;
-  rates(argument: undefined): readonly RateSlot[];
-  /** The kept decisions of a policy, those that are alike once. */
-  distinct(policy: string): readonly CountedDecision[];
-}
-
-/** What the console asks: one process, or all workers. */
-export type ConsoleSource = {
-  readonly [Question in keyof ProcessAnswers]: (
-    argument: Parameters<ProcessAnswers[Question]>[0],
-  ) => Promise<ReturnType<ProcessAnswers[Question]>>;
-} & {
-  /** Calls `onBatch` with new decisions, until the returned function is called. */
-  readonly watch: (onBatch: (batch: Batch) => void) => () => void;
-};
-
-/** The console's view of one process. */
-export interface ProcessConsole {
-  readonly answers: ProcessAnswers;
-  /** Passes on new decisions a few times a second, until the returned function is called. */
-  readonly watch: (onBatch: (batch: Batch) => void) => () => void;
-}
-
 /** How many rows a page gets at once, of the past and of new decisions. */
-export const MAX_ROWS = 500;
+const MAX_ROWS = 500;
 const MAX_BATCH = 100;
 /** The pause between batches. */
 const BATCH_MS = 200;
 
-/** Creates the console's view of the process that `recorder` records. */
-export function createProcessConsole(
-  recorder: Recorder,
-  state: () => Pick<ProcessState, 'servers' | 'store' | 'locks'>,
-): ProcessConsole {
-  return { answers: answersOf(recorder, state), watch: (onBatch) => watchDecisions(recorder, onBatch) };
+/** What one process answers from. */
+interface Answering {
+  readonly recorder: Recorder;
+  readonly state: () => Pick<ProcessState, 'servers' | 'store' | 'locks'>;
 }
 
-function answersOf(recorder: Recorder, state: () => Pick<ProcessState, 'servers' | 'store' | 'locks'>): ProcessAnswers {
-  const { decisions, rates, openStreams, certificateExpires } = recorder;
-  return {
-    state: () => ({ ...state(), openStreams: openStreams(), certificateExpires: certificateExpires() }),
-    past(filter) {
-      const rows: DecisionRow[] = [];
-      let [selected, kept] = [0, 0];
-      for (const decision of decisions.newest()) {
-        kept += 1;
-        const row = rowOf(decision);
-        if (!selects(filter, row)) continue;
-        selected += 1;
-        if (rows.length < MAX_ROWS) rows.push(row);
-      }
-      return { rows, selected, kept };
+/** A question of the console: the answer of one process, and how the answers of several become one. */
+interface QuestionRow<Argument, Answer> {
+  /** It takes one argument, so that a message between processes has it. */
+  readonly answer: (process: Answering, argument: Argument) => Answer;
+  readonly join: (answers: readonly Answer[]) => Answer;
+}
+
+/** The questions of the console. */
+const questions = {
+  state: question<undefined, ProcessState>({
+    answer: ({ recorder, state }) => ({
+      ...state(),
+      openStreams: recorder.openStreams(),
+      certificateExpires: recorder.certificateExpires(),
+    }),
+    join: (states) => ({
+      servers: worstOf(states.flatMap(({ servers }) => servers)),
+      store: states[0]?.store,
+      locks: states[0]?.locks ?? [],
+      openStreams: sum(states.map(({ openStreams }) => openStreams)),
+      certificateExpires: states[0]?.certificateExpires,
+    }),
+  }),
+  past: question({
+    answer({ recorder }, filter: Filter): Past {
+      const isWanted = (common: CommonMembers): boolean => selects(filter, { ...common, ...derivedOf(common) });
+      const { decisions, ...counts } = recorder.decisions.select(isWanted, MAX_ROWS);
+      return { rows: decisions.map(rowOf), ...counts };
     },
-    find: (id) => decisions.find(id),
-    rates: rates.slots,
-    distinct: (policy) => decisions.groups().filter(({ decision }) => decision.policy === policy),
+    join: (pasts) => ({
+      rows: newestFirst(pasts.flatMap(({ rows }) => rows)).slice(0, MAX_ROWS),
+      selected: sum(pasts.map(({ selected }) => selected)),
+      kept: sum(pasts.map(({ kept }) => kept)),
+    }),
+  }),
+  find: question({
+    answer: ({ recorder }, id: string): DecisionRecord | undefined => recorder.decisions.find(id),
+    join: (records) => records.find((record) => record !== undefined),
+  }),
+  rates: question<undefined, readonly RateSlot[]>({
+    answer: ({ recorder }) => recorder.rates.slots(),
+    join: (slots) => slots.flat(),
+  }),
+  /** The kept decisions of a policy, those that are alike once. */
+  distinct: question({
+    answer: ({ recorder }, policy: string): readonly CountedDecision[] =>
+      recorder.decisions.groups().filter(({ decision }) => decision.policy === policy),
+    join: (groups) => groups.flat(),
+  }),
+};
+
+function question<Argument, Answer>(row: QuestionRow<Argument, Answer>): QuestionRow<Argument, Answer> {
+  return row;
+}
+
+type Questions = typeof questions;
+/** The name of a question. */
+export type Question = keyof Questions;
+/** The argument of a question. */
+export type ArgumentOf<Name extends Question> = Parameters<Questions[Name]['answer']>[1];
+/** The answer to a question. */
+export type AnswerOf<Name extends Question> = ReturnType<Questions[Name]['answer']>;
+
+/** Calls `onBatch` with new decisions a few times a second, until the returned function is called. */
+type Watch = (onBatch: (batch: Batch) => void) => () => void;
+
+/** What the console asks: one process, or all workers. */
+export interface ConsoleSource {
+  readonly ask: <Name extends Question>(name: Name, argument: ArgumentOf<Name>) => Promise<AnswerOf<Name>>;
+  readonly watch: Watch;
+}
+
+/** The answers of one process to the console. */
+export interface ProcessConsole {
+  readonly answer: <Name extends Question>(name: Name, argument: ArgumentOf<Name>) => AnswerOf<Name>;
+  readonly watch: Watch;
+}
+
+/** Creates the answers of the process that `recorder` records. */
+export function createProcessConsole(recorder: Recorder, state: Answering['state']): ProcessConsole {
+  return {
+    answer<Name extends Question>(name: Name, argument: ArgumentOf<Name>) {
+      // The compiler does not know that the row of a name takes the argument of that name.
+      const { answer } = questions[name] as unknown as QuestionRow<ArgumentOf<Name>, AnswerOf<Name>>;
+      return answer({ recorder, state }, argument);
+    },
+    watch: (onBatch) => watchDecisions(recorder, onBatch),
   };
+}
+
+/** The answer of several processes as one. */
+export function joinedAnswer<Name extends Question>(name: Name, answers: readonly AnswerOf<Name>[]): AnswerOf<Name> {
+  return (questions[name] as unknown as QuestionRow<ArgumentOf<Name>, AnswerOf<Name>>).join(answers);
 }
 
 /** The source of a single process. */
-export function singleSource({ answers, watch }: ProcessConsole): ConsoleSource {
-  return {
-    state: async () => answers.state(undefined),
-    past: async (filter) => answers.past(filter),
-    find: async (id) => answers.find(id),
-    rates: async () => answers.rates(undefined),
-    distinct: async (policy) => answers.distinct(policy),
-    watch,
-  };
+export function singleSource({ answer, watch }: ProcessConsole): ConsoleSource {
+  return { ask: async (name, argument) => answer(name, argument), watch };
 }
 
 /** Without a watcher nothing runs. */
@@ -119,12 +156,44 @@ function batchOf(decisions: readonly DecisionRecord[], count: number): Batch {
   const spread = allowed
     .filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step))
     .slice(0, room);
-  const rows = [...others, ...spread].toSorted((one, other) => other.at - one.at);
+  const rows = newestFirst([...others, ...spread]);
   return { rows, leftOut: count - rows.length };
 }
 
 /** A decision as a row of Live. */
 export function rowOf(decision: DecisionRecord): DecisionRow {
-  const live = Object.fromEntries(liveNames.map((name) => [name, decision[name]])) as unknown as LiveMembers;
-  return { ...live, kind: outcomeKind(decision.allow, decision.reason), called: calledIn(decision) };
+  const row: Record<string, unknown> = derivedOf(decision);
+  for (const name of liveNames) row[name] = decision[name];
+  return row as unknown as DecisionRow;
+}
+
+/** The members of a row that follow from others. */
+function derivedOf(decision: CommonMembers): Record<string, unknown> & Pick<DecisionRow, 'kind' | 'called'> {
+  return { kind: outcomeKind(decision.allow, decision.reason), called: calledIn(decision) };
+}
+
+function newestFirst(rows: readonly DecisionRow[]): readonly DecisionRow[] {
+  return rows.toSorted((one, other) => other.at - one.at);
+}
+
+const severity = { unknown: 0, available: 1, degraded: 2, stale: 3, unavailable: 4 } as const;
+
+/** Each server in the worst state that a worker reports; of equal states, the one with the oldest keys. */
+function worstOf(servers: readonly ServerState[]): readonly ServerState[] {
+  const states = Object.groupBy(servers, ({ name }) => name);
+  return Object.values(states).flatMap((ofServer = []) => ofServer.toSorted(worstFirst).slice(0, 1));
+}
+
+function worstFirst(one: ServerState, other: ServerState): number {
+  const difference = severity[other.state] - severity[one.state];
+  return difference === 0 ? ageOrder(one) - ageOrder(other) : difference;
+}
+
+/** Servers without keys come last. */
+function ageOrder({ keys }: ServerState): number {
+  return keys === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(keys.fetched);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

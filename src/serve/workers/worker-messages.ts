@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../config/files.ts';
 import type { Certificates } from '../../lib/certificate-files.ts';
 import type { Batch } from '../../admin/console/messages.ts';
-import type { ProcessAnswers } from '../../admin/console/process-source.ts';
+import type { Question } from '../../admin/console/process-source.ts';
 import type { Sighting } from '../../model/lock.ts';
 import type { LedgerAnswer, LedgerQuestion } from './primary-ledger.ts';
 import type { Fixed } from '../reload.ts';
@@ -53,9 +53,6 @@ export type FromWorker =
       readonly sightings: readonly Sighting[];
       readonly newcomer?: number;
     };
-
-/** A question of the console to one process. */
-export type Question = keyof ProcessAnswers;
 
 /** Sends a message to the primary process, from a worker. */
 export function tellPrimary(message: FromWorker): void {

@@ -83,7 +83,11 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
       serving.certificate?.renew(message.certificates);
       break;
     case 'ask':
-      tellPrimary({ kind: 'answer', id: message.id, answer: answerTo(serving, message) });
+      tellPrimary({
+        kind: 'answer',
+        id: message.id,
+        answer: serving.console?.answer(message.question, message.argument as never),
+      });
       break;
     case 'watch':
       serving.stopWatching?.();
@@ -104,11 +108,6 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
     default:
       throw new TypeError(`${String(message satisfies never)} is not a message`);
   }
-}
-
-function answerTo({ console }: Working, { question, argument }: Extract<ToWorker, { kind: 'ask' }>): unknown {
-  const answer = console?.answers[question] as ((argument: unknown) => unknown) | undefined;
-  return answer?.(argument);
 }
 
 /** Reloads; returns the problems if this worker refuses what the primary process accepted. */

@@ -1,9 +1,13 @@
 import type { Worker } from 'node:cluster';
 import type { Batch } from '../../admin/console/messages.ts';
-import { type ConsoleSource, MAX_ROWS, type ProcessAnswers } from '../../admin/console/process-source.ts';
-import type { ServerState } from '../../model/authorization-server.ts';
-import type { CountedDecision } from '../../telemetry/recent-decisions.ts';
-import type { FromWorker, Question, ToWorker } from './worker-messages.ts';
+import {
+  type AnswerOf,
+  type ArgumentOf,
+  type ConsoleSource,
+  joinedAnswer,
+  type Question,
+} from '../../admin/console/process-source.ts';
+import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 /** How long a worker may take to answer. */
 const PATIENCE_MS = 1_000;
@@ -21,15 +25,6 @@ export function createWorkersSource(
 ): WorkersSource {
   const watchers = new Set<(batch: Batch) => void>();
   let asked = 0;
-
-  function ask<Name extends Question>(
-    question: Name,
-    argument: Parameters<ProcessAnswers[Name]>[0],
-  ): Promise<readonly ReturnType<ProcessAnswers[Name]>[]> {
-    return Promise.all(workers().map((worker) => askOne(worker, question, argument))).then(
-      (answers) => answers.filter((answer) => answer !== undefined) as ReturnType<ProcessAnswers[Name]>[],
-    );
-  }
 
   function askOne(worker: Worker, question: Question, argument: unknown): Promise<unknown> {
     return new Promise((resolve) => {
@@ -67,49 +62,9 @@ export function createWorkersSource(
         tellWhetherWatched();
       };
     },
-    async state() {
-      const all = await ask('state', undefined);
-      return {
-        servers: worstOf(all.map(({ servers }) => servers)),
-        store: all[0]?.store,
-        locks: all[0]?.locks ?? [],
-        openStreams: sum(all.map(({ openStreams }) => openStreams)),
-        certificateExpires: all[0]?.certificateExpires,
-      };
+    async ask<Name extends Question>(name: Name, argument: ArgumentOf<Name>) {
+      const answers = await Promise.all(workers().map((worker) => askOne(worker, name, argument)));
+      return joinedAnswer(name, answers.filter((answer) => answer !== undefined) as AnswerOf<Name>[]);
     },
-    async past(filter) {
-      const all = await ask('past', filter);
-      const rows = all.flatMap((past) => past.rows).toSorted((one, other) => other.at - one.at);
-      return {
-        rows: rows.slice(0, MAX_ROWS),
-        selected: sum(all.map(({ selected }) => selected)),
-        kept: sum(all.map(({ kept }) => kept)),
-      };
-    },
-    find: async (id) => (await ask('find', id))[0],
-    rates: async () => (await ask('rates', undefined)).flat(),
-    distinct: async (policy): Promise<readonly CountedDecision[]> => (await ask('distinct', policy)).flat(),
   };
-}
-
-const severity = { unknown: 0, available: 1, degraded: 2, stale: 3, unavailable: 4 } as const;
-
-/** Each server in the worst state that a worker reports; of equal states, the one with the oldest keys. */
-function worstOf(workers: readonly (readonly ServerState[])[]): readonly ServerState[] {
-  const states = Object.groupBy(workers.flat(), ({ name }) => name);
-  return Object.values(states).flatMap((ofServer = []) => ofServer.toSorted(worstFirst).slice(0, 1));
-}
-
-function worstFirst(one: ServerState, other: ServerState): number {
-  const difference = severity[other.state] - severity[one.state];
-  return difference === 0 ? ageOrder(one) - ageOrder(other) : difference;
-}
-
-/** Servers without keys come last. */
-function ageOrder({ keys }: ServerState): number {
-  return keys === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(keys.fetched);
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -13,7 +13,7 @@ function outcome(id: number, allow: boolean): Outcome {
 
 test('sends refusals first, and evenly spread allowed calls, when there are too many', async () => {
   const { metrics, recorder } = recordBeside(createMetrics(), Date.now);
-  const { watch, answers } = createProcessConsole(recorder, () => ({ servers: [], store: undefined, locks: [] }));
+  const { watch, answer } = createProcessConsole(recorder, () => ({ servers: [], store: undefined, locks: [] }));
   const { promise, resolve } = Promise.withResolvers<Batch>();
   const stop = watch(resolve);
   for (let id = 0; id < 1000; id += 1) metrics.decision(outcome(id, id % 25 !== 0));
@@ -23,5 +23,5 @@ test('sends refusals first, and evenly spread allowed calls, when there are too 
   expect(rows.filter(({ kind }) => kind === 'refused')).toHaveLength(40);
   const allowed = rows.filter(({ kind }) => kind === 'allowed').map(({ id }) => Number(id));
   expect(Math.max(...allowed) - Math.min(...allowed)).toBeGreaterThan(900);
-  expect(answers.past({ outcome: 'refused' })).toMatchObject({ selected: 40, kept: 1000 });
+  expect(answer('past', { outcome: 'refused' })).toMatchObject({ selected: 40, kept: 1000 });
 });

@@ -40,5 +40,5 @@ test.each<{ title: string; reported: readonly Omit<ServerState, 'name' | 'issuer
       queueMicrotask(() => worker.emit('message', { kind: 'answer', id: message.id, answer }));
   };
   const source = createWorkersSource(() => workers, tell);
-  expect((await source.state(undefined)).servers).toEqual([states[shown]]);
+  expect((await source.ask('state', undefined)).servers).toEqual([states[shown]]);
 });
