@@ -109,10 +109,12 @@ describe('what the official clients understand', () => {
     expect(extractWWWAuthenticateParams(poor)).toEqual({ ...stepUp, errorDescription: undefined });
   });
 
-  test('a nonce: DPoP comes first, for clients that look at the beginning only', () => {
+  test('a nonce: DPoP comes first, for clients that look at the beginning only, and Bearer second', () => {
     const wanted = answer(route, 'DPoP x', 'proof.nonce');
     expect(isDpopNonceChallenge(wanted)).toBe(true);
-    expect(wanted.headers.get('www-authenticate')).toMatch(/^DPoP error="use_dpop_nonce", /);
+    expect(wanted.headers.get('www-authenticate')).toMatch(
+      /^DPoP error="use_dpop_nonce", .*, Bearer error="invalid_token", /,
+    );
     expect(extractWWWAuthenticateParams(wanted)).toMatchObject({ resourceMetadataUrl: metadata, scope: 'read' });
     const api = { ...route, protocol: 'http', resource: undefined } as Route;
     expect(isDpopNonceChallenge(answer(api, 'DPoP x', 'proof.nonce'))).toBe(true);
