@@ -11,7 +11,7 @@ import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, recorded, type Snapshot } from './files.ts';
 import { expand } from './placeholders.ts';
 import { plainSecrets } from './plain-secrets.ts';
-import { readLocks } from './locks.ts';
+import { readLocks } from './lock-file.ts';
 import { type ReadPolicies, readPolicies } from './policies.ts';
 import { ConfigError, Problem } from './problems.ts';
 import { readLimits, readRate } from './limits.ts';

@@ -1,10 +1,8 @@
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { Config } from '../model/config.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
-import { frontDoorWarnings } from './front-door-warnings.ts';
-import { stepUpScopes } from './step-up.ts';
 import type { Policy } from '../model/policy.ts';
-import type { Route } from '../model/route.ts';
+import { type Route, stepUpScopes } from '../model/route.ts';
 import { expandScopes } from '../model/scope-hierarchy.ts';
 import { quoted } from '../lib/wording.ts';
 
@@ -42,7 +40,7 @@ export function warningsOf(config: Config): readonly string[] {
   for (const { name, issuer } of config.frontDoor?.providers.values() ?? []) {
     warnings.push(...insecure(`front_door.identity_providers.${name}`, issuer));
   }
-  warnings.push(...frontDoorWarnings(config));
+  warnings.push(...missingScopes(config), ...missingRoute(config));
   warnings.push(...unsupportedScopes(config));
   warnings.push(...config.routes.flatMap(placeholderClaims));
   return warnings;
@@ -127,4 +125,30 @@ function placeholderClaims({ name, upstream }: Route): readonly string[] {
 /** Whether one of the networks is the whole of IPv4 or IPv6. */
 function includesEveryAddress(networks: readonly string[]): boolean {
   return networks.some((network) => network.endsWith('/0'));
+}
+
+/** Scopes that a policy asks for where the front door alone could grant them, and does not know them. */
+function missingScopes({ frontDoor, routes, scopeHierarchy }: Config): readonly string[] {
+  if (frontDoor === undefined) return [];
+  const granted = expandScopes([...frontDoor.scopes.keys()], scopeHierarchy);
+  return routes
+    .filter(({ authorizationServers: [server, ...others] }) => server?.name === FRONT_DOOR && others.length === 0)
+    .flatMap(({ name, policy }) => {
+      const missing = policy?.scopes.filter((scope) => !granted.has(scope)) ?? [];
+      if (missing.length === 0) return [];
+      const it = missing.length === 1 ? 'it' : 'them';
+      const wanted = `which policy ${policy?.name} of route ${name} asks for`;
+      return [`front_door.scopes lacks ${missing.join(' ')}, ${wanted}: add ${it}, or no caller can get ${it}`];
+    });
+}
+
+/** An issuer below the URL of the gateway, which has no route for it. */
+function missingRoute({ frontDoor, publicUrl, routes }: Config): readonly string[] {
+  if (frontDoor?.issuer.startsWith(`${publicUrl}/`) !== true || routes.some(({ isFrontDoor }) => isFrontDoor))
+    return [];
+  const { issuer, server } = frontDoor;
+  const path = issuer.slice(publicUrl.length);
+  const route = `{ name: signin, path: ${path}, public: true, upstream: { url: '${server.backchannel}' } }`;
+  const remedy = `add ${route} to routes, unless the proxy before the gateway leads there`;
+  return [`front_door.issuer is a path of public_url, and no public route has it: ${remedy}`];
 }

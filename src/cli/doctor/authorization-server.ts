@@ -5,11 +5,10 @@ import { OtherIssuer } from '../../authorization-server/discovery.ts';
 import { createServerClient } from '../../authorization-server/client.ts';
 import { keyAlgorithms } from '../../authorization-server/key-algorithms.ts';
 import { GATEWAY_SECRET_VARIABLE } from '../../config/front-door.ts';
-import { stepUpScopes } from '../../config/step-up.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../model/authorization-server.ts';
 import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
-import type { Route } from '../../model/route.ts';
+import { type Route, stepUpScopes } from '../../model/route.ts';
 import { type Finding, type Findings, findingsOn } from './finding.ts';
 
 /** RFC 8414 metadata as the server sent them. */

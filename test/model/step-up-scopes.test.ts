@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { stepUpScopes } from '../../src/config/step-up.ts';
-import type { Route } from '../../src/model/route.ts';
+import { type Route, stepUpScopes } from '../../src/model/route.ts';
 
 test.each([
   ['policy', ['payments', 'admin']],
