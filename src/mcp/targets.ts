@@ -26,21 +26,21 @@ export function targetsOf(method: McpMethod, params: Params, messageId: MessageI
 }
 
 function namedTargets(method: McpMethod, params: Params, messageId: MessageId): readonly McpTarget[] {
-  const { target, name = '' } = method;
-  if (target === 'reference') return [reference(params, name, messageId)];
+  const { target } = method;
+  if (target === 'reference') return [reference(params, method, messageId)];
   if (target === 'subscriptions') return subscriptions(params, messageId);
   // The handle of a task is bound to its caller; no policy names it.
   if (target === undefined || target.kind === 'task') return [];
-  return [{ kind: target.kind, name: text(params, target.parameter, name, messageId) }];
+  return [{ kind: target.kind, name: text(params, target.parameter, method, messageId) }];
 }
 
-function text(params: Params, parameter: string, method: string, messageId: MessageId): string {
+function text(params: Params, parameter: string, { name }: McpMethod, messageId: MessageId): string {
   const value = ownMember(params, parameter);
   if (typeof value === 'string') return value;
-  throw new Denial('body.message', `${method} without params.${parameter}`, { messageId });
+  throw new Denial('body.message', `${name} without params.${parameter}`, { messageId });
 }
 
-function reference(params: Params, method: string, messageId: MessageId): McpTarget {
+function reference(params: Params, method: McpMethod, messageId: MessageId): McpTarget {
   const ref = params['ref'];
   if (typeof ref === 'object' && ref !== null) {
     const { type, name, uri } = ref as Record<string, unknown>;
@@ -48,7 +48,7 @@ function reference(params: Params, method: string, messageId: MessageId): McpTar
     if (type === 'ref/resource' && typeof uri === 'string')
       return { kind: uri.includes('{') ? 'template' : 'resource', name: uri };
   }
-  throw new Denial('body.message', `${method} without a ref to a prompt or a resource`, { messageId });
+  throw new Denial('body.message', `${method.name} without a ref to a prompt or a resource`, { messageId });
 }
 
 /** MCP 2026-07-28: of the notifications that a client asks for, only `resourceSubscriptions` name anything. */

@@ -37,16 +37,27 @@ const modernRequest = (method: string, params: object, capabilities: object): Bu
 const modern = { mcpProtocolVersion: '2026-07-28' };
 const notification = Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}');
 
+function present(fields: Partial<Fields>, body?: Buffer, principal?: Principal): ReturnType<Bindings['present']> {
+  const received = body && { body, message: readMessage(body, fields as Fields) };
+  return bindings.present(principal, fields as Fields, received);
+}
+
 /** What the upstream gets of a call, or the reason of its refusal with the id and the data of the error. */
 function presented(fields: Partial<Fields>, body?: Buffer, principal?: Principal): unknown {
   try {
-    const received = body && { body, message: readMessage(body, fields as Fields) };
-    return bindings.present(principal, fields as Fields, received);
+    return present(fields, body, principal);
   } catch (error) {
     if (error instanceof Denial) return [error.reason, error.messageId, error.data];
     throw error;
   }
 }
+
+test.each([
+  [{ mcpSessionId: 'x' }, 'Mcp-Session-Id was not given to this caller on this route'],
+  [{ lastEventId: 'x' }, 'Last-Event-ID was not given to this caller in this session'],
+])('%j is refused in words', (fields, detail) => {
+  expect(() => present(fields)).toThrow(detail);
+});
 
 describe('the owner of a session', () => {
   test.each([
@@ -93,6 +104,14 @@ describe('Mcp-Session-Id', () => {
 describe('Last-Event-ID', () => {
   const mine = bindings.giveSession('theirs', grantOf(undefined));
   const event = (id: string, session?: string): string => bindings.giveEventIds(grantOf(undefined), session)(id);
+
+  test.each([
+    ['theirs', 'theirs'],
+    [undefined, ''],
+  ])('is bound to its caller in the session %s', (session, owner) => {
+    const inBytes = Buffer.from('1\xe9', 'latin1').toString('base64url');
+    expect(event('1\xe9', session)).toBe(sessions.bind(inBytes, lengthPrefixed(['tools', 'event', owner])));
+  });
 
   test('becomes the upstream’s own again, in the bytes of a header, in the session that it belongs to', () => {
     expect(event('1\xe9', 'theirs')).toMatch(/^[\w.-]+$/);

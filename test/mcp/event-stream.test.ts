@@ -90,5 +90,5 @@ test('a subscription of MCP 2026-07-28 ends with the result of its request', () 
 test.each([
   ['the stream of another request', { ...listen, attempt: message('tools/call') }],
   ['a legacy stream', { ...listen, era: 'legacy' }],
-  ['a stream over HTTP', { ...listen, attempt: { kind: 'http', method: 'subscriptions/listen' } }],
+  ['a stream over HTTP', { ...listen, attempt: { ...message('subscriptions/listen'), kind: 'http' } }],
 ])('%s has no event at its end', (_, action) => expect(subscriptionEnd(action as unknown as Action)).toBeUndefined());

@@ -35,14 +35,14 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'foldedPath', mutator: 'StringLiteral' },
     { in: 'requirePlain', mutator: 'StringLiteral', to: '""', nth: 4 },
   ],
-  'type: an attempt of an HTTP route has no method, and no list': [
-    { in: 'listedFromStart', mutator: 'ConditionalExpression', to: 'true', nth: 1 },
-  ],
   'a caller that only asks whether it is true takes undefined as false': [
     { in: 'accept', mutator: 'BlockStatement', nth: 3 },
   ],
   'type: no pattern matches the text "undefined"': [
     { in: 'messageAction', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
+  ],
+  'type: no tool has undefined for its name': [
+    { in: 'messageAction', mutator: 'ConditionalExpression', to: 'true', nth: 7 },
   ],
   'no two definitions that are compared have the same key': [
     { in: 'differences', mutator: 'EqualityOperator', to: 'definitionKey(one) <= definitionKey(other)' },
@@ -97,9 +97,6 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
   'a text in the place of an entry is not a handle and has no members': [
     { in: 'givenAt', mutator: 'ArrayDeclaration', to: '["Stryker was here"]', nth: 2 },
     { in: 'givenAt', mutator: 'ArrayDeclaration', to: '["Stryker was here"]', nth: 3 },
-  ],
-  'type: undefined is not a method with targets': [
-    { in: 'readMessage', mutator: 'ConditionalExpression', to: 'false', nth: 5 },
   ],
   'only a bug in the scanner throws another error': [
     { in: 'parse', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
