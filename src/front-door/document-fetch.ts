@@ -54,22 +54,22 @@ export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts):
 
   async function outcomeOf(url: URL): Promise<Outcome> {
     inFlightOfAll += 1;
-    inFlight.set(url.host, (inFlight.get(url.host) ?? 0) + 1);
+    inFlight.set(url.hostname, (inFlight.get(url.hostname) ?? 0) + 1);
     try {
       if (url.protocol !== 'https:') throw new Error('not an https URL');
       return await read(url, await addressOf(url.hostname), ca);
     } catch (error) {
       return { fault: error instanceof Error ? error.message : String(error) };
     } finally {
-      const left = (inFlight.get(url.host) ?? 0) - 1;
+      const left = (inFlight.get(url.hostname) ?? 0) - 1;
       inFlightOfAll -= 1;
-      if (left > 0) inFlight.set(url.host, left);
-      else inFlight.delete(url.host);
+      if (left > 0) inFlight.set(url.hostname, left);
+      else inFlight.delete(url.hostname);
     }
   }
 
-  function hasRoom({ host }: URL): boolean {
-    return inFlightOfAll < MAX_IN_FLIGHT && (inFlight.get(host) ?? 0) < MAX_IN_FLIGHT_OF_HOST;
+  function hasRoom({ hostname }: URL): boolean {
+    return inFlightOfAll < MAX_IN_FLIGHT && (inFlight.get(hostname) ?? 0) < MAX_IN_FLIGHT_OF_HOST;
   }
 
   /** Shared by requests at the same time. A use does not lengthen it: a document may change, a fault may pass. */

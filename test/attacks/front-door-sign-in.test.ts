@@ -186,6 +186,8 @@ const forgeries: Record<string, (claims: JWTPayload) => JWTPayload> = {
   'without a subject': (claims) => without(claims, 'sub'),
   'with an empty subject, which all people would share': (claims) => ({ ...claims, sub: '' }),
   'with a subject of 256 characters': (claims) => ({ ...claims, sub: 's'.repeat(256) }),
+  'with a subject that is a number': (claims) => ({ ...claims, sub: 1 as unknown as string }),
+  'with another subject than the userinfo endpoint': (claims) => ({ ...claims, sub: 'another' }),
 };
 
 describe('an ID token', () => {

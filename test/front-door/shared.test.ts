@@ -187,6 +187,20 @@ describe.runIf(hasRedis)('with a store', () => {
       await expect
         .poll(async () => (await client.post({ grant_type: 'refresh_token', refresh_token: 'a' })).status)
         .toBe(503);
+      const registration = { redirect_uris: [client.redirectUri], token_endpoint_auth_method: 'none' };
+      const answers = await Promise.all([
+        fetch(client.authorizationUrl(), { redirect: 'manual' }),
+        fetch(`${world.issuer}/register`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(registration),
+        }),
+        fetch(`${world.issuer}/token`, {
+          method: 'POST',
+          body: new URLSearchParams({ client_id: client.id, grant_type: 'refresh_token', refresh_token: 'a' }),
+        }),
+      ]);
+      for (const { status, headers } of answers) expect([status, headers.get('retry-after')]).toEqual([503, '10']);
       expect(world.observed.filter((line) => line.startsWith('bug'))).toEqual([]);
     } finally {
       await world.close();
