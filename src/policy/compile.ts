@@ -9,13 +9,13 @@ import type { Claims } from '../model/principal.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
 import { leavesOf, rulesIn, scopesIn } from './conditions/condition.ts';
 import { scopeTokens } from './conditions/scope.ts';
-import { type Rules, couldCall, decide, inShadow, scopesForAttempt } from './decide.ts';
-import { explain } from './explain.ts';
+import { type Rules, couldCall, decide, explain, inShadow, scopesForAttempt } from './decide.ts';
 import type { PolicyDocument } from './document.ts';
 import { type MemberReader, unreachable } from '../lib/json/pointer.ts';
 import type { Entry } from './entry.ts';
 import { checkPast, compileCallHistory, pastRules } from './history.ts';
 import { compileListing } from './listing.ts';
+import { createPlans } from './plan.ts';
 import { PolicyError, type PolicyFault } from './policy-error.ts';
 
 /**
@@ -38,7 +38,8 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   const { because, mode = 'enforce', lists = defaultLists(document), lock = 'off' } = document;
   const entries = listing?.entries ?? [];
   const past = pastRules(entries);
-  const rules: Rules = { document, condition, listing, past, because, mode, lists, lock };
+  const planOf = createPlans({ condition, because }, listing, past);
+  const rules: Rules = { document, condition, listing, past, because, mode, lists, lock, planOf };
   const readers = [...claimReaders(rules, entries)];
   const shadow = mode === 'shadow';
   const every = rulesOf(rules, entries);

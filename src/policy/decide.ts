@@ -1,15 +1,16 @@
-import { refusalOf } from '../model/reasons.ts';
-import { unknownArguments, type Attempt, type Decision, type McpTarget } from '../model/policy.ts';
+import { describeValue } from '../lib/json/describe-value.ts';
 import type { PolicyDenial } from '../model/denial.ts';
+import { mcpMethod } from '../model/mcp.ts';
+import type { Attempt, Decision, Explanation, McpAttempt, McpTarget } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
+import { refusalOf } from '../model/reasons.ts';
 import type { AllCondition } from './conditions/all.ts';
 import { type Verdict, graver, neededScopes, policyDenial } from './conditions/condition.ts';
-import { describeValue } from '../lib/json/describe-value.ts';
 import type { PolicyDocument } from './document.ts';
-import { argumentDenial, takesArguments } from './entry.ts';
-import { uncountable } from './history.ts';
+import type { Entry } from './entry.ts';
 import type { PastRule } from './history-rules.ts';
-import { type Listing, entriesFor, methodEntry, unlistedDenial } from './listing.ts';
+import { type Listing, methodEntry } from './listing.ts';
+import { type Plan, ownRule } from './plan.ts';
 
 /** A policy document, compiled. */
 export interface Rules {
@@ -27,12 +28,11 @@ export interface Rules {
   readonly lists: 'filter' | 'show';
   /** What the gateway does with definitions that were not approved; it affects no decision of the policy. */
   readonly lock: 'deny' | 'report' | 'off';
+  readonly planOf: (attempt: Attempt) => Plan;
 }
 
-/** The rule of a call that the policy's own conditions allow, without an entry. */
-const ownRule = 'policy';
-
-const allowed: Decision = Object.freeze({ allow: true, rule: ownRule });
+/** What steps see of a request on an HTTP route. */
+const plainRequest: McpAttempt = { kind: 'mcp', method: mcpMethod(undefined), targets: [], arguments: undefined };
 
 /**
  * Decides one call. Never throws: an error is a denial, because a call without a decision must not pass.
@@ -50,15 +50,9 @@ export function decide(rules: Rules, principal: Principal, attempt: Attempt): De
  * All scopes that an attempt needs, in the order of a challenge. A later stage adds scopes of its own to them. Empty if
  * a condition cannot be evaluated, which is possible in shadow mode.
  */
-export function scopesForAttempt(
-  { condition, listing }: Rules,
-  principal: Principal,
-  attempt: Attempt,
-): readonly string[] {
-  const entries = attempt.kind === 'http' || listing === undefined ? [] : entriesFor(listing, attempt);
-  const conditions = 'reason' in entries ? [condition] : [condition, ...entries.map((entry) => entry.condition)];
+export function scopesForAttempt({ planOf }: Rules, principal: Principal, attempt: Attempt): readonly string[] {
   try {
-    return neededScopes(conditions, principal);
+    return neededScopes(planOf(attempt).conditions, principal);
   } catch {
     return [];
   }
@@ -69,33 +63,16 @@ export function inShadow(decision: Decision): Decision {
   return decision.allow ? decision : { allow: true, rule: decision.rule, shadow: decision.denial };
 }
 
-function decideOrThrow({ condition, listing, past, because }: Rules, principal: Principal, attempt: Attempt): Decision {
-  const own = condition.judge(principal);
-  // A refused caller must not learn what is listed.
-  if (own === 'refused' || attempt.kind === 'http' || listing === undefined) {
-    return own === 'met' ? allowed : denied(policyDenial([condition], own, principal), because);
-  }
-  const entries = entriesFor(listing, attempt);
-  if ('reason' in entries) return denied(unlistedDenial(entries), because);
-
-  let verdict: Verdict = own;
-  for (const entry of entries) {
-    const judged = entry.condition.judge(principal);
-    if (judged === 'refused') return denied(policyDenial([entry.condition], judged, principal), entry.because);
+function decideOrThrow({ planOf }: Rules, principal: Principal, attempt: Attempt): Decision {
+  const { steps, conditions, because, allowed } = planOf(attempt);
+  const call = attempt.kind === 'http' ? plainRequest : attempt;
+  let verdict: Verdict = 'met';
+  for (const step of steps) {
+    const judged = step.judge(principal, call);
+    if (typeof judged === 'object') return denied(judged, step.because);
     verdict = graver(verdict, judged);
   }
-  // Arguments come after claims and before scopes: a challenge for a call that stays refused would loop.
-  if (takesArguments(attempt) && attempt.arguments !== unknownArguments) {
-    for (const entry of entries) {
-      const denial = argumentDenial(entry.arguments, attempt.arguments);
-      if (denial !== undefined) return denied(denial, entry.because);
-    }
-  }
-  const uncounted = past && uncountable(past, entries, principal, attempt);
-  if (uncounted !== undefined) return denied(uncounted.denial, uncounted.because);
-  if (verdict === 'met') return entries[0]?.allowed ?? allowed;
-  const conditions = [condition, ...entries.map((entry) => entry.condition)];
-  return denied(policyDenial(conditions, verdict, principal), undefined);
+  return verdict === 'met' ? allowed : denied(policyDenial(conditions, verdict, principal), because);
 }
 
 /** A denial with the operator's words, except where the caller can get a token that would be accepted. */
@@ -120,4 +97,29 @@ export function couldCall({ condition, listing }: Rules, principal: Principal, {
     // `decide` would deny a call whose conditions cannot be evaluated.
     return false;
   }
+}
+
+/**
+ * Every condition that applies to a call, with what it wanted and what it found. It walks all steps, where `decide`
+ * stops at the first that denies. The code that decides judges each of them.
+ */
+export function explain({ planOf }: Rules, principal: Principal, attempt: Attempt): readonly Explanation[] {
+  const { steps } = planOf(attempt);
+  const call = attempt.kind === 'http' ? plainRequest : attempt;
+  return steps.flatMap((step) => {
+    const { entry } = step;
+    if (entry === undefined) return step.explain(principal, call);
+    if (step.on !== 'condition') return [];
+    const ofArguments = steps.filter((other) => other.on === 'argument' && other.entry === entry);
+    return explainEntry(
+      entry,
+      [step, ...ofArguments].flatMap((part) => part.explain(principal, call)),
+    );
+  });
+}
+
+function explainEntry({ rule, name }: Entry, parts: readonly Explanation[]): Explanation {
+  const outcomes = new Set(parts.map(({ outcome }) => outcome));
+  const outcome = (['error', 'fails', 'unknown'] as const).find((each) => outcomes.has(each)) ?? 'holds';
+  return { rule, kind: 'listed', outcome, wanted: 'all of its conditions', found: describeValue(name), parts };
 }

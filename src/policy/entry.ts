@@ -1,14 +1,11 @@
-import type { ListingKey } from '../model/mcp.ts';
-import type { Decision, McpAttempt } from '../model/policy.ts';
-import type { PolicyDenial } from '../model/denial.ts';
-import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
+import type { ListingKey, McpMethod } from '../model/mcp.ts';
+import type { Decision } from '../model/policy.ts';
+import { type ArgumentCondition, compileArguments } from './argument.ts';
 import type { AllCondition } from './conditions/all.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
-import { kindOf, malformedPointer } from '../lib/json/describe-value.ts';
-import type { EntryDocument, PolicyDocument, ValueDocument } from './document.ts';
+import type { EntryDocument, PolicyDocument } from './document.ts';
 import { type HistoryRule, compileHistory } from './history-rules.ts';
-import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
-import { type Predicate, type Reading, compilePredicates } from './predicate.ts';
+import { type PolicyFault, rulePath } from './policy-error.ts';
 
 /** One name or pattern that a policy lists. */
 export interface Entry {
@@ -50,49 +47,7 @@ export function compileEntries(key: ListingKey, policy: PolicyDocument, faults: 
   });
 }
 
-/** A condition on one argument of a call. */
-export interface ArgumentCondition {
-  readonly rule: string;
-  /** As written: a JSON Pointer into `params.arguments`. */
-  readonly pointer: string;
-  readonly read: PointerReader;
-  readonly predicates: readonly Predicate[];
-}
-
-/** Compiles `arguments` of the entry or property at `path`. Appends to `faults` what cannot be compiled. */
-export function compileArguments(
-  documents: Readonly<Record<string, ValueDocument>>,
-  path: DocumentPath,
-  faults: PolicyFault[],
-  reading: Reading = 'direct',
-): readonly ArgumentCondition[] {
-  return Object.entries(documents).map(([pointer, value]) => {
-    const at = [...path, 'arguments', pointer];
-    const read = strictPointerReader(pointer);
-    if (read === undefined) faults.push({ path: at, message: malformedPointer(pointer) });
-    const predicates = compilePredicates(value, at, faults, reading);
-    return { rule: rulePath(at), pointer, read: read ?? (() => undefined), predicates };
-  });
-}
-
 /** Whether a message has arguments to decide on: those of a completion are its own, not those of what it completes. */
-export function takesArguments({ method }: McpAttempt): boolean {
-  return method.allowedBy !== 'reference';
-}
-
-/**
- * The denial of a call by the first condition on its arguments that is not met. It never has a challenge, because
- * another token would not change the arguments.
- *
- * @throws whatever a predicate throws.
- */
-export function argumentDenial(conditions: readonly ArgumentCondition[], found: unknown): PolicyDenial | undefined {
-  for (const { rule, pointer, read, predicates } of conditions) {
-    const value = read(found);
-    const failed = predicates.find(({ test }) => !test(value));
-    if (failed === undefined) continue;
-    const detail = `argument ${pointer}: wanted ${failed.wanted}, found ${kindOf(value)}`;
-    return { reason: 'argument.denied', rule, detail, scope: [] };
-  }
-  return undefined;
+export function takesArguments({ allowedBy }: McpMethod): boolean {
+  return allowedBy !== 'reference';
 }

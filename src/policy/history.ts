@@ -7,12 +7,13 @@ import { plainNumber } from '../lib/json/plain-number.ts';
 import { unreachable } from '../lib/json/pointer.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { HistoryCheck, HistoryRecord } from '../model/history.ts';
+import type { McpMethod } from '../model/mcp.ts';
 import { calledTool, type Explanation, type McpAttempt, type Policy, unknownArguments } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
 import { amountOf } from './amount.ts';
 import { kindOf } from '../lib/json/describe-value.ts';
-import type { Entry } from './entry.ts';
+import { type Entry, takesArguments } from './entry.ts';
 import type { ComparedArgument, HistoryRule, PastRule, QuotaRule } from './history-rules.ts';
 import { type Listing, entriesFor } from './listing.ts';
 import type { PolicyFault } from './policy-error.ts';
@@ -42,57 +43,32 @@ interface Counted {
   readonly amount: number;
 }
 
-/** The refusal of a call that a rule cannot count, before any history is looked at. */
-interface Uncountable {
-  readonly denial: PolicyDenial;
-  /** The operator's words for the caller. */
-  readonly because: string | undefined;
-}
-
 /**
- * The refusal of a call that a rule over time cannot count, because its caller or its arguments lack what the rule
- * needs. A call that rules look back at needs only an owner: without one it would be missing in the history.
+ * The denial of a call that a rule over time cannot count: its caller or its arguments lack what the rule needs.
  *
  * @throws where an argument cannot be read.
  */
-export function uncountable(
-  past: readonly PastRule[],
-  entries: readonly Entry[],
-  principal: Principal,
-  attempt: McpAttempt,
-): Uncountable | undefined {
-  for (const rule of ownRules(entries, attempt)) {
-    const counted = count(rule, principal, attempt.arguments);
-    if (counted !== 'unknown' && 'denial' in counted) return counted;
-  }
-  const ownerless = coveringRules(past, attempt).find(({ owner }) => owner.of(principal) === undefined);
-  return ownerless && withoutOwner(ownerless, principal);
+export function countingDenial(rule: HistoryRule, principal: Principal, args: unknown): PolicyDenial | undefined {
+  const counted = count(rule, principal, args);
+  return counted !== 'unknown' && 'reason' in counted ? counted : undefined;
 }
 
 /**
- * The rules over time that decide a call, each as far as the call alone decides it: what it depends on earlier calls
- * is `unknown`. A rule of another call that cannot count this one is among them, because it refuses the call.
+ * The denial of a call that a rule looks back at, if it has no owner: it would be missing in the history. Such a call
+ * needs nothing else.
  */
-export function explainHistory(
-  past: readonly PastRule[],
-  entries: readonly Entry[],
-  principal: Principal,
-  attempt: McpAttempt,
-): readonly Explanation[] {
-  const own = ownRules(entries, attempt);
-  const refusing = coveringRules(past, attempt).filter(
-    (rule) => rule.owner.of(principal) === undefined && !own.includes(rule),
-  );
-  return [...own, ...refusing].map((rule) => explainRule(rule, principal, attempt));
+export function ownerDenial(rule: HistoryRule, principal: Principal): PolicyDenial | undefined {
+  return rule.owner.of(principal) === undefined ? withoutOwner(rule, principal) : undefined;
 }
 
-function explainRule(rule: HistoryRule, principal: Principal, attempt: McpAttempt): Explanation {
+/** A rule over time, as far as the call alone decides it: what depends on earlier calls is `unknown`. */
+export function explainRule(rule: HistoryRule, principal: Principal, args: unknown): Explanation {
   const { wanted } = rule;
   const base = { rule: rule.rule, kind: 'history', wanted, parts: [] } as const;
   try {
-    const counted = count(rule, principal, attempt.arguments);
+    const counted = count(rule, principal, args);
     if (counted === 'unknown') return { ...base, outcome: 'unknown', found: 'unknown' };
-    if ('denial' in counted) return { ...base, outcome: 'fails', found: counted.denial.detail };
+    if ('reason' in counted) return { ...base, outcome: 'fails', found: counted.detail };
     if (counted.tracks.length > 0) return { ...base, outcome: 'unknown', found: 'unknown' };
     return { ...base, outcome: 'fails', found: 'no value that could be the same' };
   } catch {
@@ -109,7 +85,7 @@ export function compileCallHistory(
   return (principal, attempt, exact) => {
     if (attempt.kind === 'http') return undefined;
     const entries = entriesFor(listing, attempt);
-    const own = 'reason' in entries ? [] : ownRules(entries, attempt);
+    const own = 'reason' in entries ? [] : ownRules(entries, attempt.method);
     const covering = coveringRules(past, attempt);
     if (own.length === 0 && covering.length === 0) return undefined;
     const checks: HistoryCheck[] = [];
@@ -149,9 +125,9 @@ function checksOf(rule: HistoryRule, { tracks, amount }: Counted): readonly Hist
 }
 
 /** The rules of the entries that decide a call. A completion only names what it completes, and uses nothing of it. */
-export function ownRules(entries: readonly Entry[], { method }: Pick<McpAttempt, 'method'>): readonly HistoryRule[] {
-  const isReference = method.allowedBy === 'reference';
-  return [...new Set(entries)].flatMap(({ key, history }) => (isReference && key !== 'methods' ? [] : history));
+export function ownRules(entries: readonly Entry[], method: McpMethod): readonly HistoryRule[] {
+  const isCall = takesArguments(method);
+  return [...new Set(entries)].flatMap(({ key, history }) => (isCall || key === 'methods' ? history : []));
 }
 
 /** The rules of other calls that will look back at this one. */
@@ -169,7 +145,7 @@ function countInShadow(
 ): Counted | 'unknown' | undefined {
   try {
     const counted = count(rule, principal, args, exact);
-    return counted !== 'unknown' && 'denial' in counted ? undefined : counted;
+    return counted !== 'unknown' && 'reason' in counted ? undefined : counted;
   } catch {
     return undefined;
   }
@@ -181,7 +157,7 @@ function count(
   principal: Principal,
   args: unknown,
   exact?: () => unknown,
-): Counted | Uncountable | 'unknown' {
+): Counted | PolicyDenial | 'unknown' {
   const owner = rule.owner.of(principal);
   if (owner === undefined) return withoutOwner(rule, principal);
   if (isUnknown(rule, args)) return 'unknown';
@@ -193,7 +169,7 @@ function isUnknown(rule: HistoryRule, args: unknown): boolean {
   return args === unknownArguments && (rule.kind === 'quota' ? rule.sum !== undefined : rule.same.length > 0);
 }
 
-function countQuota(rule: QuotaRule, owner: string, args: unknown): Counted | Uncountable {
+function countQuota(rule: QuotaRule, owner: string, args: unknown): Counted | PolicyDenial {
   const { identity, sum, units } = rule;
   const tracks = [lengthPrefixed([identity, owner])];
   if (sum === undefined) return { tracks, amount: 1 };
@@ -205,7 +181,7 @@ function countQuota(rule: QuotaRule, owner: string, args: unknown): Counted | Un
   return counted.amount > units.limit ? mistyped(rule, sum, 'more', wanted) : counted;
 }
 
-function countPast(rule: PastRule, owner: string, args: unknown, exact?: () => unknown): Counted | Uncountable {
+function countPast(rule: PastRule, owner: string, args: unknown, exact?: () => unknown): Counted | PolicyDenial {
   const values = comparedValues(rule, args, exact);
   if (typeof values === 'object')
     return mistyped(rule, values.argument, values.found, 'a string, a number or a boolean');
@@ -274,18 +250,13 @@ function comparedValues(
   return values;
 }
 
-function withoutOwner({ rule, owner, because }: HistoryRule, principal: Principal): Uncountable {
+function withoutOwner({ rule, owner }: HistoryRule, principal: Principal): PolicyDenial {
   const what = owner.claim === undefined ? `a ${owner.by}` : `claim ${owner.by} as a string, an integer or a boolean`;
   const detail = `wanted ${what}, by which calls are counted, found ${owner.found(principal)}`;
-  return { denial: { reason: 'claim.denied', rule, detail, scope: [] }, because };
+  return { reason: 'claim.denied', rule, detail, scope: [] };
 }
 
-function mistyped(
-  { rule, because }: HistoryRule,
-  { pointer }: ComparedArgument,
-  found: string,
-  wanted: string,
-): Uncountable {
+function mistyped({ rule }: HistoryRule, { pointer }: ComparedArgument, found: string, wanted: string): PolicyDenial {
   const detail = `argument ${pointer}: wanted ${wanted}, found ${found}`;
-  return { denial: { reason: 'argument.denied', rule, detail, scope: [] }, because };
+  return { reason: 'argument.denied', rule, detail, scope: [] };
 }

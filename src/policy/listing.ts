@@ -1,13 +1,6 @@
 import { plainName } from '../lib/look-alike.ts';
-import {
-  knownRequests,
-  listedKinds,
-  type ListedKind,
-  type ListingKey,
-  type McpMethod,
-  mcpMethod,
-} from '../model/mcp.ts';
-import type { McpAttempt, McpTarget } from '../model/policy.ts';
+import { knownRequests, listedKinds, type ListedKind, type ListingKey, mcpMethod } from '../model/mcp.ts';
+import type { Explanation, McpAttempt, McpTarget } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { PolicyReason } from '../model/reasons.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
@@ -97,51 +90,52 @@ export function entriesFor(listing: Listing, { method, targets }: McpAttempt): r
     // The reference of a completion decides if the policy lists its kind; otherwise `methods` must allow the method.
     if (find === undefined && allowedBy === 'reference') continue;
     const entry = find?.(name);
-    if (entry === undefined) return unlistedTarget(kind, name);
+    if (entry === undefined) return unlistedName(kind, name);
     entries.push(entry);
   }
   const kind = method.allowedBy === 'target' ? method.target.kind : undefined;
-  if (kind !== undefined && !targets.some((target) => target.kind === kind)) return unlistedTarget(kind, undefined);
+  if (kind !== undefined && !targets.some((target) => target.kind === kind)) return unlistedName(kind, undefined);
 
   const own = method.name === undefined ? undefined : listing.method?.(method.name);
   if (own !== undefined) return [...entries, own];
   const decided = kind !== undefined || (allowedBy === 'reference' && entries.length > 0);
-  return decided || allowedBy === 'housekeeping' ? entries : unlistedMethod(method);
+  return decided || allowedBy === 'housekeeping' ? entries : unlistedName('method', method.name);
 }
 
 /** A target or method that the policy does not list. */
 export interface Unlisted {
   readonly reason: PolicyReason;
   readonly rule: ListingKey;
-  /** In words, as in a denial's detail. */
-  readonly wanted: string;
-  readonly found: string;
+  readonly kind: ListedKind;
+  /** Undefined if the message names none. */
+  readonly name: string | undefined;
 }
 
-/** A target that is not listed; its name is undefined if the message has none. */
-function unlistedTarget(kind: McpTarget['kind'], name: string | undefined): Unlisted {
-  const { key, unlisted: reason, word } = listedKinds[kind];
-  const found = `${describeValue(name)}${name === undefined ? '' : whyUnlisted(kind, name)}`;
-  return { reason, rule: key, wanted: `a ${word} that is listed`, found };
+function unlistedName(kind: ListedKind, name: string | undefined): Unlisted {
+  const { key, unlisted } = listedKinds[kind];
+  return { reason: unlisted, rule: key, kind, name };
 }
 
-/** Whether only its spelling keeps a target from being covered, in words. */
-function whyUnlisted(kind: McpTarget['kind'], name: string): string {
+/** What is wanted instead of an unlisted name, and what was found. */
+export function unlistedInWords({ kind, name }: Unlisted): Pick<Explanation, 'wanted' | 'found'> {
+  const found = `${describeValue(name)}${whyUnlisted(kind, name)}`;
+  if (kind === 'method') return { wanted: 'a method that is listed or protocol housekeeping', found };
+  return { wanted: `a ${listedKinds[kind].word} that is listed`, found };
+}
+
+/** Whether only its spelling keeps a name from being covered, in words. */
+function whyUnlisted(kind: ListedKind, name: string | undefined): string {
+  if (kind === 'method') return mcpMethod(name).allowedBy === 'exact entry' ? ': only an exact entry covers it' : '';
+  if (name === undefined) return '';
   const flaw = kind === 'resource' ? uriFlaw(name) : undefined;
   if (flaw !== undefined) return `: only an exact entry covers a URI with ${flaw}`;
   const plain = kind === 'resource' || kind === 'template' ? plainUri(name) : plainName(name);
   return plain === name ? '' : `: only an exact entry covers a name that some servers read as ${describeValue(plain)}`;
 }
 
-/** A method that is not listed and not housekeeping. */
-function unlistedMethod({ name, allowedBy }: McpMethod): Unlisted {
-  const wanted = 'a method that is listed or protocol housekeeping';
-  const why = allowedBy === 'exact entry' ? ': only an exact entry covers it' : '';
-  const { unlisted: reason, key: rule } = listedKinds.method;
-  return { reason, rule, wanted, found: `${describeValue(name)}${why}` };
-}
-
 /** The denial of an unlisted target or method. It has no challenge: a new token would not help. */
-export function unlistedDenial({ reason, rule, wanted, found }: Unlisted): PolicyDenial {
+export function unlistedDenial(unlisted: Unlisted): PolicyDenial {
+  const { reason, rule } = unlisted;
+  const { wanted, found } = unlistedInWords(unlisted);
   return { reason, rule, detail: `wanted ${wanted}, found ${found}`, scope: [] };
 }

@@ -4,7 +4,7 @@ import type { PolicyReason } from '../model/reasons.ts';
 import type { AllCondition } from './conditions/all.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
 import type { ConditionDocument, ValueDocument } from './document.ts';
-import { type ArgumentCondition, compileArguments } from './entry.ts';
+import { type ArgumentCondition, compileArguments } from './argument.ts';
 import type { DocumentPath, PolicyFault } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
 

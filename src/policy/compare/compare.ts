@@ -10,7 +10,7 @@ import { compiledRules } from '../compile.ts';
 import type { Rules } from '../decide.ts';
 import type { HistoryRule } from '../history-rules.ts';
 import { callsIn, type KnownCall } from '../prove/calls.ts';
-import { appliedHistory, type CallKind } from '../prove/decisions.ts';
+import { type CallKind, planFor, rulesOverTime } from '../plan.ts';
 import { type Examination, type Example, examine } from '../prove/examination.ts';
 import type { Formula } from '../prove/formula.ts';
 import { type Deciding, Disagreement } from '../prove/prove.ts';
@@ -112,7 +112,7 @@ function compareCalls(
 ): void {
   const rules = [compiledRules(policies[0]), compiledRules(policies[1])] as const;
   const kinds = editedKinds(call);
-  compareHistories(kinds, found);
+  compareHistories(kinds, rules, found);
   const { decisions, find: findAny } = examine(call, rules, {}, deciding, budget);
   const [was = [], is = []] = decisions;
   const any = findAny(differAtAll(differencesBetween(was, is)));
@@ -133,12 +133,13 @@ function compareCalls(
 }
 
 /** Notes that calls are under other rules over time. What these refuse depends on calls that came before. */
-function compareHistories(kinds: Edited<CallKind>, { histories }: Found): void {
-  const [before, after] = kinds.map(appliedHistory);
-  if (before === undefined || after === undefined || historyInWords(before) === historyInWords(after)) return;
+function compareHistories(kinds: Edited<CallKind>, rules: Edited<Rules>, { histories }: Found): void {
+  const before = historyInWords(rulesOverTime(planFor(rules[0], kinds[0])));
+  const after = historyInWords(rulesOverTime(planFor(rules[1], kinds[1])));
+  if (before === after) return;
   const rule = ruleOf(kinds);
   const difference = { kind: 'history changed', rule, witness: undefined } as const;
-  histories.set(rule, { ...difference, was: historyInWords(before), now: historyInWords(after) });
+  histories.set(rule, { ...difference, was: before, now: after });
 }
 
 /** Rules over time, each with its place: a quota of another entry counts other calls. */

@@ -1,8 +1,9 @@
 import { allOf } from '../conditions/all.ts';
 import type { Condition } from '../conditions/condition.ts';
 import type { Rules } from '../decide.ts';
+import type { Entry } from '../entry.ts';
+import { type CallKind, planFor } from '../plan.ts';
 import type { KnownCall } from '../prove/calls.ts';
-import { appliedEntries, type CallKind } from '../prove/decisions.ts';
 import { type Examination, examine } from '../prove/examination.ts';
 import { type Formula, and, not, or } from '../prove/formula.ts';
 import type { Budget } from '../prove/search.ts';
@@ -35,8 +36,7 @@ export function suspectsAmong(
   const withoutOwn = policies.map((each) => withCondition(each, []));
   const targetsOnly = kinds.map(onlyTargets);
   const [, after] = policies;
-  const whole = [after.condition, ...appliedEntries(kinds[1]).map(({ condition }) => condition)];
-  const conditions = whole.flatMap(({ parts }) => parts);
+  const conditions = planFor(after, kinds[1]).conditions.flatMap(({ parts }) => parts);
   const single = conditions.map((each) => withCondition(after, [each]));
   const ownOnly = { ...kinds[1], entries: undefined };
   const { decisions, find } = examine(
@@ -95,7 +95,11 @@ function methodOf(kinds: Edited<CallKind>): string | undefined {
 }
 
 function entryRules(kind: CallKind): readonly string[] {
-  return appliedEntries(kind).map(({ rule }) => rule);
+  return entriesOf(kind).map(({ rule }) => rule);
+}
+
+function entriesOf({ entries }: CallKind): readonly Entry[] {
+  return entries === undefined || 'reason' in entries ? [] : entries;
 }
 
 /** The key of the policy that does not list such a call. */

@@ -28,10 +28,10 @@ export function claimCondition(rule: string, claim: ClaimRead): LeafCondition {
     reason: 'claim.denied',
     unmet: 'refused',
     reads: { claims: [claim] },
-    isMet({ claims }) {
+    judge({ claims }) {
       const value = read(claims);
-      for (const { test } of predicates) if (!test(value)) return false;
-      return true;
+      for (const { test } of predicates) if (!test(value)) return 'refused';
+      return 'met';
     },
     words: ({ claims }) => ({
       reads: name,

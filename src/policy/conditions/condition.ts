@@ -27,7 +27,8 @@ export const verdicts = Object.keys(gravity) as readonly Verdict[];
  * The verdict on two conditions that must both hold. A refusal hides a missing scope: a challenge for it would loop.
  */
 export function graver(one: Verdict, other: Verdict): Verdict {
-  return gravity[one] >= gravity[other] ? one : other;
+  if (one === other) return one;
+  return gravity[one] > gravity[other] ? one : other;
 }
 
 /** A compiled condition. */
@@ -92,16 +93,15 @@ export interface GroupCondition extends AnyCondition {
 }
 
 /** What the file of a kind says of a leaf. */
-interface Leaf extends Omit<LeafCondition, 'judge' | 'denial' | 'reads'> {
+interface Leaf extends Omit<LeafCondition, 'denial' | 'reads'> {
   readonly reason: PolicyReason;
   readonly reads: Partial<CallerReads>;
-  readonly isMet: (principal: Principal) => boolean;
   /** Default: its own words. */
   readonly denialWords?: DenialTemplate['words'];
 }
 
 /** A condition that is met or has one other verdict. */
-export function leafCondition({ kind, rule, reason, unmet, reads, isMet, words, denialWords }: Leaf): LeafCondition {
+export function leafCondition({ kind, rule, reason, unmet, reads, judge, words, denialWords }: Leaf): LeafCondition {
   const denial: DenialTemplate = {
     reason,
     words:
@@ -117,7 +117,7 @@ export function leafCondition({ kind, rule, reason, unmet, reads, isMet, words, 
     unmet,
     reads: { scopes: [], claims: [], lifetimes: [], ...reads },
     words,
-    judge: (principal) => (isMet(principal) ? 'met' : unmet),
+    judge,
     denial: () => denial,
   };
 }

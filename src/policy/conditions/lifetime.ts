@@ -11,11 +11,11 @@ export function compileLifetime(written: string, { path }: Pick<ConditionContext
     reason: 'lifetime.exceeded',
     unmet: 'lifetime',
     reads: { lifetimes: [seconds] },
-    isMet({ expiresAt, issuedAt }) {
-      if (expiresAt === undefined || issuedAt === undefined) return false;
+    judge({ expiresAt, issuedAt }) {
+      if (expiresAt === undefined || issuedAt === undefined) return 'lifetime';
       const lifetime = expiresAt - issuedAt;
       // A negative lifetime is a mistake of the server and does not prove that the token is short-lived.
-      return lifetime >= 0 && lifetime <= seconds;
+      return lifetime >= 0 && lifetime <= seconds ? 'met' : 'lifetime';
     },
     words({ expiresAt, issuedAt }) {
       const wanted = `a lifetime (exp - iat) of at most ${seconds} s`;

@@ -19,9 +19,9 @@ export function compileScope(
     reason: 'scope.insufficient',
     unmet: 'scope',
     reads: { scopes },
-    isMet(principal) {
-      for (const scope of scopes) if (!principal.scopes.has(scope)) return false;
-      return true;
+    judge(principal) {
+      for (const scope of scopes) if (!principal.scopes.has(scope)) return 'scope';
+      return 'met';
     },
     words: (principal) => ({
       wanted: `scope "${scopes.join(' ')}"`,

@@ -1,20 +1,20 @@
 import {
   knownRequests,
   listedKinds,
-  type ListedKind,
   mcpMethod,
+  type ListedKind,
   methodsWithoutRow,
   type TargetKind,
   targetKinds,
 } from '../../model/mcp.ts';
 import { allOf } from '../conditions/all.ts';
 import type { Rules } from '../decide.ts';
-import type { Entry } from '../entry.ts';
+import { type Entry, takesArguments } from '../entry.ts';
 import type { PastRule } from '../history-rules.ts';
 import { entriesFor, type Listing } from '../listing.ts';
+import type { CallKind } from '../plan.ts';
 import type { Predicate } from '../predicate.ts';
 import type { CallPattern, McpPattern } from '../property.ts';
-import type { CallKind } from './decisions.ts';
 import { nameKinds } from './name-kinds.ts';
 import { type NameClass, namesOf, type NameTable } from './names.ts';
 
@@ -33,7 +33,7 @@ export interface KnownCall {
 export function callsIn(pattern: CallPattern, policies: readonly Rules[]): readonly KnownCall[] {
   const http: KnownCall = {
     when: {},
-    kinds: policies.map(() => ({ attempt: { kind: 'http' }, entries: undefined, covering: [] })),
+    kinds: policies.map(() => ({ method: mcpMethod(undefined), entries: undefined, covering: [] })),
   };
   if (pattern.kind === 'http') return [http];
   if (pattern.kind === 'mcp') return unique(messagesIn(pattern, policies));
@@ -105,16 +105,14 @@ function message(
       each.policy === policy && tool?.entries[policies.length + index] !== undefined ? [each.rule] : [],
     );
   const kinds = policies.map(({ listing }, index): CallKind => {
-    const attempt = {
-      kind: 'mcp',
-      method: mcpMethod(method.name ?? methodIn(method.class)),
-      targets: targets.map(({ kind, found }) => ({ kind, name: found.name ?? '' })),
-    } as const;
-    if (listing === undefined) return { attempt, entries: undefined, covering: [] };
+    const called = mcpMethod(method.name ?? methodIn(method.class));
+    if (listing === undefined) return { method: called, entries: undefined, covering: [] };
     const unknown = [...targets, { kind: 'method', found: method }].filter(({ found }) => found.name === undefined);
     const finders = unknown.map(({ kind, found }) => [kind, () => found.entries[index]]);
     const found: Listing = { ...listing, ...Object.fromEntries(finders) };
-    return { attempt, entries: entriesFor(found, { ...attempt, arguments: undefined }), covering: covering(index) };
+    const named = targets.map((target) => ({ kind: target.kind, name: target.found.name ?? '' }));
+    const attempt = { kind: 'mcp', method: called, targets: named, arguments: undefined } as const;
+    return { method: called, entries: entriesFor(found, attempt), covering: covering(index) };
   });
   return { when, kinds };
 }
@@ -167,9 +165,8 @@ function unique(calls: readonly KnownCall[]): readonly KnownCall[] {
 }
 
 /** What decides about calls of a kind. */
-function keyOf({ attempt, entries, covering }: CallKind): string {
+function keyOf({ method, entries, covering }: CallKind): string {
   if (entries === undefined) return 'own';
   if ('reason' in entries) return `${entries.reason} ${entries.rule}`;
-  const takesArguments = attempt.kind === 'mcp' && attempt.method.allowedBy !== 'reference';
-  return [takesArguments, ...[...entries, ...covering].map(({ rule }) => rule)].join(' ');
+  return [takesArguments(method), ...[...entries, ...covering].map(({ rule }) => rule)].join(' ');
 }

@@ -2,15 +2,15 @@ import { claimReader, unreachable } from '../../lib/json/pointer.ts';
 import { amountOf } from '../amount.ts';
 import { claimCondition } from '../conditions/claim.ts';
 import type { LeafCondition } from '../conditions/condition.ts';
-import type { ArgumentCondition } from '../entry.ts';
+import type { ArgumentCondition } from '../argument.ts';
 import { isOwnerName } from '../history-owner.ts';
 import type { HistoryRule } from '../history-rules.ts';
 import type { Operand, Predicate } from '../predicate.ts';
 
 /** What a rule over time needs of a call. */
 export interface Counting {
-  /** Without it no owner is known, and the call is refused; undefined for a rule that counts all calls together. */
-  readonly owner: LeafCondition | undefined;
+  /** Without it no owner is known, and the call is refused; none for a rule that counts all calls together. */
+  readonly owner: readonly LeafCondition[];
   /** Without them the call cannot be counted, and is refused. */
   readonly countable: readonly ArgumentCondition[];
   /** Without them no earlier call makes a difference: no value can be the same, or nothing is added to a sum. */
@@ -62,14 +62,15 @@ export function countingOf(rule: HistoryRule): Counting {
   };
 }
 
-function ownerIn({ rule, owner: { by, claim } }: HistoryRule): LeafCondition | undefined {
+function ownerIn({ rule, owner: { by, claim } }: HistoryRule): readonly LeafCondition[] {
   if (claim !== undefined) {
-    return claimCondition(rule, { name: by, read: claim, predicates: [predicate({ kind: 'integer' }, isOwnerName)] });
+    const name = predicate({ kind: 'integer' }, isOwnerName);
+    return [claimCondition(rule, { name: by, read: claim, predicates: [name] })];
   }
   const known = registered[by];
   const read = known === undefined ? undefined : claimReader(known.name);
-  if (known === undefined || read === undefined) return undefined;
-  return claimCondition(rule, { name: known.name, read, predicates: [predicate(present, known.isNamed)] });
+  if (known === undefined || read === undefined) return [];
+  return [claimCondition(rule, { name: known.name, read, predicates: [predicate(present, known.isNamed)] })];
 }
 
 const present: Operand = { kind: 'presence' };

@@ -1,26 +1,23 @@
-import type { McpAttempt } from '../../model/policy.ts';
 import type { PolicyReason } from '../../model/reasons.ts';
-import type { Condition } from '../conditions/condition.ts';
-import type { Rules } from '../decide.ts';
-import { type Entry, takesArguments } from '../entry.ts';
-import { ownRules } from '../history.ts';
-import type { HistoryRule, PastRule } from '../history-rules.ts';
-import type { Unlisted } from '../listing.ts';
+import {
+  type Condition,
+  type GroupCondition,
+  isGroup,
+  type Verdict,
+  verdicts as everyVerdict,
+} from '../conditions/condition.ts';
+import type { Plan, Step } from '../plan.ts';
 import { countingOf } from './counting.ts';
-import { type Formula, and, not } from './formula.ts';
+import { type Formula, and, not, or } from './formula.ts';
 import type { Histories } from './histories.ts';
-import { mentionsIn } from './needed-scopes.ts';
-import { refusalsBy } from './refusals.ts';
 import type { Space } from './space.ts';
-import { verdictsOn, verdictsOnAll } from './verdicts.ts';
 
-/** A kind of calls on which a policy decides by the same entries. */
-export interface CallKind {
-  readonly attempt: { readonly kind: 'http' } | Omit<McpAttempt, 'arguments'>;
-  /** What the policy lists for such a call; undefined where it needs no entry. */
-  readonly entries: readonly Entry[] | Unlisted | undefined;
-  /** The rules over time of other calls that look back at such a call. */
-  readonly covering: readonly PastRule[];
+/** One refusal that a policy can give. */
+export interface PossibleRefusal {
+  readonly reason: PolicyReason;
+  /** The rule that refuses. */
+  readonly rule: string;
+  readonly when: Formula;
 }
 
 /** One decision that a policy can make on a kind of calls. */
@@ -32,103 +29,199 @@ export interface PossibleDecision {
   /** When it is made. Of all decisions on a kind of calls, exactly one is. */
   readonly when: Formula;
   /** Where the scopes of the challenge come from; empty for a decision without one. */
-  readonly asked: ReturnType<typeof mentionsIn>;
+  readonly asked: readonly Mention[];
 }
 
-/** The entries that apply to a kind of calls. */
-export function appliedEntries({ entries }: CallKind): readonly Entry[] {
-  return entries === undefined || 'reason' in entries ? [] : entries;
+/** One place of a policy that names a scope, and when a challenge includes it. */
+interface Mention {
+  readonly scope: string;
+  readonly when: Formula;
 }
 
-/** The conditions on arguments that apply to a kind of calls. */
-export function appliedArguments(kind: CallKind): readonly Entry['arguments'][number][] {
-  const { attempt } = kind;
-  if (attempt.kind === 'http' || !takesArguments({ ...attempt, arguments: undefined })) return [];
-  return appliedEntries(kind).flatMap((entry) => entry.arguments);
-}
-
-/** The rules over time of the entries that apply to a kind of calls. */
-export function appliedHistory(kind: CallKind): readonly HistoryRule[] {
-  return kind.attempt.kind === 'http' ? [] : ownRules(appliedEntries(kind), kind.attempt);
-}
-
-/** All rules over time that count calls of a kind. */
-export function countingRules(kind: CallKind): readonly HistoryRule[] {
-  return [...appliedHistory(kind), ...kind.covering];
-}
-
-/** Every decision that `decide` (`policy/decide.ts`) and rules over time can make on a kind of calls, in order. */
+/** Every decision that a plan and rules over time can make, in the order of the steps. */
 export function decisionsOn(
-  { condition }: Rules,
-  kind: CallKind,
+  { steps, conditions }: Plan,
   space: Space,
   histories: Histories,
 ): readonly PossibleDecision[] {
-  const { entries } = kind;
-  const own = verdictsOn(condition, space);
-  const decisions: PossibleDecision[] = [...refused([condition], 'refused', space, true)];
-  if (entries === undefined) {
-    return [...decisions, ...passing([condition], own, space, { guard: true, histories })];
+  const decisions: PossibleDecision[] = [];
+  const guards: Formula[] = [];
+  for (const step of steps) {
+    for (const { refusals, passed } of trialsOf(step, space)) {
+      const guard = and(guards);
+      for (const refusal of within(guard, refusals)) decisions.push({ ...refusal, asked: [] });
+      guards.push(passed);
+    }
+    if (step.on === 'listing') return decisions;
   }
-  const guards: Formula[] = [not(own.refused)];
-  if ('reason' in entries) {
-    return [...decisions, { reason: entries.reason, rule: entries.rule, when: and(guards), asked: [] }];
-  }
-  for (const entry of entries) {
-    decisions.push(...refused([entry.condition], 'refused', space, and(guards)));
-    guards.push(not(verdictsOn(entry.condition, space).refused));
-  }
-  for (const argument of appliedArguments(kind)) {
-    const met = space.metBy(argument);
-    decisions.push({ reason: 'argument.denied', rule: argument.rule, when: and([...guards, not(met)]), asked: [] });
-    guards.push(met);
-  }
-  const rules = appliedHistory(kind);
-  for (const [index, counting] of countingRules(kind).entries()) {
-    const { owner, countable } = countingOf(counting);
-    const needs = [
-      ...(owner === undefined ? [] : [['claim.denied', space.met(owner)] as const]),
-      // A rule that only looks back at the call needs no arguments of it.
-      ...(index < rules.length ? countable : []).map((each) => ['argument.denied', space.metBy(each)] as const),
-    ];
-    for (const [reason, met] of needs) {
-      decisions.push({ reason, rule: counting.rule, when: and([...guards, not(met)]), asked: [] });
-      guards.push(met);
+  // The verdicts of a single step exclude each other without a guard.
+  const guard = steps.length === 1 || and(guards);
+  const { met, scope, lifetime } = verdictsOnAll(conditions.map((condition) => verdictsOn(condition, space)));
+  decisions.push({ reason: undefined, rule: undefined, when: and([guard, met, histories.met]), asked: [] });
+  for (const refusal of within(and([guard, met]), histories.refusals)) decisions.push({ ...refusal, asked: [] });
+  const asked = mentionsIn(conditions, space);
+  const forScopes = within(and([guard, scope]), refusalsBy(conditions, 'scope', space));
+  for (const refusal of forScopes) decisions.push({ ...refusal, asked });
+  const forLifetime = within(and([guard, lifetime]), refusalsBy(conditions, 'lifetime', space));
+  for (const refusal of forLifetime) decisions.push({ ...refusal, asked: [] });
+  return decisions;
+}
+
+/** Refusals of a step that is only tried where a guard holds. */
+function within(guard: Formula, refusals: readonly PossibleRefusal[]): readonly PossibleRefusal[] {
+  return refusals.map(({ reason, rule, when }) => ({ reason, rule, when: and([guard, when]) }));
+}
+
+/** One part of a step: how it refuses, and when it does not. */
+interface Trial {
+  readonly refusals: readonly PossibleRefusal[];
+  readonly passed: Formula;
+}
+
+function trialsOf(step: Step, space: Space): readonly Trial[] {
+  switch (step.on) {
+    case 'condition': {
+      const { refused } = verdictsOn(step.condition, space);
+      return [{ refusals: within(refused, refusalsBy([step.condition], 'refused', space)), passed: not(refused) }];
+    }
+    case 'listing': {
+      const { reason, rule } = step.unlisted;
+      return [{ refusals: [{ reason, rule, when: true }], passed: false }];
+    }
+    case 'argument':
+      return [unless(space.metBy(step.argument), 'argument.denied', step.argument.rule)];
+    case 'counting': {
+      const { owner, countable } = countingOf(step.rule);
+      const { rule } = step.rule;
+      return [
+        ...owner.map((condition) => unless(space.met(condition), 'claim.denied', rule)),
+        ...countable.map((condition) => unless(space.metBy(condition), 'argument.denied', rule)),
+      ];
+    }
+    case 'owner': {
+      const { owner } = countingOf(step.rule);
+      return owner.map((condition) => unless(space.met(condition), 'claim.denied', step.rule.rule));
     }
   }
-  const conditions = [condition, ...entries.map((entry) => entry.condition)];
-  const all = verdictsOnAll(conditions.map((each) => verdictsOn(each, space)));
-  const guard = and(guards);
-  return [...decisions, ...passing(conditions, all, space, { guard, histories })];
 }
 
-/** The decisions on a call that nothing refuses whatever the token. */
-function passing(
-  conditions: readonly Condition[],
-  { met }: { readonly met: Formula },
-  space: Space,
-  { guard, histories }: { readonly guard: Formula; readonly histories: Histories },
-): readonly PossibleDecision[] {
-  return [
-    { reason: undefined, rule: undefined, when: and([guard, met, histories.met]), asked: [] },
-    ...histories.refusals.map((each) => ({ ...each, when: and([guard, met, each.when]), asked: [] })),
-    ...refused(conditions, 'scope', space, guard),
-    ...refused(conditions, 'lifetime', space, guard),
-  ];
+function unless(met: Formula, reason: PolicyReason, rule: string): Trial {
+  return { refusals: [{ reason, rule, when: not(met) }], passed: met };
 }
 
-function refused(
-  conditions: readonly Condition[],
-  verdict: 'refused' | 'scope' | 'lifetime',
-  space: Space,
-  guard: Formula,
-): readonly PossibleDecision[] {
-  const verdicts = verdictsOnAll(conditions.map((each) => verdictsOn(each, space)));
-  const together = and([guard, verdicts[verdict]]);
-  return refusalsBy(conditions, verdict, space).map(({ reason, rule, when }) => ({
-    reason,
-    rule,
-    when: and([together, when]),
-    asked: reason === 'scope.insufficient' ? mentionsIn(conditions, space) : [],
-  }));
+/**
+ * The refusals of conditions that have a verdict together, as `policyDenial` (`policy/conditions`) chooses among them:
+ * the first condition with that verdict decides.
+ */
+function refusalsBy(conditions: readonly Condition[], verdict: Verdict, space: Space): readonly PossibleRefusal[] {
+  const earlier: Formula[] = [];
+  return conditions.flatMap((condition) => {
+    const when = verdictsOn(condition, space)[verdict];
+    const guard = and([...earlier, when]);
+    earlier.push(not(when));
+    if (guard === false) return [];
+    const denial = condition.denial(verdict);
+    if (denial !== undefined) return [{ reason: denial.reason, rule: condition.rule, when: guard }];
+    return within(guard, refusalsBy(isGroup(condition) ? condition.parts : [], verdict, space));
+  });
+}
+
+/** For each verdict on a condition, when it is given. Exactly one of them is. */
+type Verdicts = Readonly<Record<Verdict, Formula>>;
+
+/** What was found in each space: parts of formulas are shared. */
+const known = new WeakMap<Space, Map<Condition, Verdicts>>();
+
+/** When a condition has which verdict. */
+export function verdictsOn(condition: Condition, space: Space): Verdicts {
+  const inSpace = known.get(space) ?? new Map<Condition, Verdicts>();
+  known.set(space, inSpace);
+  const verdicts = inSpace.get(condition) ?? verdictsIn(condition, space);
+  inSpace.set(condition, verdicts);
+  return verdicts;
+}
+
+/** When a group has which verdict. */
+const groups: Readonly<Record<GroupCondition['kind'], (parts: readonly Verdicts[]) => Verdicts>> = {
+  all: verdictsOnAll,
+  any: verdictsOnAny,
+  not: verdictsOnNot,
+};
+
+function verdictsIn(condition: Condition, space: Space): Verdicts {
+  if (isGroup(condition)) return groups[condition.kind](condition.parts.map((part) => verdictsOn(part, space)));
+  const met = space.met(condition);
+  return { ...never, met, [condition.unmet]: not(met) };
+}
+
+const never: Verdicts = { met: false, lifetime: false, scope: false, refused: false };
+
+/** The gravest verdict of conditions that must all hold. */
+function verdictsOnAll(parts: readonly Verdicts[]): Verdicts {
+  const withoutRefusal = parts.map(({ refused }) => not(refused));
+  return {
+    met: and(parts.map(({ met }) => met)),
+    lifetime: and([
+      ...parts.map(({ met, lifetime }) => or([met, lifetime])),
+      or(parts.map(({ lifetime }) => lifetime)),
+    ]),
+    scope: and([...withoutRefusal, or(parts.map(({ scope }) => scope))]),
+    refused: or(parts.map(({ refused }) => refused)),
+  };
+}
+
+/** `met` if an alternative is, else `scope` or `lifetime` if one is. */
+function verdictsOnAny(parts: readonly Verdicts[]): Verdicts {
+  return {
+    met: or(parts.map(({ met }) => met)),
+    lifetime: and([...parts.map(({ lifetime, refused }) => or([lifetime, refused])), or(parts.map((p) => p.lifetime))]),
+    scope: and([...parts.map(({ met }) => not(met)), or(parts.map(({ scope }) => scope))]),
+    refused: and(parts.map(({ refused }) => refused)),
+  };
+}
+
+function verdictsOnNot(parts: readonly Verdicts[]): Verdicts {
+  const met = and(parts.map((part) => part.met));
+  return { ...never, met: not(met), refused: met };
+}
+
+/** Where conditions name scopes, in the order of a challenge, as `neededScopes` (`policy/conditions`) collects them. */
+function mentionsIn(conditions: readonly Condition[], space: Space): readonly Mention[] {
+  return conditions.flatMap((condition): readonly Mention[] => {
+    if (!isGroup(condition)) return condition.reads.scopes.map((scope) => ({ scope, when: true }));
+    if (condition.asksFor === 'none') return [];
+    return condition.asksFor === 'every part'
+      ? mentionsIn(condition.parts, space)
+      : mentionsInDecisive(condition, space);
+  });
+}
+
+/** The scopes of the first part with the verdict of its group. */
+function mentionsInDecisive(group: GroupCondition, space: Space): readonly Mention[] {
+  const whole = verdictsOn(group, space);
+  const earlier: Verdicts[] = [];
+  return group.parts.flatMap((part) => {
+    const own = verdictsOn(part, space);
+    const chosen = or(
+      everyVerdict.map((verdict) => and([whole[verdict], own[verdict], ...earlier.map((each) => not(each[verdict]))])),
+    );
+    earlier.push(own);
+    return mentionsIn([part], space).map(({ scope, when }) => ({ scope, when: and([chosen, when]) }));
+  });
+}
+
+/** Holds if a challenge names exactly these scopes, in this order. */
+export function challengeIs(wanted: readonly string[], mentions: readonly Mention[]): Formula {
+  // For each length, whether the challenge so far is that much of what is wanted.
+  let matched: readonly Formula[] = [true, ...wanted.map(() => false)];
+  for (const { scope, when } of mentions) {
+    // The length of a challenge that ends with this scope; 0: it is not wanted at all.
+    const end = wanted.indexOf(scope) + 1;
+    matched = matched.map((before, length) => {
+      if (end === 0 || end > length) return and([before, not(when)]);
+      // A scope that the challenge has already changes nothing.
+      return end < length ? before : or([before, and([matched[length - 1] ?? false, when])]);
+    });
+  }
+  return matched.at(-1) ?? true;
 }

@@ -1,24 +1,17 @@
 import type { AllCondition } from '../conditions/all.ts';
 import type { Rules } from '../decide.ts';
-import type { ArgumentCondition } from '../entry.ts';
+import type { ArgumentCondition } from '../argument.ts';
 import type { HistoryRule } from '../history-rules.ts';
+import { planFor, rulesOverTime } from '../plan.ts';
 import type { KnownCall, When } from './calls.ts';
 import { countingOf } from './counting.ts';
-import {
-  appliedArguments,
-  appliedEntries,
-  appliedHistory,
-  countingRules,
-  decisionsOn,
-  type PossibleDecision,
-} from './decisions.ts';
+import { decisionsOn, type PossibleDecision, verdictsOn } from './decisions.ts';
 import { type Formula, and, holds } from './formula.ts';
 import { type Histories, historiesOf, noHistories } from './histories.ts';
 import { type Budget, search } from './search.ts';
 import { type Given, type Setting, Space } from './space.ts';
 import { Undecidable } from '../patterns/undecidable.ts';
 import { simplest } from './variables.ts';
-import { verdictsOn } from './verdicts.ts';
 
 /** A call of a caller, as a test file writes it. */
 export interface Example {
@@ -69,22 +62,25 @@ export function examine(
   setting: Setting,
   budget: Budget,
 ): Examination {
-  const countings = kinds.flatMap(countingRules).map(countingOf);
+  const plans = policies.map((rules, index) => planFor(rules, kindAt(kinds, index)));
+  const steps = plans.flatMap((plan) => plan.steps);
+  const countings = steps.flatMap((step) => ('rule' in step ? countingOf(step.rule) : []));
   const conditions = [
-    ...policies.flatMap(({ condition }, index) => [condition, ...entryConditions(kinds[index])]),
+    ...plans.flatMap((plan) => plan.conditions),
     ...(described.callers === undefined ? [] : [described.callers]),
-    ...countings.flatMap(({ owner }) => owner ?? []),
+    ...countings.flatMap(({ owner }) => owner),
   ];
   const inArguments = [
-    ...kinds.flatMap(appliedArguments),
+    ...steps.flatMap((step) => (step.on === 'argument' ? step.argument : [])),
     ...(described.arguments ?? []),
     ...countings.flatMap(({ countable }) => countable),
     ...countings.flatMap(({ comparable }) => comparable),
   ];
   const space = new Space(conditions, inArguments, setting);
-  const histories = kinds.map((kind) =>
-    described.isAfterCalls === true ? historiesOf(appliedHistory(kind), space) : noHistories,
+  const histories = plans.map((plan) =>
+    described.isAfterCalls === true ? historiesOf(rulesOverTime(plan), space) : noHistories,
   );
+  const place = steps.find(({ entry }) => entry !== undefined)?.entry?.rule ?? 'policy';
   const within = and([
     space.constraint,
     ...histories.map(({ constraint }) => constraint),
@@ -93,9 +89,7 @@ export function examine(
   ]);
   return {
     histories,
-    decisions: policies.map((rules, index) =>
-      decisionsOn(rules, kindAt(kinds, index), space, histories[index] ?? noHistories),
-    ),
+    decisions: plans.map((plan, index) => decisionsOn(plan, space, histories[index] ?? noHistories)),
     find(goal) {
       const wanted = and([goal, within]);
       try {
@@ -115,11 +109,11 @@ export function examine(
         const why = space.assumptions(simplest(assumed));
         return {
           outcome: 'undecided',
-          why: why.length > 0 ? why : [`${placeOf(kinds)}: no name that it decides is known`],
+          why: why.length > 0 ? why : [`${place}: no name that it decides is known`],
         };
       } catch (error) {
         if (!(error instanceof Undecidable)) throw error;
-        return { outcome: 'undecided', why: [`${placeOf(kinds)}: ${error.message}`] };
+        return { outcome: 'undecided', why: [`${place}: ${error.message}`] };
       }
     },
   };
@@ -129,15 +123,6 @@ function kindAt(kinds: KnownCall['kinds'], index: number): KnownCall['kinds'][nu
   const kind = kinds[index];
   if (kind === undefined) throw new TypeError(`no policy ${index}`);
   return kind;
-}
-
-function entryConditions(kind: KnownCall['kinds'][number] | undefined): readonly AllCondition[] {
-  return kind === undefined ? [] : appliedEntries(kind).map(({ condition }) => condition);
-}
-
-/** The rule that decides about calls of some kinds. */
-function placeOf(kinds: KnownCall['kinds']): string {
-  return kinds.flatMap(appliedEntries)[0]?.rule ?? 'policy';
 }
 
 /** Classes for which a statement holds, and none of which can be exchanged for a simpler one. */

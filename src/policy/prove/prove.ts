@@ -12,13 +12,13 @@ import { refusalOf } from '../../model/reasons.ts';
 import type { Principal } from '../../model/principal.ts';
 import { compiledRules } from '../compile.ts';
 import type { HistoryRule } from '../history-rules.ts';
+import { planFor, rulesOverTime } from '../plan.ts';
 import { type Property, expectedReasons, isExpected } from '../property.ts';
 import { callsIn } from './calls.ts';
-import { appliedHistory, type PossibleDecision } from './decisions.ts';
+import { challengeIs, type PossibleDecision } from './decisions.ts';
 import { earlierCalls } from './earlier-calls.ts';
 import { type Described, type Example, examine } from './examination.ts';
 import { type Formula, and, not, or } from './formula.ts';
-import { challengeIs } from './needed-scopes.ts';
 import type { Setting } from './space.ts';
 import { Undecidable } from '../patterns/undecidable.ts';
 
@@ -51,15 +51,15 @@ const MAX_STEPS = 3_000_000;
  * @throws {Disagreement}
  */
 export function prove(property: Property, policy: Policy, deciding: Deciding, maxSteps = MAX_STEPS): Proof {
-  const rules = [compiledRules(policy)];
+  const rules = compiledRules(policy);
   const budget = { steps: maxSteps };
   const why: string[] = [];
   const searches: (() => readonly Example[])[] = [];
   const speaksOf = { callers: property.callers, arguments: argumentsOf(property), isAfterCalls: true } as const;
   try {
-    for (const call of callsIn(property.calls, rules)) {
-      const { decisions, histories, find } = examine(call, rules, speaksOf, deciding, budget);
-      const overTime = call.kinds.flatMap(appliedHistory);
+    for (const call of callsIn(property.calls, [rules])) {
+      const { decisions, histories, find } = examine(call, [rules], speaksOf, deciding, budget);
+      const overTime = call.kinds.flatMap((kind) => rulesOverTime(planFor(rules, kind)));
       let goal = unexpected(property, decisions.flat());
       let answer = find(goal);
       for (; answer.outcome === 'found'; answer = find(goal)) {

@@ -2,7 +2,7 @@ import { keysOf } from '../../lib/json/pointer.ts';
 import type { EarlierCall } from '../../model/history.ts';
 import type { Principal } from '../../model/principal.ts';
 import { type ClaimRead, type Condition, type LeafCondition, leavesOf } from '../conditions/condition.ts';
-import type { ArgumentCondition } from '../entry.ts';
+import type { ArgumentCondition } from '../argument.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 import type { Predicate } from '../predicate.ts';
 import { leavesOf as leavesIn } from './candidates.ts';

@@ -3,10 +3,10 @@ import { compiledRules } from '../../../src/policy/compile.ts';
 import type { ConditionDocument, PolicyDocument } from '../../../src/policy/document.ts';
 import { callsIn } from '../../../src/policy/prove/calls.ts';
 import { countingOf } from '../../../src/policy/prove/counting.ts';
-import { appliedArguments, appliedEntries, countingRules, decisionsOn } from '../../../src/policy/prove/decisions.ts';
+import { planFor } from '../../../src/policy/plan.ts';
+import { challengeIs, decisionsOn } from '../../../src/policy/prove/decisions.ts';
 import { holds } from '../../../src/policy/prove/formula.ts';
 import { noHistories } from '../../../src/policy/prove/histories.ts';
-import { challengeIs } from '../../../src/policy/prove/needed-scopes.ts';
 import { Space } from '../../../src/policy/prove/space.ts';
 import { deciding, policyOf } from './deciding.ts';
 
@@ -30,15 +30,15 @@ function bothOn(document: PolicyDocument): readonly (readonly [formulas: unknown
   const rules = compiledRules(policy);
   return callsIn({ kind: 'any' }, [rules]).flatMap(({ when, kinds: [kind] }) => {
     if (when === undefined || kind === undefined) return [];
-    const countings = countingRules(kind).map(countingOf);
-    const conditions = [
-      rules.condition,
-      ...appliedEntries(kind).map(({ condition }) => condition),
-      ...countings.flatMap(({ owner }) => owner ?? []),
+    const plan = planFor(rules, kind);
+    const countings = plan.steps.flatMap((step) => ('rule' in step ? countingOf(step.rule) : []));
+    const conditions = [...plan.conditions, ...countings.flatMap(({ owner }) => owner)];
+    const inArguments = [
+      ...plan.steps.flatMap((step) => (step.on === 'argument' ? step.argument : [])),
+      ...countings.flatMap(({ countable }) => countable),
     ];
-    const inArguments = [...appliedArguments(kind), ...countings.flatMap(({ countable }) => countable)];
     const space = new Space(conditions, inArguments, setting);
-    const possible = decisionsOn(rules, kind, space, noHistories);
+    const possible = decisionsOn(plan, space, noHistories);
     return combinations(space.variables.all)
       .filter((classes) => holds(space.constraint, classes))
       .map((classes) => {

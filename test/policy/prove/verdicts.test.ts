@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { compiledRules } from '../../../src/policy/compile.ts';
 import { Space } from '../../../src/policy/prove/space.ts';
-import { verdictsOn } from '../../../src/policy/prove/verdicts.ts';
+import { verdictsOn } from '../../../src/policy/prove/decisions.ts';
 import { deciding, policyOf } from './deciding.ts';
 
 test('the verdicts on a condition are made once in each space, so that formulas share their parts', () => {

@@ -1,0 +1,77 @@
+import { kindOf, malformedPointer } from '../lib/json/describe-value.ts';
+import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
+import type { PolicyDenial } from '../model/denial.ts';
+import { type Explanation, unknownArguments } from '../model/policy.ts';
+import { outcomeOf } from './conditions/condition.ts';
+import type { ValueDocument } from './document.ts';
+import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
+import { type Predicate, type Reading, compilePredicates, describeFound, wantedBy } from './predicate.ts';
+
+/** A condition on one argument of a call. */
+export interface ArgumentCondition {
+  readonly rule: string;
+  /** As written: a JSON Pointer into `params.arguments`. */
+  readonly pointer: string;
+  readonly read: PointerReader;
+  readonly predicates: readonly Predicate[];
+}
+
+/** Compiles `arguments` of the entry or property at `path`. Appends to `faults` what cannot be compiled. */
+export function compileArguments(
+  documents: Readonly<Record<string, ValueDocument>>,
+  path: DocumentPath,
+  faults: PolicyFault[],
+  reading: Reading = 'direct',
+): readonly ArgumentCondition[] {
+  return Object.entries(documents).map(([pointer, value]) => {
+    const at = [...path, 'arguments', pointer];
+    const read = strictPointerReader(pointer);
+    if (read === undefined) faults.push({ path: at, message: malformedPointer(pointer) });
+    const predicates = compilePredicates(value, at, faults, reading);
+    return { rule: rulePath(at), pointer, read: read ?? (() => undefined), predicates };
+  });
+}
+
+/**
+ * The denial of a call whose arguments do not meet a condition. It never has a challenge, because another token would
+ * not change the arguments. Unknown arguments meet every condition.
+ *
+ * @throws whatever a predicate throws.
+ */
+export function argumentDenial(
+  { rule, pointer, read, predicates }: ArgumentCondition,
+  args: unknown,
+): PolicyDenial | undefined {
+  if (args === unknownArguments) return undefined;
+  const value = read(args);
+  for (const { test, wanted } of predicates) {
+    if (test(value)) continue;
+    const detail = `argument ${pointer}: wanted ${wanted}, found ${kindOf(value)}`;
+    return { reason: 'argument.denied', rule, detail, scope: [] };
+  }
+  return undefined;
+}
+
+/** A condition on an argument with its outcome for a call. */
+export function explainArgument(condition: ArgumentCondition, args: unknown): Explanation {
+  const { rule, pointer, read, predicates } = condition;
+  const wanted = `argument ${pointer}: ${wantedBy(predicates)}`;
+  const base = { rule, kind: 'argument', reads: pointer, wanted, parts: [] } as const;
+  if (args === unknownArguments) return { ...base, outcome: 'unknown', found: 'unknown' };
+  return {
+    ...base,
+    outcome: outcomeOf(() => argumentDenial(condition, args) === undefined),
+    found: describeFound(
+      safely(() => read(args)),
+      predicates,
+    ),
+  };
+}
+
+function safely(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
