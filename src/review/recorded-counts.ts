@@ -12,7 +12,8 @@ export interface CountedBy {
 /**
  * Whether a check is met, if the recorded decision tells it; undefined if it does not. A call that passed bounds the
  * number of calls before the log from above, and a call that was refused from below. So it passes again under a limit
- * that is not stricter, and is refused again under one that is not laxer.
+ * that is not stricter, and is refused again under one that is not laxer. Outside shadow mode, the calls that a quota
+ * counted never exceeded its limit: a refused call passes under a limit that has room for it beside all of them.
  *
  * @param before By the policy that made the decision.
  * @param change How many more calls the track has now than when the call was recorded.
@@ -30,7 +31,8 @@ export function metAsRecorded(
   const room = limit - amount - change - (then.limit - then.amount);
   // `after` is met by a call more than its limit of none.
   const wasExceeded = wasMet === (kind === 'after');
-  return (wasExceeded ? room <= 0 : room >= 0) ? wasMet : undefined;
+  if (wasExceeded ? room <= 0 : room >= 0) return wasMet;
+  return kind === 'quota' && wasExceeded && !record.allow && room >= then.amount ? true : undefined;
 }
 
 /** Whether a check was met. The first one that is not met refuses a call. */

@@ -87,9 +87,9 @@ test.each<Case>([
     ],
   ],
   [
-    'a higher quota: what passed passes again, and calls before the log began may count for the others',
+    'a higher quota: what passed passes again, and there is room for the others',
     (text) => text.replace('count: 3', 'count: 5'),
-    ['1 unknown get_price deny quota.exceeded → depends on calls that are not logged'],
+    ['1 would be allowed get_price deny quota.exceeded → allow'],
   ],
   [
     'a higher quota beside another rule, by which fewer calls count than then',
@@ -145,9 +145,9 @@ test.each<Case>([
     ['1 unknown get_price allow → depends on calls that are not logged'],
   ],
   [
-    'a higher quota: what passed passes again',
+    'a higher quota: what passed passes again, and there is room for the others',
     (text) => text.replace('count: 3', 'count: 4'),
-    ['1 unknown get_price deny quota.exceeded → depends on calls that are not logged'],
+    ['1 would be allowed get_price deny quota.exceeded → allow'],
   ],
   ['another rule: a quota that stays decides as it did', (text) => text.replace('scope: read', 'max_lifetime: 1h'), []],
 ])('R-277: decides calls again where the log begins late: %s', async (title, edit, changes) => {
