@@ -5,9 +5,22 @@ import { coloured } from './colour.ts';
 
 /** An explanation for programs. */
 export function explanationJson(explained: Explained): string {
-  const { route, policy, allow, shadow, reason, detail, rule, neededScope, notes, conditions } = explained;
+  const { route, policy, allow, unknown, shadow, reason, detail, rule, neededScope, notes, conditions } = explained;
   const needed = neededScope.length === 0 ? undefined : neededScope;
-  const members = { route, policy, allow, shadow, reason, detail, rule, needed_scope: needed, notes, conditions };
+  const depends = unknown.length === 0 ? undefined : unknown.map((what) => what.replaceAll(' ', '_'));
+  const members = {
+    route,
+    policy,
+    allow,
+    depends_on: depends,
+    shadow,
+    reason,
+    detail,
+    rule,
+    needed_scope: needed,
+    notes,
+    conditions,
+  };
   return `${JSON.stringify(members, null, 2)}\n`;
 }
 

@@ -1,7 +1,6 @@
 import { reservationOf } from '../store/reservation.ts';
 import { durationMs } from '../lib/quantity.ts';
 import type { CallHistory, EarlierCall, HistoryCheck } from '../model/history.ts';
-import type { Failed } from '../model/ledger.ts';
 import type { Attempt, Decision, Explanation, Policy } from '../model/policy.ts';
 import { callerKey, type Principal } from '../model/principal.ts';
 import type { Decided } from './coverage.ts';
@@ -13,8 +12,8 @@ interface CallInHistory {
   readonly policy: Policy;
   readonly principal: Principal;
   readonly attempt: Attempt;
-  /** In any order. */
-  readonly earlier: readonly EarlierCall[];
+  /** In any order; undefined: they are unknown. */
+  readonly earlier: readonly EarlierCall[] | undefined;
 }
 
 /** Rules over time belong to a route; one of them is described. */
@@ -22,7 +21,8 @@ const route = 'described';
 
 /**
  * The decision on a call after described earlier calls, and all conditions with what they found: by the policy, and by
- * the ledger that counts for the gateway. Earlier calls count whether or not the policy allows them.
+ * the ledger that counts for the gateway. Earlier calls count whether or not the policy allows them. If they are
+ * unknown, a rule fails only where no earlier calls could make it hold.
  */
 export function decideAfter({ policy, principal, attempt, earlier }: CallInHistory): Decided {
   const decision = policy.decide(principal, attempt);
@@ -33,7 +33,7 @@ export function decideAfter({ policy, principal, attempt, earlier }: CallInHisto
   let now = 0;
   const ledger = createReviewLedger(() => now);
   const recorded: RecordedCall[] = [];
-  for (const [index, { call, agoMs }] of oldestFirst(earlier).entries()) {
+  for (const [index, { call, agoMs }] of oldestFirst(earlier ?? []).entries()) {
     const caller = call.subject === undefined ? principal : withSubject(principal, call.subject);
     const left = policy.history?.(caller, attemptOf(call));
     if (left === undefined) continue;
@@ -50,16 +50,21 @@ export function decideAfter({ policy, principal, attempt, earlier }: CallInHisto
 
   const whole = reservationOf(history, { id: 'call', principal, route, continues: undefined });
   const found = new Map<string, Found>();
+  let refusing: HistoryCheck | undefined;
   for (const [index, check] of history.checks.entries()) {
     // A rule with several checks is met if all of them are. The first that fails says what was found.
     if (found.get(check.rule)?.outcome === 'fails') continue;
     const failed = failureOf(ledger, whole, index);
     const retryAfterMs = failed?.why === 'check' ? failed.retryAfterMs : undefined;
     const outcome = failed === undefined ? 'holds' : 'fails';
+    // Earlier calls can only help `after`, and only hurt the others.
+    const isCertain = outcome === 'fails' && (check.kind !== 'after' || check.track === undefined);
+    if (earlier === undefined && !isCertain) continue;
+    if (outcome === 'fails') refusing ??= check;
     found.set(check.rule, { outcome, found: inWords(check, recorded, retryAfterMs) });
   }
   return {
-    decision: decision.allow ? judged(decision, ledger.reserve(whole).failed, history) : decision,
+    decision: decision.allow ? judged(decision, refusing, history) : decision,
     conditions: conditions.map((each) => withFound(each, found)),
   };
 }
@@ -73,8 +78,7 @@ function withFound(condition: Explanation, found: ReadonlyMap<string, Found>): E
 type Found = Pick<Explanation, 'outcome' | 'found'>;
 type Allowed = Extract<Decision, { readonly allow: true }>;
 
-function judged(allowed: Allowed, failed: Failed | undefined, { checks, isShadow }: CallHistory): Decision {
-  const check = failed?.why === 'check' ? checks[failed.check] : undefined;
+function judged(allowed: Allowed, check: HistoryCheck | undefined, { isShadow }: CallHistory): Decision {
   return check === undefined || allowed.shadow !== undefined ? allowed : deniedBy(check, isShadow);
 }
 

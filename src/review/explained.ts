@@ -88,9 +88,7 @@ function decided(
   earlier: readonly EarlierCall[] | undefined,
 ): Decided {
   if (policy === undefined) return { decision: { allow: true, rule: '' }, conditions: [] };
-  if (earlier !== undefined) return decideAfter({ policy, principal, attempt, earlier });
-  const decision = policy.decide(principal, attempt);
-  return { decision, conditions: policy.explain(principal, attempt) };
+  return decideAfter({ policy, principal, attempt, earlier });
 }
 
 const unknownNotes = {
@@ -176,17 +174,27 @@ function underCurrentPolicy(
   }
   const principal = recordedPrincipal(record, config.scopeHierarchy);
   const attempt = recordedAttempt(record, route);
-  const conditions = policy.explain(principal, attempt);
+  const alone = policy.explain(principal, attempt);
+  const conditions = alone.map((each) => asRefused(each, record));
   const { omitted = [] } = record.input;
-  const unknown = unknownIn(conditions, false);
   const now = policy.decide(principal, attempt);
   const notes = [
-    ...unknown.map((what) => recordedNotes[what]),
+    ...unknownIn(conditions, false).map((what) => recordedNotes[what]),
     ...omitted.map((name) => `claim ${name} was too long for the log: the conditions on it are unknown`),
-    ...changeNotes(record, now, unknown.length + omitted.length > 0),
+    ...changeNotes(record, now, unknownIn(alone, false).length + omitted.length > 0),
     ...nearMisses(policy, principal, attempt, conditions, now.allow ? [] : now.denial.scope),
   ];
   return { notes, conditions };
+}
+
+/** A rule over time as the recorded refusal found it, if it still wants what it wanted then. */
+function asRefused(condition: Explanation, { rule, detail }: DecisionRecord): Explanation {
+  const { kind, outcome, wanted } = condition;
+  const words = `wanted ${wanted}, found `;
+  if (kind !== 'history' || outcome !== 'unknown' || rule !== condition.rule) return condition;
+  return detail?.startsWith(words) === true
+    ? { ...condition, outcome: 'fails', found: detail.slice(words.length) }
+    : condition;
 }
 
 /** Notes that the current policy decides otherwise. A decision that depends on unknown values is not compared. */

@@ -191,6 +191,22 @@ describe('R-274: sallyport explain shows what each rule over time found', () => 
     expect(approve.stdout).toMatch(/^holds {2}tools\.approve +nothing more +/m);
   });
 
+  test('and without such a file what an allowed call depends on, also for programs', async () => {
+    expect(JSON.parse((await explain(...pay, '--json')).stdout)).toMatchObject({
+      allow: true,
+      depends_on: ['earlier_calls'],
+    });
+    const judged = JSON.parse((await explain(...pay, '--json', '--history', 'earlier.yaml')).stdout) as object;
+    expect(judged).not.toHaveProperty('depends_on');
+  });
+
+  test('and refuses without such a file what no earlier calls could allow', async () => {
+    const { stdout } = await explain('--tool', 'disburse', '--arguments', '{"amount":20}');
+    expect(stdout).toMatch(/^deny history\.missing {3}/);
+    expect(stdout).toMatch(/^fails +tools\.disburse\.after .* no value that could be the same$/m);
+    expect(stdout).toMatch(/^unknown +tools\.disburse\.quota\[0\] /m);
+  });
+
   test('refuses a file that is no such list, with its place', async () => {
     const broken = await explain(...pay, '--history', 'broken.yaml');
     expect(broken).toMatchObject({

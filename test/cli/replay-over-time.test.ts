@@ -1,5 +1,5 @@
 /** `sallyport replay` of rules over time, with the log of a gateway that serves. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -152,6 +152,26 @@ test.each<Case>([
   ['another rule: a quota that stays decides as it did', (text) => text.replace('scope: read', 'max_lifetime: 1h'), []],
 ])('R-277: decides calls again where the log begins late: %s', async (title, edit, changes) => {
   expect(await replayed(late, title, edit)).toEqual({ decided: 4, changes });
+});
+
+test('explain --decision shows the rule over time that refused as the log has it', async () => {
+  const lines = (await readFile(join(folder, 'log'), 'utf8')).split('\n');
+  const refused = lines.find((line) => line.includes('quota.exceeded')) ?? '';
+  const { decision } = JSON.parse(refused) as { readonly decision: string };
+  const explained = async (config: string) =>
+    (await outcome(['explain', '--decision', decision, '--log', 'log', '--config', config], folder)).stdout;
+  const same = await explained('gateway.yaml');
+  expect(same).toMatch(/^deny quota\.exceeded/);
+  expect(same).toMatch(/^fails +tools\.get_price\.quota\[0\] .* that this call would exceed it$/m);
+  expect(same).toContain('to be allowed:\n  at most 3 calls per 1h\n');
+  expect(same).not.toMatch(/unknown|would allow/);
+  // Under an edited rule the log tells nothing.
+  await write('raised', policy.replace('count: 3', 'count: 5'));
+  const yaml = await readFile(join(folder, 'gateway.yaml'), 'utf8');
+  await writeFile(join(folder, 'raised.yaml'), `policies: raised\n${yaml}`);
+  const edited = await explained('raised.yaml');
+  expect(edited).toMatch(/^unknown +tools\.get_price\.quota\[0\] /m);
+  expect(edited).toContain('sallyport replay decides them again from a whole log');
 });
 
 /** What replay says of a log under an edited policy. */
