@@ -12,7 +12,8 @@ import { addressBlock } from '../lib/ip-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
 import type { AdminRules } from '../model/config.ts';
-import { hostKind, isLoopback } from './host-rule.ts';
+import { isLoopbackAddress } from '../lib/loopback.ts';
+import { hostKind } from './host-rule.ts';
 import { createOperatorSessions, type OperatorSessions } from './operator-session.ts';
 
 /** A request that the admin listener does not answer; the message is what the caller reads. */
@@ -94,7 +95,8 @@ export function createAccess(rules: AdminRules, clock: Clock, onWrongToken: (add
 
   /** Whether the peer address and the Host are of this machine, and no proxy speaks for another one. */
   function isOnLoopback({ socket, headers }: IncomingMessage): boolean {
-    if (!isLoopback(socket.remoteAddress ?? '') || hostKind(headers.host ?? '', hosts) !== 'loopback') return false;
+    if (!isLoopbackAddress(socket.remoteAddress ?? '') || hostKind(headers.host ?? '', hosts) !== 'loopback')
+      return false;
     return forwarded.every((name) => headers[name] === undefined);
   }
 

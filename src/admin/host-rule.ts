@@ -1,14 +1,11 @@
 import { isIP } from 'node:net';
-import { createIsWithin } from '../lib/ip-address.ts';
+import { isLoopbackAddress } from '../lib/loopback.ts';
 
 /**
  * The kind of a Host: this machine (`loopback`), another name of the admin listener, which an attacker cannot bind to
  * its address (`own`), or anything else (`foreign`).
  */
 export type HostKind = 'loopback' | 'own' | 'foreign';
-
-/** Whether an address is one of this machine's own, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3; IPv4 in IPv6 form too. */
-export const isLoopback = createIsWithin(['127.0.0.0/8', '::1']);
 
 /** RFC 9110 §7.2: an IPv6 address in brackets, or a name or IPv4 address, perhaps with a trailing dot; then a port. */
 const shape = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]*[a-z0-9_-])(\.?))(?::[0-9]{0,5})?$/;
@@ -24,7 +21,7 @@ export function hostKind(host: string, hosts: readonly string[]): HostKind {
   const [, bracketed, plain, dot] = shape.exec(host.toLowerCase()) ?? [];
   const name = bracketed ?? plain;
   if (name === undefined) return 'foreign';
-  if (isIP(name) !== 0) return isLoopback(name) ? 'loopback' : 'own';
+  if (isIP(name) !== 0) return isLoopbackAddress(name) ? 'loopback' : 'own';
   if (bracketed !== undefined) return 'foreign';
   if (name === 'localhost' || name.endsWith('.localhost')) return 'loopback';
   return hosts.includes(name) || (!name.includes('.') && dot === '') ? 'own' : 'foreign';

@@ -26,6 +26,7 @@ import type { Field } from './field.ts';
 import { issuerUrl, plainUrl } from './urls.ts';
 import { anyText, domain, reject } from './values.ts';
 import { didYouMean } from '../lib/wording.ts';
+import { loopbackHostPattern } from '../lib/loopback.ts';
 
 /** Holds the secret between the front door and the gateway where no `session_key` is configured. */
 export const GATEWAY_SECRET_VARIABLE = 'SALLYPORT_FRONT_DOOR_SECRET';
@@ -275,12 +276,14 @@ function documentPattern(text: string): string {
   return urlPattern(text);
 }
 
+const loopbackRedirect = new RegExp(`^http://${loopbackHostPattern}(?::|/|$)`);
+
 /**
  * A pattern of redirect URIs: an https URL, an http URL on loopback, or a private scheme such as
  * `com.example.app:/callback`.
  */
 function redirectPattern(text: string): string {
-  if (text.startsWith('http:') && !/^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)(?::|\/|$)/.test(text)) {
+  if (text.startsWith('http:') && !loopbackRedirect.test(text)) {
     reject('is http and not on loopback: codes would cross the network in plain text');
   }
   return urlPattern(text);

@@ -22,6 +22,7 @@ import { readTls } from './tls.ts';
 import { origin, pageUrl, storeUrl } from './urls.ts';
 import { anyText, longSecret } from './values.ts';
 import { parseYaml } from './yaml-file.ts';
+import { loopbackHosts } from '../lib/loopback.ts';
 
 /** A configuration and what it was made from. */
 export interface Loaded {
@@ -151,9 +152,6 @@ function readLog(log: Field<GatewayKeys['log']>, base: string): LogSettings {
     file: file === undefined ? undefined : resolve(base, file),
   };
 }
-
-/** Names of this machine, which no page of the web can have: RFC 6761 §6.3. */
-const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
 
 function hostOf(publicUrl: string): string {
   return URL.canParse(publicUrl) ? new URL(publicUrl).hostname : '';

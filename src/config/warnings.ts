@@ -5,6 +5,7 @@ import type { Policy } from '../model/policy.ts';
 import { type Route, stepUpScopes } from '../model/route.ts';
 import { expandScopes } from '../model/scope-hierarchy.ts';
 import { quoted } from '../lib/wording.ts';
+import { isLoopbackUrl } from '../lib/loopback.ts';
 
 /** Shorter tokens can be guessed in spite of the rate limit of the admin listener. */
 const ADMIN_TOKEN_CHARACTERS = 16;
@@ -49,11 +50,6 @@ export function warningsOf(config: Config): readonly string[] {
 /** Whether the configuration trusts only authorization servers on this machine: a demo, or a test. */
 export function trustsLoopbackOnly({ authorizationServers }: Config): boolean {
   return [...authorizationServers.values()].every(({ issuer }) => isLoopbackUrl(issuer));
-}
-
-/** Whether the host of a URL is this machine by its name or address. */
-export function isLoopbackUrl(url: string): boolean {
-  return /^(?:localhost|127\.[0-9.]+|\[::1\])$/.test(new URL(url).hostname);
 }
 
 function insecureIssuer({ name, issuer }: AuthorizationServer): readonly string[] {

@@ -3,6 +3,7 @@ import { hopsBefore } from '../lib/http/forwarded-for.ts';
 import { addressBlock, createIsWithin, plainAddress } from '../lib/ip-address.ts';
 import type { TokenBuckets } from '../lib/token-buckets.ts';
 import { routes } from './routes.ts';
+import { loopbackNetworks } from '../lib/loopback.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -33,7 +34,7 @@ export interface Admission {
  * @param buckets Those of all configurations, so that a reload fills none.
  */
 export function createAdmission(buckets: TokenBuckets, trustedProxies: readonly string[]): Admission {
-  const isTrusted = createIsWithin(['127.0.0.0/8', '::1', ...trustedProxies]);
+  const isTrusted = createIsWithin([...loopbackNetworks, ...trustedProxies]);
 
   function addressOf({ socket, headers }: IncomingMessage): string {
     const peer = plainAddress(socket.remoteAddress ?? '');

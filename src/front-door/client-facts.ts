@@ -1,5 +1,6 @@
 import type { Client } from 'oidc-provider';
 import { isDocumentId } from './client-policy.ts';
+import { loopbackHosts } from '../lib/loopback.ts';
 
 /** What is known of a client, for the consent page. */
 export interface ClientFacts {
@@ -36,6 +37,5 @@ export function isRemembered(client: Client | undefined, redirectUri: unknown): 
 function returnsTo(redirectUri: string): ClientFacts['returnsTo'] {
   const { protocol, hostname, host } = new URL(redirectUri);
   if (protocol !== 'https:' && protocol !== 'http:') return { kind: 'app', host: protocol.replace(/:$/, '') };
-  const isLoopback = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
-  return { kind: isLoopback ? 'loopback' : 'host', host };
+  return { kind: loopbackHosts.includes(hostname) ? 'loopback' : 'host', host };
 }

@@ -4,6 +4,7 @@ import { isObject } from '../lib/json/own-member.ts';
 import type { FrontDoor } from '../model/front-door.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import { anyPattern } from './url-pattern.ts';
+import { loopbackHosts } from '../lib/loopback.ts';
 
 /** RFC 7523 §2.1: the grant of identity assertions. */
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -133,12 +134,7 @@ function requireRedirects(redirectUris: unknown, isAllowed: (uri: string) => boo
 }
 
 /** For documents, whose origin the operator chose: codes go over TLS, or stay on the machine. */
-const isSafeRedirect = anyPattern([
-  'https://**',
-  'http://127.0.0.1:*/**',
-  'http://[::1]:*/**',
-  'http://localhost:*/**',
-]);
+const isSafeRedirect = anyPattern(['https://**', ...loopbackHosts.map((host) => `http://${host}:*/**`)]);
 
 /** `native`: oidc-provider ignores the port of loopback redirects, RFC 8252 §7.3, and takes private schemes. */
 export function applicationType(redirectUris: readonly string[]): 'native' | 'web' {

@@ -5,6 +5,16 @@
  * @module
  */
 
+/** The most entries that a ledger keeps: about 200 MB in memory when full, about 300 MB in Redis. */
+export interface LedgerBounds {
+  readonly ofAll: number;
+  /** No caller may fill the ledger. */
+  readonly ofOwner: number;
+}
+
+/** The bounds of every ledger. */
+export const ledgerBounds: LedgerBounds = { ofAll: 500_000, ofOwner: 50_000 };
+
 /** Counts calls, and judges further ones by what it counted. */
 export interface Ledger {
   /**

@@ -1,13 +1,18 @@
 import { hash } from 'node:crypto';
 import type { SharedStore } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
-import type { Failed, Ledger, Reservation, Settlement, Verdict } from '../model/ledger.ts';
+import {
+  type Failed,
+  type Ledger,
+  type LedgerBounds,
+  ledgerBounds,
+  type Reservation,
+  type Settlement,
+  type Verdict,
+} from '../model/ledger.ts';
 import type { StoreConnection } from './connection.ts';
 import { ledgerScripts } from './ledger-scripts.ts';
 import type { Sealing } from './sealing.ts';
-
-/** The most entries that the store keeps, of all callers together and of one. About 300 MB in the store when full. */
-const BOUNDS = { ofAll: 500_000, ofOwner: 50_000 };
 
 /** The most settlements that wait for the store: one question sends all of them, within the time of a command. */
 const MAX_UNSETTLED = 1_000;
@@ -19,7 +24,7 @@ interface SharedLedgerParts {
   /** Counts alone while the store is away, if `onFailure` is `open`. */
   readonly local: Ledger;
   readonly onFailure: SharedStore['onFailure'];
-  readonly bounds?: typeof BOUNDS;
+  readonly bounds?: LedgerBounds;
   /** Tests replace the clock in them. */
   readonly scripts?: typeof ledgerScripts;
 }
@@ -39,7 +44,7 @@ export function createSharedLedger({
   sealing,
   local,
   onFailure,
-  bounds = BOUNDS,
+  bounds = ledgerBounds,
   scripts = ledgerScripts,
 }: SharedLedgerParts): Ledger {
   const all = sealing.place('history', 'all');

@@ -1,6 +1,16 @@
 import type { Clock } from '../lib/clock.ts';
 import { processTimers, type Timers } from '../lib/timers.ts';
-import type { Failed, Ledger, LedgerCheck, LedgerEntry, Reservation, Settlement, Verdict } from '../model/ledger.ts';
+import {
+  type Failed,
+  type Ledger,
+  type LedgerBounds,
+  ledgerBounds,
+  type LedgerCheck,
+  type LedgerEntry,
+  type Reservation,
+  type Settlement,
+  type Verdict,
+} from '../model/ledger.ts';
 import { append, createTimeline, firstOf, noteGone, type Timeline } from './timeline.ts';
 import { addEntry, createTrack, endOf, noteAnswered, removeEntry, type Track, type TrackEntry } from './track.ts';
 
@@ -11,16 +21,6 @@ export interface MemoryLedger extends Ledger {
   /** The number of entries that are kept. Those that have ended are removed at the next call at the latest. */
   size(): number;
 }
-
-/** The most entries that are kept. */
-interface LedgerBounds {
-  readonly ofAll: number;
-  /** No caller may fill the ledger. */
-  readonly ofOwner: number;
-}
-
-/** Bounds memory; about 200 MB when full. */
-const ledgerBounds: LedgerBounds = { ofAll: 500_000, ofOwner: 50_000 };
 
 /** The most entries that are removed in one turn of the event loop between calls. */
 const MAX_SWEPT = 1_000;

@@ -1,9 +1,10 @@
+import { loopbackHostPattern } from '../../lib/loopback.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
 
-/** An origin on this machine. No page of the web can have one, RFC 6761 §6.3. */
-const loopbackOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?$/;
+/** An origin on this machine. */
+const loopbackOrigin = new RegExp(`^https?://${loopbackHostPattern}(?::[0-9]{1,5})?$`);
 
 /** The hosts and origins that a request may name. */
 export interface Allowed {
