@@ -34,13 +34,13 @@ describe('the listener', () => {
   });
 
   test('R-245: keeps decisions without arguments and tokens', async () => {
-    await world.call({ ...alice, sub: 'dora' }, 'transfer_funds', { amount: 4711.5 });
+    await world.call({ ...alice, sub: 'dora' }, 'transfer_funds', { amount: 471147114711.5 });
     const past = await read<Past>('/console/past?subject=DOR&reason=argument');
     expect(past).toMatchObject({
       selected: 1,
       rows: [{ subject: 'dora', clientId: 'claude', called: 'transfer_funds' }],
     });
-    expect(JSON.stringify(past)).not.toMatch(/4711|eyJ/);
+    expect(JSON.stringify(past)).not.toMatch(/471147114711|eyJ/);
   });
 
   test('selects kept decisions by every member of a filter', async () => {

@@ -52,7 +52,6 @@ describe('a cookie with a name of the gateway', () => {
 
   test.each([
     'session=sallyport_admin=x',
-    'session=1, sallyport_admin=x',
     'my_sallyport_admin=x',
     'a=b; sallyport_admin=x',
   ])('%j goes on', (cookie) => expect(fieldsOf('set-cookie', cookie)).toEqual(['set-cookie', cookie]));
