@@ -13,8 +13,11 @@ test.for([[], ['--json'], ['--summary'], ['--summary', '--json']])(
     const names = ['time', 'decision', 'route', 'reason', 'subject', 'client_id', 'method', 'tool'];
     const decision = { msg: 'decision', allow: false, ...Object.fromEntries(names.map((name) => [name, hostile])) };
     await inFolder({ yaml: base }, async (folder) => {
-      // As a writer that escapes only what JSON demands.
-      await writeFile(join(folder, 'log'), `${JSON.stringify(decision)}\n`);
+      // As a writer that escapes only what JSON demands. A line whose time is no time is left out.
+      const lines = [decision, { ...decision, time: '2026-01-01T00:00:00Z' }].map(
+        (line) => `${JSON.stringify(line)}\n`,
+      );
+      await writeFile(join(folder, 'log'), lines.join(''));
       const { code, stdout } = await outcome(['log', 'log', ...args], folder);
       expect(code).toBe(0);
       expect(stdout).toContain('[2J');

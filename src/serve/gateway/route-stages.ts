@@ -155,7 +155,8 @@ export function createRouteStages(
         stages.admit(call);
         if (isUpgrade) stages.admitUpgrade(call);
         const accepted = principal && held && authentication ? authentication.accept(principal, held.token) : principal;
-        stages.approve?.(stages.authorize(accepted, action));
+        const grant = stages.authorize(accepted, action);
+        stages.approve?.(grant);
         revalidateEvery(route.revalidateMs);
       },
     };
