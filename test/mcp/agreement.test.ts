@@ -23,7 +23,7 @@ const claiming = (version: string) => ({
 });
 const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString('base64')}?=`;
 
-describe('a legacy message: the gateway does not compare its headers', () => {
+describe('R-103: a legacy message: the gateway does not compare its headers', () => {
   test.each([
     ['no header at all', none],
     ['a legacy version', { ...none, mcpProtocolVersion: '2025-06-18' }],
@@ -128,6 +128,22 @@ describe('MCP 2026-07-28, §Server Validation: refusals carry the request id', (
     ['message.header_mismatch', 'no name', { ...headers, mcpName: undefined }, call],
     ['message.header_mismatch', 'another name', { ...headers, mcpName: 'admin' }, call],
     ['message.header_mismatch', 'another name in case', { ...headers, mcpName: 'Echo' }, call],
+    ['message.header_mismatch', 'an empty name', { ...headers, mcpName: '' }, call],
+    ['message.header_mismatch', 'a name with a percent sign', { ...headers, mcpName: '%65cho' }, call],
+    ['message.header_mismatch', 'another name, encoded', { ...headers, mcpName: base64('admin') }, call],
+    ['message.header_mismatch', 'a name encoded twice', { ...headers, mcpName: base64(base64('echo')) }, call],
+    [
+      'message.header_mismatch',
+      'an encoding with padding that it does not need',
+      { ...headers, mcpName: '=?base64?YWJj=?=' },
+      { ...call, params: { name: 'abc', _meta: meta } },
+    ],
+    [
+      'message.header_mismatch',
+      'another name beyond ASCII',
+      { ...headers, mcpName: base64('große') },
+      { ...call, params: { name: 'größe', _meta: meta } },
+    ],
     ['message.header_mismatch', 'a broken encoding', { ...headers, mcpName: '=?base64?e?=' }, call],
     [
       'message.header_mismatch',

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { MessageHeaders } from '../../src/mcp/agreement.ts';
@@ -67,7 +68,21 @@ describe('what is refused', () => {
     ['an encoded surrogate', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'body.malformed'],
     ['NaN', '{"jsonrpc":"2.0","method":"n","x":NaN}', 'body.malformed'],
     ['a comment', '{"jsonrpc":"2.0","method":"n"/**/}', 'body.malformed'],
-    ['a batch', `[${call('{"name":"x"}')}]`, 'body.message'],
+    ['a compressed message', gzipSync(call('{"name":"x"}')), 'body.malformed'],
+    ['a form', 'jsonrpc=2.0&method=tools/call&params=%7B%22name%22%3A%22x%22%7D', 'body.malformed'],
+    ['R-100: a batch', `[${call('{"name":"x"}')}]`, 'body.message'],
+    ['R-100: a batch of two', `[${call('{"name":"x"}')},${call('{"name":"y"}')}]`, 'body.message'],
+    ['a batch that begins with a notification', `[{"jsonrpc":"2.0","method":"n"},${call('{}')}]`, 'body.message'],
+    ['a batch of answers', '[{"jsonrpc":"2.0","id":1,"result":{}}]', 'body.message'],
+    ['a batch in a batch', `[[${call('{"name":"x"}')}]]`, 'body.message'],
+    ['a batch of no messages', '[1, null, "x"]', 'body.message'],
+    ['a batch of a thousand', `[${Array.from({ length: 1000 }, () => call('{}')).join()}]`, 'body.message'],
+    ['a batch behind space', ` \r\n\t[${call('{"name":"x"}')}]`, 'body.message'],
+    ['true', 'true', 'body.message'],
+    ['a number', '1', 'body.message'],
+    ['a message in a string', JSON.stringify(call('{"name":"x"}')), 'body.message'],
+    ['an id that is a batch', `{"jsonrpc":"2.0","id":[${call('{}')}],"method":"ping"}`, 'body.message'],
+    ['arguments true', call('{"name":"x","arguments":true}'), 'body.message'],
     ['an empty batch', '[]', 'body.message'],
     ['a string', '"x"', 'body.message'],
     ['null', 'null', 'body.message'],
@@ -123,7 +138,9 @@ describe('what is refused', () => {
   );
 
   test('refuses a request and a response in one message', () => {
-    expect(reason('{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}')).toBe('body.message');
+    for (const answer of ['result', 'error']) {
+      expect(reason(`{"jsonrpc":"2.0","id":1,"method":"ping","${answer}":{}}`)).toBe('body.message');
+    }
   });
 });
 

@@ -24,6 +24,8 @@ describe('what a policy does not have to list', () => {
     'notifications/cancelled',
     'notifications/',
     'notifications/widgets/list',
+    'notifications/x-vendor',
+    'notifications/tools/call',
   ])('R-91: %s is housekeeping', (method) => {
     expect(mcpMethod(method).allowedBy).toBe('housekeeping');
   });
@@ -65,14 +67,28 @@ describe('another spelling of a method of MCP', () => {
   test.each([
     ['Tools/Call', 'tools/call'],
     ['TASKS/GET', 'tasks/get'],
+    ['Tasks/get', 'tasks/get'],
+    ['TOOLS/LIST', 'tools/list'],
+    ['Resources/read', 'resources/read'],
+    ['logging/setlevel', 'logging/setLevel'],
+    ['tools/list.', 'tools/list'],
+    ['tools/call\u200b', 'tools/call'],
+    ['tool\u017f/call', 'tools/call'],
     ['tools/call ', 'tools/call'],
     [' ping', 'ping'],
   ])('%j reads as %s', (method, meant) => expect(mistakenFor(method)).toBe(meant));
 
-  test.each(['tools/call', 'tasks/update', 'notifications/x', 'vendor/run', 'tools/calls', ''])(
-    '%j reads as no other',
-    (method) => expect(mistakenFor(method)).toBeUndefined(),
-  );
+  test.each([
+    'tools/call',
+    'tasks/update',
+    'notifications/x',
+    'vendor/run',
+    'tools/calls',
+    'tools/call2',
+    'x/Tools',
+    'logging/setLevel',
+    '',
+  ])('%j reads as no other', (method) => expect(mistakenFor(method)).toBeUndefined());
 });
 
 test('no other file of src/ names a method of MCP', () => {

@@ -61,30 +61,59 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'no value of another type, and nothing on the way, gets round a condition that excludes something',
+    'R-92: no value of another type, and nothing on the way, gets round a condition that excludes something',
     {
       tools: {
         pay: { arguments: { '/amount': { not: { above: 1000 } }, '/options/as_admin': { present: false } } },
         show: { arguments: { '/options/as_admin': { not: true } } },
+        list: { arguments: { '/tags': { not: { contains: 'secret' } }, '/owner': { not: { matches: '^root' } } } },
+        count: { arguments: { '/n': { not: { integer: true, at_least: 10 } } } },
       },
     },
     [
       ...[undefined, {}, { amount: 1000 }, { options: null }, { options: {} }, { options: { as_admin: null } }].map(
         (args): Row => [{}, call('pay', args), 'allow tools.pay'],
       ),
-      ...['5000', [5000], null, { valueOf: 5000 }, true, 5000, Number.POSITIVE_INFINITY].map((amount): Row => [
+      ...['5000', '1', [5000], null, { value: 5000 }, { valueOf: 5000 }, true, 5000, Infinity].map((amount): Row => [
         {},
         call('pay', { amount }),
         'deny argument.denied tools.pay.arguments./amount',
       ]),
-      ...['{"as_admin":true}', [['as_admin', true]], [{ as_admin: true }], 7, true, { as_admin: true }].map(
-        (options): Row => [{}, call('pay', { options }), 'deny argument.denied tools.pay.arguments./options/as_admin'],
-      ),
-      ...['{"as_admin":true}', [{ as_admin: true }], { as_admin: 'true' }, { as_admin: 1 }].map((options): Row => [
+      ...[
+        '{"as_admin":true}',
+        [['as_admin', true]],
+        ['as_admin'],
+        [{ as_admin: true }],
+        7,
+        true,
+        { as_admin: true },
+      ].map((options): Row => [
         {},
-        call('show', { options }),
-        'deny argument.denied tools.show.arguments./options/as_admin',
+        call('pay', { options }),
+        'deny argument.denied tools.pay.arguments./options/as_admin',
       ]),
+      ...['{"as_admin":true}', [{ as_admin: true }], { as_admin: 'true' }, { as_admin: 1 }, { as_admin: [true] }].map(
+        (options): Row => [
+          {},
+          call('show', { options }),
+          'deny argument.denied tools.show.arguments./options/as_admin',
+        ],
+      ),
+      ...['secret', 'a,secret', [['secret']], { 0: 'secret' }].map((tags): Row => [
+        {},
+        call('list', { tags }),
+        'deny argument.denied tools.list.arguments./tags',
+      ]),
+      [{}, call('list', { owner: ['root'] }), 'deny argument.denied tools.list.arguments./owner'],
+      ...['10.0', '0x10', [10], 10, '10'].map((n): Row => [
+        {},
+        call('count', { n }),
+        'deny argument.denied tools.count.arguments./n',
+      ]),
+      [{}, call('show', { options: { as_admin: false } }), 'allow tools.show'],
+      [{}, call('list', { tags: ['public'], owner: 'alice' }), 'allow tools.list'],
+      [{}, call('count', { n: 9 }), 'allow tools.count'],
+      [{}, call('count', { n: '9' }), 'allow tools.count'],
       ...['{"amount":5000}', ['amount', 5000]].map((args): Row => [
         {},
         call('pay', args),

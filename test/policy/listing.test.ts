@@ -41,6 +41,9 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
         'get_secret. .',
         'get_\u017fecret',
         'get_secret\u200b',
+        'get_secret\ufeff',
+        'get_secret\n',
+        'get_key\u2060_1',
         'get_\u00adsecret',
         'get_secret\ufe0f',
         'get_secret\t',
@@ -60,7 +63,11 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
       [{}, call('old.one'), 'allow tools["old.*"]'],
       // It reads as `old`, which is not listed.
       [{}, call('old.'), 'deny tool.unlisted tools'],
-      [{}, get('secret'), 'deny prompt.unlisted prompts'],
+      ...['secret', 'SECRET', 'Secret ', '\u017fecret', 'secret\u200d'].map((name): Row => [
+        {},
+        get(name),
+        'deny prompt.unlisted prompts',
+      ]),
       [{}, get('Secret'), 'deny scope.insufficient prompts.Secret.scope [admin]'],
       [{}, get('other'), 'allow prompts.*'],
     ],
@@ -221,6 +228,39 @@ describe.each(table)('%s', (_, document, rows) => {
   test.each(rows)('%j, %j: %s', (given, attempt, expected) => {
     expect(told(decide(document, given, attempt))).toBe(expected);
   });
+});
+
+describe('R-89: a policy that lists one tool', () => {
+  const document = { scope: 'read', tools: { get_price: {}, pay: { claims: { role: 'trader' } } } };
+  const denied = (attempt: Attempt): string => told(decide(document, { scope: 'read' }, attempt));
+
+  test.each([
+    'sampling/createMessage',
+    'tools/execute',
+    'x-vendor/anything',
+    'tools//call',
+    'rpc.discover',
+    'completion/complete',
+    '__proto__',
+    'toString',
+    '',
+  ])('allows no method %j', (method) => expect(denied(message(method))).toBe('deny method.unlisted methods'));
+
+  test.each([
+    'GET_PRICE',
+    'get_price ',
+    ' get_price',
+    'get_price/../pay',
+    'get_pricе',
+    'get_price\u200b',
+    'get%5Fprice',
+    'ｇet_price',
+    '__proto__',
+    'constructor',
+    'hasOwnProperty',
+    '*',
+    '',
+  ])('allows no tool %j', (name) => expect(denied(call(name))).toBe('deny tool.unlisted tools'));
 });
 
 describe.each(['tools', 'resources', 'prompts', 'methods'])('R-89: %s alone, and empty', (key) => {

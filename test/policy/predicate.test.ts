@@ -169,6 +169,77 @@ describe.each(table)('%j', (document, { yes, no }) => {
   });
 });
 
+describe('a value that JavaScript would convert', () => {
+  // To a number under 50, an empty string or an equal value.
+  const values: readonly unknown[] = [
+    undefined,
+    null,
+    '',
+    ' ',
+    '0',
+    '12',
+    '0x10',
+    '1e1',
+    '012',
+    ' 12',
+    '12 ',
+    '+12',
+    '-',
+    '１２',
+    'Infinity',
+    'NaN',
+    [],
+    [12],
+    ['12'],
+    [[12]],
+    true,
+    false,
+    {},
+    { valueOf: 12 },
+    { length: 1, 0: 12 },
+    { toString: '12' },
+    12.5,
+    -0,
+    7,
+    50,
+    72,
+    '7',
+    '72',
+    'x',
+    [72],
+    { high: 1 },
+    '{"high":1}',
+    'true',
+  ];
+  const isInteger = (value: unknown): boolean =>
+    Number.isInteger(value) || (typeof value === 'string' && /^-?\d+$/.test(value));
+  test.each<[ValueDocument, (value: unknown) => boolean]>([
+    [{ below: 50 }, (value) => typeof value === 'number' && value < 50],
+    [{ at_most: 50 }, (value) => typeof value === 'number' && value <= 50],
+    [{ above: -1 }, (value) => typeof value === 'number'],
+    [{ at_least: 0 }, (value) => typeof value === 'number'],
+    [{ integer: true, below: 50 }, (value) => isInteger(value) && Number(value) < 50],
+    [12, () => false],
+    ['12', (value) => value === '12'],
+    ['', (value) => value === ''],
+    [true, (value) => value === true],
+    [false, (value) => value === false],
+    [[1, '12', 0], (value) => value === '12' || value === 0],
+    [{ contains: 12 }, (value) => Array.isArray(value) && value.includes(12)],
+    [{ matches: '^1' }, (value) => typeof value === 'string' && value.startsWith('1')],
+    // Null is what some servers send for what they have no value for.
+    [{ present: true }, (value) => value !== undefined && value !== null],
+    [{ not: { above: 50 } }, (value) => value === undefined || (typeof value === 'number' && value <= 50)],
+    [{ not: true }, (value) => value === undefined || value === false],
+    [
+      { not: { matches: '^7' } },
+      (value) => value === undefined || (typeof value === 'string' && !value.startsWith('7')),
+    ],
+  ])('%j holds for values of its own type alone', (document, fulfils) => {
+    expect(values.filter((value) => holds(document, value))).toEqual(values.filter(fulfils));
+  });
+});
+
 describe('matches', () => {
   test('tests a string of the maximal length', () => {
     expect(holds({ matches: '^x+$' }, 'x'.repeat(maxMatchedLength))).toBe(true);

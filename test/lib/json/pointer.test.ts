@@ -50,6 +50,7 @@ test.each([
   ['toString', '{}'],
   ['/constructor/name', '{}'],
   ['/a/__proto__', '{"a":{}}'],
+  ['/__proto__/polluted', '{"own":{"__proto__":{"polluted":true}}}'],
   ['/a/length', '{"a":[1,2]}'],
   ['/a/map', '{"a":[]}'],
   ['/a/2', '{"a":[1,2]}'],

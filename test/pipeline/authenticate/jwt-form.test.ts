@@ -49,12 +49,22 @@ describe('RFC 7515 §4.1.9 — typ', () => {
     expect((await verify(await sign({}, { typ }))).signature).toEqual({ algorithm: 'ES256', type });
   });
 
-  test.each(['aapplication/t+jwt', 'application/application/at+jwt', 'text/at+jwt', 'at+jwt;x', ' at+jwt'])(
-    '%j is another type',
-    async (typ) => {
-      await expect(verify(await sign({}, { typ }))).rejects.toThrow(refused('token.type'));
-    },
-  );
+  test.each([
+    'aapplication/t+jwt',
+    'application/application/at+jwt',
+    'text/at+jwt',
+    'at+jwt;x',
+    ' at+jwt',
+    'logout+jwt',
+    'dpop+jwt',
+    'token-introspection+jwt',
+    'oauth-authz-req+jwt',
+    'secevent+jwt',
+    'rt+jwt',
+    'client-authentication+jwt',
+  ])('%j is another type', async (typ) => {
+    await expect(verify(await sign({}, { typ }))).rejects.toThrow(refused('token.type'));
+  });
 
   test.for([5, null, {}, [], ['at+jwt'], true])('%j is no typ', async (typ) => {
     await expect(verify(await sign({}, { typ }))).rejects.toThrow(refused('token.malformed'));
@@ -86,11 +96,36 @@ describe('RFC 9068 §4 — each invalid token has its own reason', () => {
   test.for<[reason: string, claims: object, header: object]>([
     ['token.claims', { exp: undefined }, {}],
     ['token.claims', { exp: String(now + 60) }, {}],
+    ['token.claims', { exp: null }, {}],
+    ['token.claims', { exp: [now + 60] }, {}],
+    ['token.claims', { exp: true }, {}],
     ['token.claims', { iat: 'now' }, {}],
+    ['token.not_yet_valid', { nbf: '0' }, {}],
     ['token.expired', { exp: now - 5 }, {}],
+    ['token.expired', { exp: 1 }, {}],
+    ['token.expired', { exp: -now }, {}],
+    ['token.not_yet_valid', { nbf: 99_999_999_999 }, {}],
     ['token.not_yet_valid', { nbf: now + 6 }, {}],
     ['token.issuer', { iss: undefined }, {}],
-    ['token.issuer', { iss: `${issuer}/` }, {}],
+    ...[
+      `${issuer}/`,
+      `${issuer}#`,
+      `${issuer}?`,
+      `${issuer} `,
+      issuer.toUpperCase(),
+      issuer.slice(0, -1),
+      'http://as.example',
+      'https://as.example:443',
+      'https://x@as.example',
+      'https://as.example/.',
+      'as.example',
+      'https://evil.example',
+      '',
+      null,
+      0,
+      [issuer],
+      { toString: issuer },
+    ].map((iss): [string, object, object] => ['token.issuer', { iss }, {}]),
     ['token.malformed', {}, { b64: false, crit: ['b64'] }],
     ['token.algorithm', {}, { alg: 'ES384' }],
     ['token.signature', {}, { kid: 'k2' }],

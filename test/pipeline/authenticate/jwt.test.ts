@@ -1,4 +1,4 @@
-import { createHmac, KeyObject } from 'node:crypto';
+import { createHmac, createPublicKey, KeyObject, sign } from 'node:crypto';
 import { exportSPKI, FlattenedSign, importJWK } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createJwtVerifier } from '../../../src/pipeline/authenticate/jwt.ts';
@@ -120,6 +120,108 @@ describe('RFC 8725 §3 — algorithms and keys', () => {
     await expect(verify(token)).rejects.toMatchObject({ reason: 'token.algorithm' });
   });
 
+  /** A token with any header, signed by anything. */
+  function forged(header: object, signature: (input: string) => string): string {
+    const claims = { iss: issuer.url, sub: 'admin', scope: 'read', exp: now() + 300 };
+    const input = `${base64url({ typ: 'at+jwt', ...header })}.${base64url(claims)}`;
+    return `${input}.${signature(input)}`;
+  }
+
+  /** The parameters by which a token may say which key is good for it, and those that change how it is read. */
+  const choices = (): readonly object[] => {
+    const url = `${issuer.url}/mine`;
+    return [
+      {},
+      { kid: 'k1' },
+      { kid: 'unknown' },
+      { kid: '../../../dev/null' },
+      { kid: "' OR 1=1 --" },
+      { kid: url },
+      { kid: '__proto__' },
+      { jwk: k2.publicJwk },
+      { jwk: k2.publicJwk, kid: 'k1' },
+      { jku: url },
+      { x5u: url },
+      { jku: url, kid: 'k1' },
+      { x5c: [Buffer.from('certificate').toString('base64')] },
+      { x5t: 'x' },
+      { 'x5t#S256': 'x' },
+      { crit: ['exp'], exp: 1 },
+      { crit: ['b64'], b64: false },
+      { crit: [] },
+      { crit: 'b64' },
+      { zip: 'DEF' },
+      { cty: 'JWT' },
+      { enc: 'A128GCM' },
+      { iss: 'x', aud: 'y' },
+    ];
+  };
+  const anyRefusal = { reason: expect.stringMatching(/^token\./) as string };
+  const expectRefused = (token: string): Promise<void> => expect(verify(token)).rejects.toMatchObject(anyRefusal);
+
+  test.each([['none'], ['None'], ['NONE'], ['nOnE'], [''], [' none'], ['none '], [null], [undefined], [0], [[]]])(
+    'no token without a signature, with any choice of a key: alg %j',
+    async (alg) => {
+      for (const choice of choices()) {
+        for (const signature of ['', 'AA'])
+          await expect(verify(forged({ alg, ...choice }, () => signature))).rejects.toMatchObject(anyRefusal);
+      }
+      await expect(verify(forged({ alg: ['RS256'] }, () => ''))).rejects.toMatchObject(anyRefusal);
+    },
+  );
+
+  test.each(['HS256', 'HS384', 'HS512'])('no token by %s with a published value as its secret', async (alg) => {
+    const jwk = issuer.key.publicJwk;
+    const key = createPublicKey({ key: jwk, format: 'jwk' });
+    const pem = String(key.export({ type: 'spki', format: 'pem' }));
+    const der = [key.export({ type: 'spki', format: 'der' }), key.export({ type: 'pkcs1', format: 'pem' })];
+    const values = [JSON.stringify(jwk), String(jwk.n), Buffer.from(String(jwk.n), 'base64url'), 'k1', ''];
+    for (const secret of [pem, pem.trim(), ...der, ...values]) {
+      for (const header of [{ alg, kid: 'k1' }, { alg }]) {
+        const hmac = (input: string): string =>
+          createHmac(`sha${alg.slice(2)}`, secret)
+            .update(input)
+            .digest('base64url');
+        await expect(verify(forged(header, hmac))).rejects.toMatchObject(anyRefusal);
+      }
+    }
+  });
+
+  test('no token by another key, whatever its header says', async () => {
+    const key = KeyObject.from(k2.privateKey);
+    const signed = (header: object): string =>
+      forged({ alg: 'RS256', ...header }, (input) => sign('sha256', Buffer.from(input), key).toString('base64url'));
+    for (const choice of choices()) await expectRefused(signed(choice));
+    for (const alg of ['RS384', 'RS512', 'PS256', 'ES256', 'EdDSA', 'rs256', 'RS256 ', 'RSA-OAEP', 'dir', 'A128KW']) {
+      for (const choice of [{ kid: 'k1' }, { jwk: k2.publicJwk }]) await expectRefused(signed({ ...choice, alg }));
+    }
+    await expectRefused(signed({ kid: 'k1', alg: 'constructor' }));
+    expect(issuer.requests.map(({ path }) => path)).not.toContain('/mine');
+  });
+
+  test('no valid token with another part or another spelling', async () => {
+    const good = await issuer.sign({});
+    const [header = '', payload = '', signature = ''] = good.split('.');
+    for (const token of [
+      `${base64url({ alg: 'RS256', kid: 'k1', typ: 'JWT' })}.${payload}.${signature}`,
+      `${header}.${payload}.${'A'.repeat(signature.length)}`,
+      `${header}.${payload}.`,
+      `${header}.${payload}`,
+      `${header}..${signature}`,
+      `.${payload}.${signature}`,
+      `${good}.${signature}`,
+      `${good}=`,
+      `${good}==`,
+      `${good}${'='.repeat(1000)}`,
+      `${good}.${header}.${payload}`,
+      `${'A'.repeat(10_000)}.${payload}.${signature}`,
+      `${header}.${payload}.${signature.replaceAll('-', '+').replaceAll('_', '/')}=`,
+    ]) {
+      await expectRefused(token);
+    }
+    await expect(verify(good)).resolves.toBeDefined();
+  });
+
   test('another algorithm than the configured one, by the same key', async () => {
     const privateKey = KeyObject.from(k1.privateKey).toCryptoKey({ name: 'RSA-PSS', hash: 'SHA-256' }, true, ['sign']);
     const other: IssuerKey = { ...k1, alg: 'PS256', privateKey };
@@ -151,6 +253,8 @@ describe('RFC 8725 §3 — algorithms and keys', () => {
 
   test.each([
     ['for encryption', { use: 'enc' }],
+    ['for a use that no standard has', { use: 'x' }],
+    ['for a use without a name', { use: '' }],
     ['for another algorithm', { alg: 'RS512' }],
     ['for other operations', { key_ops: ['encrypt'] }],
   ])('a key published %s never verifies', async (_, change) => {

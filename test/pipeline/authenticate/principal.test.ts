@@ -77,7 +77,7 @@ describe('which client', () => {
 });
 
 describe('which scopes', () => {
-  test.each<[string, Claims, string[]]>([
+  test.each<readonly [string, Claims, readonly string[]]>([
     ['RFC 9068 §2.2.3: scope, by spaces', { scope: 'read pay' }, ['read', 'pay']],
     ['however many spaces', { scope: '  read   pay ' }, ['read', 'pay']],
     ['none of no characters', { scope: '' }, []],
@@ -86,6 +86,10 @@ describe('which scopes', () => {
     ['scp, a list', { scp: ['read', 'pay'] }, ['read', 'pay']],
     ['scope, and not scp beside it', { scope: '', scp: ['admin'] }, []],
     ['with what they imply', { scope: 'write' }, ['write', 'read']],
+    ['in its own case', { scope: 'READ' }, ['READ']],
+    ...['read,pay', 'read\tpay', 'read\u00A0', '*'].map(
+      (scope) => [JSON.stringify(scope), { scope }, [scope]] as const,
+    ),
   ])('%s', (_title, claims, expected) => {
     expect(of(claims).scopes).toEqual(new Set(expected));
   });
@@ -106,7 +110,7 @@ test.each<[Claims, readonly string[]]>([
 });
 
 describe('refuses a member of the wrong type', () => {
-  const values = [null, 5, true, {}, ['x', 1], [['x']]];
+  const values = [null, 5, true, {}, { x: true }, { 0: 'x', length: 1 }, ['x', 1], ['x', null], [['x']]];
   test.for(values)('aud: %j', (aud) => {
     expect(() => of({ aud })).toThrow(refused('token.audience'));
   });
@@ -115,9 +119,11 @@ describe('refuses a member of the wrong type', () => {
     expect(() => of({ scope: value, scp: 'read' })).toThrow(refused('token.claims'));
     expect(() => of({ scp: value })).toThrow(refused('token.claims'));
   });
-  test.for([...values, ['x'], ''])('sub, client_id and azp: %j', (value) => {
-    for (const name of ['sub', 'client_id', 'azp'])
+  test.for([...values, ['x'], [], '', 0, false])('sub, client_id and azp, also of an opaque token: %j', (value) => {
+    for (const name of ['sub', 'client_id', 'azp']) {
       expect(() => of({ [name]: value })).toThrow(refused('token.claims'));
+      expect(() => principalOf({ [name]: value }, 'opaque', true, server, hierarchy)).toThrow(refused('token.claims'));
+    }
   });
   test.for([null, '5', true, {}, [5], Infinity, -Infinity, Number.NaN])('exp and iat: %j', (value) => {
     for (const name of ['exp', 'iat']) expect(() => of({ [name]: value })).toThrow(refused('token.claims'));
@@ -175,6 +181,7 @@ test.each([
   [{ jkt: [one] }],
   [{ kid: 'k' }],
   [{ jwk: {} }],
+  [{ jwk: { kty: 'oct' } }],
   [{ jkt: one, kid: 'k' }],
   [{ 'x5t#s256': one }],
 ])('bound in a way that cannot be checked: %j', (cnf) => {

@@ -138,8 +138,28 @@ function sign(claims: JWTPayload): Promise<string> {
 
 test('RFC 9068 §4 — a JWT must name the audience', async () => {
   await expect(show(on({}), await sign({ aud: ['x', 'r'] }))).resolves.toMatchObject({ form: 'jwt' });
-  for (const claims of [{}, { aud: [] }, { aud: 'r/' }])
-    await expect(show(on({}), await sign(claims))).rejects.toMatchObject({ reason: 'token.audience' });
+  const audience = 'https://api.example';
+  const route = on({ audiences: [audience] });
+  for (const aud of [
+    undefined,
+    '',
+    [],
+    audience.slice(0, -1),
+    `${audience}.evil.example`,
+    `${audience}/`,
+    `${audience}/api`,
+    audience.toUpperCase(),
+    `${audience}:443`,
+    ` ${audience}`,
+    `${audience} https://other.example`,
+    '*',
+    'https://*.example',
+    'https://a.example',
+    'https://other.example',
+  ])
+    await expect(show(route, await sign(aud === undefined ? {} : { aud }))).rejects.toMatchObject({
+      reason: 'token.audience',
+    });
 });
 
 test('the keys of a server outlive a change of other servers', async () => {

@@ -95,10 +95,32 @@ describe('mcp', () => {
     expect(await action('mcp', method, { contentLength: '0' })).toHaveProperty('body', undefined);
   });
 
-  test.each([
+  test.each<readonly [why: string, method: string, fields: Partial<Call['fields']>, wanted: string]>([
     ['a session that was given to no caller', 'GET', { mcpSessionId: 'x' }, 'session.unknown'],
     ['a GET with a counted body', 'GET', { contentLength: '3' }, 'request.framing'],
     ['a DELETE with a chunked body', 'DELETE', { transferEncoding: 'chunked' }, 'request.framing'],
+    ...[
+      'text/json',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'application/jsonp',
+      'application/json5',
+      'application/json-seq',
+      'application/vnd.api+json',
+      'application/*',
+      '*/*',
+      'application/json; charset=utf-7',
+      'application/json;boundary=x',
+      'application\\json',
+      'application/ json',
+      '"application/json"',
+      'application/json\u00A0',
+      '',
+    ].map((contentType) => [contentType, 'POST', { contentType }, 'body.type'] as const),
+    ...['x-gzip', 'deflate', 'br', 'gzip, identity', 'GZIP', 'unknown'].map(
+      (contentEncoding) =>
+        [contentEncoding, 'POST', { contentType: 'application/json', contentEncoding }, 'body.encoding'] as const,
+    ),
     ['no content type', 'POST', {}, 'body.type'],
     ['a type behind another', 'POST', { contentType: 'x; application/json' }, 'body.type'],
     ['another', 'POST', { contentType: 'text/plain' }, 'body.type'],
@@ -114,10 +136,13 @@ describe('mcp', () => {
       'body.encoding',
     ],
     ['an empty encoding', 'POST', { contentType: 'application/json', contentEncoding: '' }, 'body.encoding'],
-  ])('%s → refused', async (_why, method, fields, wanted) => expect(await action('mcp', method, fields)).toBe(wanted));
+  ])('R-101: %s → refused', async (_why, method, fields, wanted) =>
+    expect(await action('mcp', method, fields)).toBe(wanted),
+  );
 
   test.each([
     ['application/json; charset=utf-8', undefined],
+    ['APPLICATION/JSON', undefined],
     ['Application/JSON;charset="UTF-8"', undefined],
     ['application/json ', 'Identity'],
   ])('%s, %s → read', async (contentType, contentEncoding) => {

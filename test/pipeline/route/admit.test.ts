@@ -22,7 +22,7 @@ function admitted(route: Route, method: string, isUpgrade = false, fields: Parti
 }
 
 describe('methods', () => {
-  test.each([
+  test.each<readonly [why: string, Route, method: string, wanted: string]>([
     ['http takes all', http, 'PROPFIND', 'admitted'],
     ['but not TRACE, which shows what we tell the upstream', http, 'TRACE', 'route.method'],
     ['even where listed', { ...http, methods: new Set(['TRACE']) }, 'TRACE', 'route.method'],
@@ -30,7 +30,9 @@ describe('methods', () => {
     ['mcp: the stream', mcp, 'GET', 'admitted'],
     ['mcp: the end of a session', mcp, 'DELETE', 'admitted'],
     ['mcp: nothing else', mcp, 'PUT', 'route.method'],
-    ['mcp: no HEAD', mcp, 'HEAD', 'route.method'],
+    ...['HEAD', 'OPTIONS', 'PATCH', 'QUERY', 'PROPFIND'].map(
+      (method) => [`mcp: no ${method}`, mcp, method, 'route.method'] as const,
+    ),
     ['a list is a list', readOnly, 'GET', 'admitted'],
     ['and HEAD is not on it', readOnly, 'HEAD', 'route.method'],
     ['nor is OPTIONS', readOnly, 'OPTIONS', 'route.method'],

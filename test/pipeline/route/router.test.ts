@@ -64,6 +64,12 @@ describe('a path that an upstream could take for another route', () => {
     [['/', '/admin'], '/Other', '/'],
     [['/api', '/api/v1'], '/api/V1/x', 'request.path'],
     [['/api'], '/api/V1', '/api'],
+    // Dotless i and a letter in a circle fold to the name; these two fold to another one.
+    [['/admin'], '/adm%C4%B1n', 'request.path'],
+    [['/admin'], '/%EF%BC%A1DMIN', 'request.path'],
+    [['/admin'], '/ad%E2%93%9Cin', 'request.path'],
+    [['/admin'], '/adm%C4%B0n', 'route.unknown'],
+    [['/admin'], '/admin%CC%87', 'route.unknown'],
   ])('%j: %s → %s', (mounts, path, wanted) => expect(routed(mounts, path)).toBe(wanted));
 });
 
@@ -74,7 +80,10 @@ describe('a path that an upstream could take for a narrower route', () => {
     ['/api/admin.tar.gz', 'request.path'],
     ['/api/admin.json/users', 'request.path'],
     ['/api/admin.', 'request.path'],
+    ['/api/admin..', 'request.path'],
     ['/api/admin...', 'request.path'],
+    ['/api/admin%EF%BB%BF', 'request.path'],
+    ['/api/admin%E2%80%8B.json/users', 'request.path'],
     ['/api/admin./users', 'request.path'],
     ['/api/admin%20', 'request.path'],
     ['/api/%20admin', 'request.path'],
@@ -108,6 +117,7 @@ describe('a path that an upstream could take for a narrower route', () => {
     ['/api/x.admin', '/api'],
     ['/api/.admin', '/api'],
     ['/api/users/admin.json', '/api'],
+    ['/api/v1.2/admin', '/api'],
     ['/api/admin/report.json', '/api/admin'],
     ['/api/admin', '/api/admin'],
     ['/deep.x/a.y', '/'],
@@ -221,4 +231,104 @@ test('it agrees with the plainest model, whatever is mounted', () => {
     }),
     { numRuns: 2000 },
   );
+});
+
+/** The outcome of the form and the mount of a path, as a request sends it. */
+function decided(target: string): string {
+  try {
+    return routed(['/public', '/admin'], canonicalTarget(Buffer.from(target).toString('latin1')).path);
+  } catch (error) {
+    if (error instanceof Denial) return error.reason;
+    throw error;
+  }
+}
+
+test('no case of a name, and no encoded letter, avoids its route', () => {
+  for (let mask = 1; mask < 2 ** 5; mask += 1) {
+    const name = 'admin'
+      .split('')
+      .map((letter, i) => (mask & (1 << i) ? letter.toUpperCase() : letter))
+      .join('');
+    expect(decided(`/${name}`)).toBe('request.path');
+  }
+  for (const [i, letter] of 'admin'.split('').entries()) {
+    for (const each of [letter, letter.toUpperCase()]) {
+      const encoded = `%${each.charCodeAt(0).toString(16)}`;
+      expect(decided(`/${'admin'.slice(0, i)}${encoded}${'admin'.slice(i + 1)}`)).toBe('request.path');
+    }
+  }
+});
+
+/** `text` with each of its delimiters percent-encoded `levels` times. */
+function encoded(text: string, levels: number): string {
+  let result = text;
+  for (let level = 0; level < levels; level += 1) {
+    result = result.replace(
+      level === 0 ? /[./\\;]/g : /%/g,
+      (c) => `%${c.charCodeAt(0).toString(16).padStart(2, '0')}`,
+    );
+  }
+  return result;
+}
+
+/** The path as the most forgiving server reads it: decoded until nothing is left to decode, then resolved. */
+function mostForgiving(target: string): string {
+  let path = target;
+  for (let i = 0; i < 4; i += 1) {
+    path = path.replaceAll(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+  }
+  path = path
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll('\\', '/')
+    .replaceAll(/;[^/]*/g, '')
+    .replaceAll('\0', '');
+  return new URL(`http://x${path.replaceAll(/\/{2,}/g, '/')}`).pathname;
+}
+
+test('no spelling leads from one route to another on any server or proxy', () => {
+  const separators = ['/', '\\', '//', '/./', ';/', '/;/', '/;a=b/', '\t/'];
+  const climbs = [
+    '..',
+    '.%2e',
+    '%2e.',
+    '%2e%2e',
+    '..;',
+    '..;a=b',
+    '...',
+    '..%00',
+    '..%20',
+    '．．',
+    '%ef%bc%8e%ef%bc%8e',
+    '..%c0%2f',
+  ];
+  const doors = [
+    'admin',
+    'Admin',
+    'ADMIN',
+    'admin/',
+    'admin;',
+    'admin%00',
+    'admin%2f',
+    'admin.',
+    'admin%20',
+    '%61dmin',
+    'ａdmin',
+  ];
+  const climbing = separators.flatMap((separator) =>
+    climbs.flatMap((climb) =>
+      [0, 1, 2].flatMap((levels) => [
+        `/public${encoded(`${separator}${climb}${separator}admin`, levels)}`,
+        `/public/x${encoded(`/${climb}${separator}${climb}/admin`, levels)}`,
+      ]),
+    ),
+  );
+  const named = separators.flatMap((separator) =>
+    doors.flatMap((door) => [`${separator}${door}`, `/public${separator}..${separator}${door}`]),
+  );
+  const generated = [...climbing, ...named];
+  const passed = generated.filter((path) => decided(path) === '/public');
+  expect(passed.filter((path) => !/^\/public(?:\/|$)/.test(mostForgiving(path)))).toEqual([]);
+  // `...` and its like are names; all else is refused.
+  expect(passed.length).toBeLessThan(generated.length / 10);
 });

@@ -34,10 +34,13 @@ describe('what is let through, byte for byte', () => {
     ['/caf%C3%A9', '/caf%C3%A9', ''],
     ['/caf%c3%a9', '/caf%c3%a9', ''],
     ["/~user/x@y:z!$&'()*+,=", "/~user/x@y:z!$&'()*+,=", ''],
+    ...['?/.../admin', '?..%2f..%2fadmin', '?x=/admin%00', '?a;b', '?%zz', '??//', '?\\..\\admin', '?path=%2e%2e'].map(
+      (query) => [`/x${query}`, '/x', query],
+    ),
     ['/...', '/...', ''],
     ['/.well-known/x', '/.well-known/x', ''],
     ['/a.b/..c/d..', '/a.b/..c/d..', ''],
-  ])('%s', (target, path, query) => expect(canonicalTarget(target)).toEqual({ path, query }));
+  ])('%s', (target = '', path, query) => expect(canonicalTarget(target)).toEqual({ path, query }));
 });
 
 describe('what is not', () => {
@@ -67,6 +70,9 @@ describe('what is not', () => {
     ['/%61dmin', 'request.path', 'an encoded letter'],
     ['/a%7Eb', 'request.path', 'an encoded tilde'],
     ['/a%00b', 'request.path', 'NUL'],
+    ['/a%09', 'request.path', 'a tab'],
+    ['/a%0d', 'request.path', 'a carriage return'],
+    ['/a%2e', 'request.path', 'an encoded dot at the end'],
     ['/a%0d%0ab', 'request.path', 'a line break'],
     ['/a%7fb', 'request.path', 'DEL'],
     ['/a%', 'request.path', 'half an encoding'],

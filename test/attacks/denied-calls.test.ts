@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Reason } from '../../src/model/reasons.ts';
+import { lastHead } from '../support/raw.ts';
+import { type AttackWorld, AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { bodyOf, callOf, fieldOf, get, post } from './requests.ts';
+
+// Each class has its table of inputs at the unit that decides. Here stands one request of each through a whole gateway.
+
+let world: AttackWorld;
+beforeAll(async () => {
+  world = await startAttackWorld({
+    yaml: 'limits: { failures: off }',
+    routes: [
+      `name: risk, path: /risk, audience: "${AUDIENCE}", policy: risk, upstream: { url: "UPSTREAM" }`,
+      `name: inner, path: /api/admin, audience: "${AUDIENCE}", policy: admin, upstream: { url: "UPSTREAM" }`,
+    ],
+    policies: {
+      risk: 'claims: { risk: { below: 50 } }\n',
+      tools: `scope: read
+tools:
+  "get_*": {}
+  get_secret: { scope: admin }
+  hide: { claims: { role: trader } }
+  step: { scope: more }
+  pay: { arguments: { /amount: { not: { above: 1000 } } } }
+`,
+    },
+    answer: (_request, response, body) => {
+      const { method, params } = JSON.parse(body || '{}') as { method?: string; params?: { cursor?: string } };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      if (params?.cursor === 'broken') return void response.end(`${UPSTREAM_TEXT} {"tools": [`);
+      const names = ['get_price', 'get_SECRET', 'get_secret', 'hide', 'step', 'delete_everything'];
+      const result = method === 'tools/list' ? { tools: names.map((name) => ({ name })) } : {};
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result, title: UPSTREAM_TEXT }));
+    },
+  });
+});
+afterAll(() => world.close());
+
+const message = (method: string, params: object = {}): string =>
+  JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+const call = (name: string, args = {}, ...lines: readonly string[]): Buffer =>
+  post(world.authorization, callOf(name, args), ...lines);
+const unanswered = '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"delete_everything"}}';
+const send = (method: string): Buffer => post(world.authorization, message(method, { uri: 'file:///x', name: 'x' }));
+
+test.each<[what: string, attack: () => string | Buffer, status: number, reason: Reason]>([
+  ['R-89: a resource that a policy of tools does not list', () => send('resources/read'), 403, 'resource.unlisted'],
+  ['R-89: a tool that is not listed', () => call('delete_everything'), 403, 'tool.unlisted'],
+  ['a call without an id', () => post(world.authorization, unanswered), 403, 'tool.unlisted'],
+  ['R-92: an argument of another type', () => call('pay', { amount: '1' }), 403, 'argument.denied'],
+  ['a name that reads as another entry', () => call('get_SECRET'), 403, 'tool.unlisted'],
+  ['another spelling of a method', () => send('Tools/Call'), 400, 'body.ambiguous'],
+  ['R-100: a batch', () => post(world.authorization, `[${callOf('get_price')}]`), 400, 'body.message'],
+  ['R-101: another type', () => call('get_price', {}, 'Content-Type: text/plain'), 415, 'body.type'],
+  ['R-101: an encoding', () => call('get_price', {}, 'Content-Encoding: gzip'), 415, 'body.encoding'],
+  ['a GET with a message', () => call('get_price').toString().replace('POST', 'GET'), 400, 'request.framing'],
+  ['a path that climbs', () => lastHead('GET /public/../admin'), 400, 'request.path'],
+  ['a path that reads as a stricter route', () => lastHead('GET /api/admin.json'), 400, 'request.path'],
+  [
+    'a query that names another path',
+    () => lastHead('GET /admin?/public', world.authorization),
+    403,
+    'scope.insufficient',
+  ],
+])('refuses %s', async (_what, attack, status, reason) => {
+  await world.withstand(attack(), { statuses: [status], reasons: [reason] });
+});
+
+test.each<[what: string, attack: () => string | Buffer, reached: string]>([
+  ['a notification that no revision knows', () => send('notifications/x-vendor'), 'POST /mcp'],
+  ['an argument below the limit', () => call('pay', { amount: 1000 }), 'POST /mcp'],
+  [
+    'a type with its charset',
+    () => call('get_price', {}, 'Content-Type: application/json;charset="UTF-8"'),
+    'POST /mcp',
+  ],
+  ['a query, unchanged', () => lastHead('GET /public/x?..%2f..%2fadmin'), 'GET /public/x?..%2f..%2fadmin'],
+])('forwards %s', async (_what, attack, reached) => {
+  await world.withstand(attack(), { statuses: [200], reached: [reached] });
+});
+
+test('refuses a claim of another type', async () => {
+  await world.withstand(get('/risk', await world.token({ risk: 12 })), { statuses: [200], reached: ['GET /'] });
+  for (const risk of ['12', undefined, [12]]) {
+    await world.withstand(get('/risk', await world.token({ risk })), { statuses: [403], reasons: ['claim.denied'] });
+  }
+});
+
+test.each<[what: string, claims: Record<string, unknown>, Reason]>([
+  ['for another audience', { aud: `${AUDIENCE}/` }, 'token.audience'],
+  ['without a subject’s name', { sub: '' }, 'token.claims'],
+  ['of Keycloak for refreshing', { typ: 'Refresh' }, 'token.type'],
+])('refuses a token %s, also from the cache', async (_what, claims, reason) => {
+  const token = await world.token(claims);
+  for (const _ of ['first', 'again']) {
+    await world.withstand(get('/api', token), { statuses: [401], reasons: [reason] });
+  }
+});
+
+describe('a hidden tool is refused when it is called', () => {
+  test('R-93: the list shows only tools that this caller may call', async () => {
+    const { answers } = await world.withstand(post(world.authorization, message('tools/list')), {
+      statuses: [200],
+      reached: ['POST /mcp'],
+    });
+    const { result } = bodyOf(answers[0]) as { result: { tools: readonly { name: string }[] } };
+    expect(result.tools.map(({ name }) => name)).toEqual(['get_price', 'get_secret', 'step']);
+    const { answers: refusals } = await world.withstand(call('hide'), { statuses: [403], reasons: ['claim.denied'] });
+    expect(fieldOf(refusals[0], 'WWW-Authenticate'), 'no scope would mend it').toBeUndefined();
+  });
+
+  test('R-94: an unreadable list is neither shown nor quoted in the log', async () => {
+    await world.withstand(post(world.authorization, message('tools/list', { cursor: 'broken' })), {
+      statuses: [502],
+      reached: ['POST /mcp'],
+      reasons: ['allow'],
+    });
+    await world.gateway.line({ msg: 'request failed', reason: 'upstream.invalid' });
+  });
+
+  test('names the missing scope, and nothing else that exists', async () => {
+    const { answers } = await world.withstand(call('step'), { statuses: [403], reasons: ['scope.insufficient'] });
+    expect(fieldOf(answers[0], 'WWW-Authenticate')).toContain('scope="read more"');
+  });
+});
