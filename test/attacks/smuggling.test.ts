@@ -170,7 +170,8 @@ describe.each([
   test('are logged once', async () => {
     const flood = head('GET /public/held/first') + head('GET /public/more').repeat(5_000);
     const { decisions } = await world.withstand(flood, { statuses: [], reached: ['GET /public/held/first'] });
-    expect(decisions.map(({ reason }) => reason)).toEqual([undefined, 'request.framing']);
+    // The second is refused before it is routed, and may be decided on first.
+    expect(decisions.map(({ reason = 'allow' }) => reason).toSorted()).toEqual(['allow', 'request.framing']);
   });
 
   test('are not served after an answer that closes the connection', async () => {
