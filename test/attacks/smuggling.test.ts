@@ -171,7 +171,8 @@ describe.each([
     const flood = head('GET /public/held/first') + head('GET /public/more').repeat(5_000);
     const { decisions } = await world.withstand(flood, { statuses: [], reached: ['GET /public/held/first'] });
     // The second is refused before it is routed, and may be decided on first.
-    expect(decisions.map(({ reason = 'allow' }) => reason).toSorted()).toEqual(['allow', 'request.framing']);
+    expect(new Set(decisions.map(({ reason = 'allow' }) => reason))).toEqual(new Set(['allow', 'request.framing']));
+    expect(decisions).toHaveLength(2);
   });
 
   test('are not served after an answer that closes the connection', async () => {
