@@ -92,9 +92,9 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     },
     async find(id) {
       const digest = digestOf(id);
-      const found = (await read(model, digest)) ?? (model === 'Session' ? await read('Visit', digest) : undefined);
-      if (found === undefined && isOfGrants(model)) await endUsed(id, parts);
-      return found;
+      const payload = (await read(model, digest)) ?? (model === 'Session' ? await read('Visit', digest) : undefined);
+      if (payload === undefined && isOfGrants(model)) await endUsed(id, parts);
+      return payload;
     },
     async findByUid(uid) {
       const id = await store.get('SessionUid', digestOf(uid));
@@ -106,17 +106,19 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
       const digest = digestOf(id);
       await requireRoom(digest);
       // oidc-provider has found it already, and another replica may have found it at the same time.
-      const used = isOfGrants(model) ? ((await store.take(model, digest)) as AdapterPayload | undefined) : undefined;
-      if (used === undefined) {
+      const payload = isOfGrants(model) ? ((await store.take(model, digest)) as AdapterPayload | undefined) : undefined;
+      if (payload === undefined) {
         await endUsed(id, parts);
         throw new errors.InvalidGrant('it was used already');
       }
-      await store.removeMember(setOf(model, digestOf(used.grantId ?? '')), digest);
+      await store.removeMember(setOf(model, digestOf(payload.grantId ?? '')), digest);
     },
     async destroy(id) {
       const digest = digestOf(id);
-      const found = isRecordKind(model) ? ((await store.take(model, digest)) as AdapterPayload | undefined) : undefined;
-      if (found?.grantId !== undefined) await store.removeMember(setOf(model, digestOf(found.grantId)), digest);
+      const payload = isRecordKind(model)
+        ? ((await store.take(model, digest)) as AdapterPayload | undefined)
+        : undefined;
+      if (payload?.grantId !== undefined) await store.removeMember(setOf(model, digestOf(payload.grantId)), digest);
       if (model === 'Session') await store.delete('Visit', digest);
       if (model === 'AccessToken') await onRevoked([digest]);
     },

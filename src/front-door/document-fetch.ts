@@ -42,11 +42,12 @@ export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts):
 
   async function addressOf(host: string): Promise<string> {
     const plain = host.replace(/^\[|\]$/g, '');
-    const found = isIP(plain) === 0 ? (await lookupHost(plain, { all: true })).map(({ address }) => address) : [plain];
-    const [first] = found;
+    const addresses =
+      isIP(plain) === 0 ? (await lookupHost(plain, { all: true })).map(({ address }) => address) : [plain];
+    const [first] = addresses;
     if (first === undefined) throw new Error('the host has no address');
     // One private address is enough to refuse: the next connection could choose it.
-    if (!found.every((address) => isPublic(address) || isAllowed(plainAddress(address)))) {
+    if (!addresses.every((address) => isPublic(address) || isAllowed(plainAddress(address)))) {
       throw new Error('the host has an address that is not public');
     }
     return first;
@@ -74,13 +75,13 @@ export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts):
 
   /** Shared by requests at the same time. A use does not lengthen it: a document may change, a fault may pass. */
   function outcomeOnce(url: URL): Promise<Outcome> {
-    const known = kept.get(url.href);
-    if (known !== undefined) return known;
+    const cached = kept.get(url.href);
+    if (cached !== undefined) return cached;
     // Not kept: the next request may find room.
     if (!hasRoom(url)) return Promise.resolve({ fault: 'too many documents are being fetched: try again' });
-    const asked = outcomeOf(url);
-    kept.set(url.href, asked, clock() + KEPT_MS);
-    return asked;
+    const outcome = outcomeOf(url);
+    kept.set(url.href, outcome, clock() + KEPT_MS);
+    return outcome;
   }
 
   return async (input) => {

@@ -13,7 +13,6 @@ import { createInteractions } from './interactions.ts';
 import type { Keys } from './keys.ts';
 import { sendPage } from './page.ts';
 import { failedPage } from './pages.ts';
-import { createMetadataRules, type MetadataRules } from './metadata.ts';
 import { createPeople } from './people.ts';
 import { createProvider } from './provider.ts';
 import { createResources, type Resources } from './resources.ts';
@@ -70,9 +69,9 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   const provider = createProvider({ ...parts, frontDoor, scopes, resources, people, browsers, admission });
   const signIns = createSignIns(store, browsers, clock);
   const providers = new Map(
-    [...frontDoor.providers.values()].map((each) => [
-      each.name,
-      createProviderClient(each, `${issuer}/callback/${each.name}`, clock),
+    [...frontDoor.providers.values()].map((settings) => [
+      settings.name,
+      createProviderClient(settings, `${issuer}/callback/${settings.name}`, clock),
     ]),
   );
   const providerOfAddress = createProviderOfAddress(frontDoor.providers.values());
@@ -200,4 +199,29 @@ function addDefaults(provider: Provider, resources: Resources, scopes: ScopeRule
     }
     if (isWellKnown(ctx.path) && ctx.status === 200) metadata(ctx.body as Record<string, unknown>);
   });
+}
+
+/** The members of RFC 8414 §2 that oidc-provider cannot know. */
+interface MetadataRules {
+  /** Changes the document that oidc-provider is about to publish. */
+  (document: Record<string, unknown>): void;
+}
+
+/**
+ * Creates the rules. The front door publishes only scopes that give access: `openid` works and means nothing, and
+ * `offline_access` does not exist: the client decides on refresh tokens.
+ */
+function createMetadataRules({ clients, assertions }: FrontDoor, scopes: ScopeRules): MetadataRules {
+  const refreshes = clients.refresh || [...clients.registered.values()].some(({ refresh }) => refresh);
+  return (document) => {
+    document['scopes_supported'] = scopes.all.split(' ');
+    const grants = document['grant_types_supported'];
+    if (!refreshes && Array.isArray(grants)) {
+      document['grant_types_supported'] = grants.filter((grant) => grant !== 'refresh_token');
+    }
+    if (assertions.size > 0) {
+      // MCP enterprise-managed authorization: clients look for the profile before they ask for an assertion.
+      document['authorization_grant_profiles_supported'] = ['urn:ietf:params:oauth:grant-profile:id-jag'];
+    }
+  };
 }

@@ -74,8 +74,8 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
     },
     async finish(answer, { state, nonce, codeVerifier, maxAgeSeconds = Infinity, mustBeNew, beganAt }) {
       const maxAge = Math.min(maxAgeSeconds, mustBeNew ? Math.ceil((clock() - beganAt) / 1000) : Infinity);
-      const found = await configuration();
-      const tokens = await openid.authorizationCodeGrant(found, answer, {
+      const provider = await configuration();
+      const tokens = await openid.authorizationCodeGrant(provider, answer, {
         expectedState: state,
         expectedNonce: nonce,
         pkceCodeVerifier: codeVerifier,
@@ -93,8 +93,8 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
       if ((idToken.auth_time ?? 0) > clock() / 1000 + MAX_SKEW_SECONDS) {
         throw new Error('auth_time of the ID token is in the future');
       }
-      const wantsUserInfo = reader.lacks(idToken) && found.serverMetadata().userinfo_endpoint !== undefined;
-      const userInfo = wantsUserInfo ? await openid.fetchUserInfo(found, tokens.access_token, idToken.sub) : {};
+      const wantsUserInfo = reader.lacks(idToken) && provider.serverMetadata().userinfo_endpoint !== undefined;
+      const userInfo = wantsUserInfo ? await openid.fetchUserInfo(provider, tokens.access_token, idToken.sub) : {};
       return {
         subject: idToken.sub,
         authTime: idToken.auth_time,
@@ -103,11 +103,11 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
       };
     },
     async tryCredentials() {
-      const found = await configuration();
+      const provider = await configuration();
       const madeUp = openid.randomPKCECodeVerifier();
       const form = { code: madeUp, redirect_uri: redirectUri, code_verifier: madeUp };
       try {
-        await openid.genericGrantRequest(found, 'authorization_code', form);
+        await openid.genericGrantRequest(provider, 'authorization_code', form);
       } catch (error) {
         if (error instanceof openid.ResponseBodyError) return error.error;
         if (error instanceof openid.WWWAuthenticateChallengeError) return 'invalid_client';

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { errors, type Grant, type Interaction, type Provider } from 'oidc-provider';
 import type { FrontDoorObserver, IdentityProvider } from '../model/front-door.ts';
 import type { BrowserBinding } from './browser-binding.ts';
@@ -8,7 +9,6 @@ import type { ProviderClient } from './identity-provider.ts';
 import { sendPage } from './page.ts';
 import { consentPage, type ConsentView, failedPage, goOnPage, type ShownScope } from './pages.ts';
 import type { People } from './people.ts';
-import { readForm } from './read-form.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import type { SignIns } from './sign-ins.ts';
 import { texts } from './texts.ts';
@@ -115,8 +115,8 @@ export function createInteractions(parts: InteractionParts): Interactions {
   }
 
   function byAddress(address: string | undefined): ProviderClient | undefined {
-    const found: IdentityProvider | undefined = address === undefined ? undefined : providerOfAddress(address);
-    return found && providers.get(found.name);
+    const provider: IdentityProvider | undefined = address === undefined ? undefined : providerOfAddress(address);
+    return provider && providers.get(provider.name);
   }
 
   async function sendOn(
@@ -222,6 +222,17 @@ export async function saveGrant(
 function requireSameOrigin({ headers }: IncomingMessage, own: string): void {
   const { origin = own, 'sec-fetch-site': site = 'same-origin' } = headers;
   if (origin !== own || site !== 'same-origin') throw new errors.InvalidRequest(texts.failed.crossSite);
+}
+
+/** The longest form. Those of the pages are far shorter. */
+const MAX_FORM_BYTES = 16_384;
+
+/** Reads a form. Throws for a longer one, for one of unknown length, and for another type of body. */
+async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
+  const { 'content-type': type, 'content-length': length } = request.headers;
+  if (type?.split(';')[0] !== 'application/x-www-form-urlencoded') throw new errors.InvalidRequest('not a form');
+  if (!(Number(length) <= MAX_FORM_BYTES)) throw new errors.InvalidRequest('the form is too long', 413);
+  return new URLSearchParams(await text(request));
 }
 
 /** An error in one line, for the log. */

@@ -24,13 +24,13 @@ const METADATA_MS = 3_600_000;
 
 /** Calls `discover` at the first use, and again each hour. A failure is not remembered: the next use tries again. */
 export function hourly<Value>(discover: () => Promise<Value>, clock: Clock): () => Promise<Value> {
-  let known: { readonly value: Promise<Value>; readonly at: number } | undefined;
+  let cached: { readonly value: Promise<Value>; readonly at: number } | undefined;
   return () => {
-    if (known !== undefined && clock() - known.at < METADATA_MS) return known.value;
+    if (cached !== undefined && clock() - cached.at < METADATA_MS) return cached.value;
     const attempt = { value: discover(), at: clock() };
-    known = attempt;
+    cached = attempt;
     attempt.value.catch(() => {
-      if (known === attempt) known = undefined;
+      if (cached === attempt) cached = undefined;
     });
     return attempt.value;
   };
@@ -56,13 +56,13 @@ export async function discoverIssuer(
 ): Promise<openid.Configuration> {
   const { issuer, backchannel } = from;
   const isPlain = [issuer, backchannel].some((url) => url.startsWith('http:'));
-  const found = await openid.discovery(new URL(issuer), metadata.client_id, metadata, auth, {
+  const configuration = await openid.discovery(new URL(issuer), metadata.client_id, metadata, auth, {
     timeout: timeoutSeconds,
     [openid.customFetch]: createIssuerFetch(from),
     // The operator wrote http, of which `check` warns off loopback.
     execute: [...execute, ...(isPlain ? [openid.allowInsecureRequests] : [])],
   });
   // openid-client compares the parsed URL. A trailing slash makes another issuer.
-  if (found.serverMetadata().issuer !== issuer) throw new Error('the metadata name another issuer');
-  return found;
+  if (configuration.serverMetadata().issuer !== issuer) throw new Error('the metadata name another issuer');
+  return configuration;
 }

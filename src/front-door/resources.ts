@@ -17,21 +17,21 @@ export function createResources({ routes, publicUrl }: Pick<Config, 'routes' | '
   const trusting = routes.filter(({ authorizationServers }) =>
     authorizationServers.some(({ name }) => name === FRONT_DOOR),
   );
-  const known = new Map<string, { readonly audience: string; readonly scope: string }>();
+  const byUrl = new Map<string, { readonly audience: string; readonly scope: string }>();
   for (const { path, audiences, policy } of trusting) {
     const scope = (policy?.scope ?? []).join(' ');
-    for (const audience of audiences) known.set(canonical(audience), { audience, scope });
+    for (const audience of audiences) byUrl.set(canonical(audience), { audience, scope });
     // RFC 8707 §2: clients send what the metadata of the resource says, its URL.
     const url = canonical(publicUrl + path);
-    known.set(url, known.get(url) ?? { audience: audiences[0] ?? '', scope });
+    byUrl.set(url, byUrl.get(url) ?? { audience: audiences[0] ?? '', scope });
   }
   const [only, ...others] = trusting.filter(({ protocol }) => protocol === 'mcp');
   const byDefault = others.length === 0 ? only?.audiences[0] : undefined;
   return {
     audienceOf(indicator) {
-      const found = known.get(canonical(indicator));
-      if (found === undefined) throw new errors.InvalidTarget('resource is not one of this authorization server');
-      return found.audience;
+      const resource = byUrl.get(canonical(indicator));
+      if (resource === undefined) throw new errors.InvalidTarget('resource is not one of this authorization server');
+      return resource.audience;
     },
     default() {
       if (byDefault === undefined)
@@ -40,7 +40,7 @@ export function createResources({ routes, publicUrl }: Pick<Config, 'routes' | '
     },
     defaultScope(indicator) {
       const resource = typeof indicator === 'string' ? indicator : byDefault;
-      return (resource === undefined ? undefined : known.get(canonical(resource))?.scope) ?? '';
+      return (resource === undefined ? undefined : byUrl.get(canonical(resource))?.scope) ?? '';
     },
   };
 }

@@ -62,8 +62,8 @@ export function createSignIns(store: Store, browsers: BrowserBinding, clock: Clo
       return pending;
     },
     async take(request, state, provider) {
-      const found = (await store.get('SignIn', idOf(state))) as PendingSignIn | undefined;
-      if (found?.provider !== provider || !browsers.isBound(request, found.interaction)) return undefined;
+      const signIn = (await store.get('SignIn', idOf(state))) as PendingSignIn | undefined;
+      if (signIn?.provider !== provider || !browsers.isBound(request, signIn.interaction)) return undefined;
       // Undefined if another request was faster.
       const taken = (await store.take('SignIn', idOf(state))) as PendingSignIn | undefined;
       if (taken !== undefined) await end(taken.interaction);
