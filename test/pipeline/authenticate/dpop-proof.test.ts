@@ -81,15 +81,20 @@ describe('RFC 9449 §4.3 — refuses as a proof', () => {
     ['jti', undefined],
     ['jti', null],
     ['jti', 5],
+    ['jti', {}],
     ['jti', ['x']],
     ['jti', ''],
     ['jti', 'x'.repeat(257)],
     ['htm', undefined],
+    ['htm', null],
+    ['htm', {}],
     ['htm', ['POST']],
     ['htu', undefined],
+    ['htu', null],
     ['htu', {}],
     ['iat', undefined],
     ['iat', null],
+    ['iat', {}],
     ['iat', '1800000000'],
     ['iat', [1_800_000_000]],
   ])('3: a %s that is %j', (name, value) => {
@@ -117,7 +122,9 @@ describe('RFC 9449 §4.3 — refuses as a proof', () => {
   });
 
   test.for([undefined, null, 'none', 'HS256', 'ES384', 'es256', ['ES256']])('5: alg %j', (alg) => {
-    expect(() => readProof(proof({ alg }), accepted)).toThrow(invalid);
+    for (const signature of ['AA', '']) {
+      expect(() => readProof(proof({ alg }, {}, signature), accepted)).toThrow(invalid);
+    }
   });
 
   test('5: a supported alg that the route does not accept', () => {

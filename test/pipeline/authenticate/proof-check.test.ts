@@ -57,12 +57,34 @@ test('RFC 9449 §4.3 — accepts a proof for this request, token and key', async
   await expect(show()).resolves.toBeUndefined();
 });
 
+test('RFC 9449 §4.3 — 10: ignores a nonce that the route does not require', async () => {
+  await expect(show({ claims: { nonce: 'of another route' } })).resolves.toBeUndefined();
+});
+
+test.for(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512'])(
+  'RFC 9449 §4.3 — 5: accepts alg %s, which is asymmetric and secure',
+  async (alg) => {
+    const by = await createProver(alg, clock);
+    check = checkOf({ ...dpop, algorithms: [alg] });
+    await expect(check(call(await proofOf(by)), token, by.cnf.jkt, 'alice')).resolves.toBeUndefined();
+  },
+);
+
+test('RFC 9449 §4.3 — 6: refuses the signature of other claims', async () => {
+  const [header, , signature] = (await proofOf(client)).split('.');
+  const [, claims] = (await proofOf(client)).split('.');
+  const forged = call(`${header}.${claims}.${signature}`);
+  await expect(check(forged, token, client.cnf.jkt, 'alice')).rejects.toThrow(refused('proof.invalid'));
+});
+
 test.for<[string, OtherProof]>([
-  ['8: of another method', { claims: { htm: 'POST' } }],
+  ...['POST', 'HEAD', 'get', ''].map((htm): [string, OtherProof] => [`8: of method "${htm}"`, { claims: { htm } }]),
   ['9: of another path', { claims: { htu: `${publicUrl}/other` } }],
   ['9: of another gateway', { claims: { htu: 'https://evil.example/mcp' } }],
   ['11: made more than five minutes ago', { claims: { iat: seconds - 300.001 } }],
   ['11: made more than five minutes ahead', { claims: { iat: seconds + 300.001 } }],
+  ['11: made at the end of time', { claims: { iat: 1e300 } }],
+  ['11: made decades ago', { claims: { iat: seconds - 1e9 } }],
   ['12: of another token', { claims: { ath: 'x'.repeat(43) } }],
   ['12: of no token', { claims: { ath: undefined } }],
   ['6: signed with another key', { key: other.privateKey }],
@@ -233,6 +255,7 @@ test.each([
   ['https://gateway.example:/mcp', '/mcp', true],
   ['https://gateway.example/./mcp', '/mcp', true],
   ['https://gateway.example/a/%2e%2e/mcp', '/mcp', true],
+  ['https://gateway.example/a/../mcp', '/mcp', true],
   ['https://gateway.example/%6dcp', '/mcp', true],
   ['https://gateway.example/%c3%a9', '/%C3%A9', true],
   ['https://gateway.example/%C3%A9', '/%c3%a9', true],
@@ -240,6 +263,9 @@ test.each([
   ['https://gateway.example/', '/', true],
   ['https://gateway.example/mcp/', '/mcp', false],
   ['https://gateway.example/mcp', '/mcp/', false],
+  ['https://gateway.example/mcp/x', '/mcp', false],
+  ['https://gateway.example', '/mcp', false],
+  ['/mcp', '/mcp', false],
   ['https://gateway.example/MCP', '/mcp', false],
   ['https://gateway.example/a%2Fb', '/a/b', false],
   ['https://gateway.example//mcp', '/mcp', false],
@@ -251,6 +277,7 @@ test.each([
   ['https://x@gateway.example/mcp', '/mcp', false],
   ['https://:x@gateway.example/mcp', '/mcp', false],
   ['https:/gateway.example/mcp', '/mcp', false],
+  ['https:gateway.example/mcp', '/mcp', false],
   ['https:/gateway.example/https://x', '/https://x', false],
   ['https://[/mcp', '/mcp', false],
   // A path in letters that no URI has is known by its own spelling alone.
@@ -262,6 +289,7 @@ test.each([
   ['https://gateway.example\\mcp', '/mcp', false],
   [' https://gateway.example/mcp', '/mcp', false],
   ['https://gate\nway.example/mcp', '/mcp', false],
+  ['https://gateway.example/m\tcp', '/mcp', false],
   ['https://gateway.example/mc\u{131}', '/mc%C4%B1', false],
   ['//gateway.example/mcp', '/mcp', false],
   ['wss://gateway.example/mcp', '/mcp', false],
