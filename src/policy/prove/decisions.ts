@@ -13,7 +13,7 @@ import type { Histories } from './histories.ts';
 import type { Space } from './space.ts';
 
 /** One refusal that a policy can give. */
-export interface PossibleRefusal {
+interface PossibleRefusal {
   readonly reason: PolicyReason;
   /** The rule that refuses. */
   readonly rule: string;
