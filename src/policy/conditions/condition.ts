@@ -66,7 +66,7 @@ export interface LeafCondition extends AnyCondition {
 }
 
 /** What of a caller a condition depends on: it is met if each of these is as it wants. Proofs tell callers by it. */
-export interface CallerReads {
+interface CallerReads {
   /** Scopes that it wants; a challenge asks for them. */
   readonly scopes: readonly string[];
   readonly claims: readonly ClaimRead[];
