@@ -109,6 +109,20 @@ describe('a token that was validated before a reload', () => {
     expect(() => accept(principal, route, token)).toThrow(expect.objectContaining({ reason }) as Error);
   });
 
+  test.for([
+    '',
+    'https://api.example/',
+    'https://api.example.evil.example',
+    'https://api.exampl',
+    'HTTPS://API.EXAMPLE',
+    ' https://api.example',
+    'https://api.example https://other.example',
+  ])('is refused for the audience %j, which is not that of the route letter by letter', (aud) => {
+    const route = { audiences: ['https://api.example'] };
+    expect(() => accept({ audience: [aud, 'https://api.example'] }, route)).not.toThrow();
+    expect(() => accept({ audience: [aud] }, route)).toThrow(expect.objectContaining({ reason: 'token.audience' }));
+  });
+
   test('is refused with what it says, and what the route accepts now', () => {
     const detailOf = (detail: string): Error => expect.objectContaining({ detail }) as Error;
     const route = { authorizationServers: servers.slice(0, 1), audiences: ['other'] };

@@ -72,6 +72,7 @@ describe('RFC 6750 §2.1, RFC 9449 §7.1 — the scheme and the token', () => {
     ['Bearer ', true, 'token.malformed'],
     ['Bearer one two', true, 'token.malformed'],
     ['Bearer one=two', true, 'token.malformed'],
+    ['Bearer %00', true, 'token.malformed'],
     ['Bearer "one"', true, 'token.malformed'],
     ['DPoP one, DPoP two', true, 'token.malformed'],
   ])('%s, with DPoP served %s: %s', ([header, servesDpop, found]) => {

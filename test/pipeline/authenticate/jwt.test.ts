@@ -228,6 +228,12 @@ describe('RFC 8725 §3 — algorithms and keys', () => {
     await expect(verify(await issuer.sign({}, { key: other }))).rejects.toMatchObject({ reason: 'token.algorithm' });
   });
 
+  test.each(['PS256', 'RS512', 'ES256', 'EdDSA'])('another algorithm, even by a published key: %s', async (alg) => {
+    const key = await createKey(`key-${alg}`, alg);
+    issuer.keys = [...issuer.keys, key.publicJwk];
+    await expect(verify(await issuer.sign({}, { key }))).rejects.toMatchObject({ reason: 'token.algorithm' });
+  });
+
   test('a key in the header is not looked at', async () => {
     const header = { jwk: k2.publicJwk, jku: `${issuer.url}/mine`, x5u: `${issuer.url}/mine` };
     await expect(verify(await issuer.sign({}, { key: { ...k2, kid: 'k1' }, header }))).rejects.toMatchObject({
