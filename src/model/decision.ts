@@ -1,6 +1,6 @@
 /**
  * The record of a decision: one row for each member. The log line, the records that the console keeps, the reading of a
- * log and the table in docs/decision-log.md are views of it, so that a new member is one row.
+ * log and the table in docs/monitoring.md are views of it, so that a new member is one row.
  *
  * @module
  */
@@ -34,7 +34,7 @@ export type RepeatedOutcome = Omit<Outcome, 'call' | 'decidedAt'> & { readonly c
 
 /** A row of the table. The values of members are texts, numbers, booleans or JSON. */
 interface MemberRow {
-  /** The name in a log line, and what docs/decision-log.md says of it; absent: only the console has the member. */
+  /** The name in a log line, and what docs/monitoring.md says of it; absent: only the console has the member. */
   readonly wire?: { readonly name: string; readonly about: string };
   /** The value for a log line, if it is not that of the record; undefined leaves it out. */
   readonly write?: (value: never) => unknown;
@@ -178,7 +178,7 @@ export const members = {
     read: (duration) => (typeof duration === 'number' ? duration : NaN),
   },
   traceId: {
-    wire: { name: 'trace_id', about: 'of the trace that the call belongs to; see [traces](traces.md)' },
+    wire: { name: 'trace_id', about: 'of the trace that the call belongs to; see [traces](#traces)' },
     own: 'text',
     of: ({ call }) => call.trace?.traceId,
     read: textIn,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -23,6 +23,14 @@ const sections = new Map([
   ...(await sectionsOf('cookbook-gateway.md')),
   ...[...(await sectionsOf('stdio-servers.md'))].filter(([, text]) => text.includes('```yaml')),
 ]);
+/** The other pages that show parts of `gateway.yaml`: page and section → its text. */
+const shown = new Map<string, string>();
+for (const page of ['running.md', 'deployment.md', 'forward-auth.md']) {
+  const intro = (await readFile(new URL(`../../docs/${page}`, import.meta.url), 'utf8')).split(/^## /m)[0] ?? '';
+  for (const [heading, text] of [['', intro] as const, ...(await sectionsOf(page))]) {
+    if (text.includes('# gateway.yaml\n')) shown.set(`${page}#${heading}`, text);
+  }
+}
 let folder: string;
 
 beforeEach(async () => {
@@ -43,7 +51,7 @@ afterEach(async () => {
 
 /** Writes a recipe's files, completed by the usual keys, and returns the names of its policies. */
 async function written(recipe: string): Promise<readonly string[]> {
-  const blocks = blocksIn(sections.get(recipe) ?? '')
+  const blocks = blocksIn(recipe)
     .filter(({ language }) => language === 'yaml')
     .map(({ file, text }) => ({ file: file ?? '', text }));
   const names = blocks.flatMap(({ file }) => /^policies\/([\w-]+)\.yaml$/.exec(file)?.[1] ?? []);
@@ -58,7 +66,7 @@ async function written(recipe: string): Promise<readonly string[]> {
 }
 
 test.each([...sections.keys()])('%s: the files load, and the tests decide every rule', async (recipe) => {
-  const names = await written(recipe);
+  const names = await written(sections.get(recipe) ?? '');
   const config = await loadConfig(join(folder, 'gateway.yaml'));
   expect([...config.policies.keys()].toSorted()).toEqual(names.toSorted());
   if (names.length === 0) return;
@@ -79,6 +87,21 @@ test.each([...sections.keys()])('%s: the files load, and the tests decide every 
   vi.restoreAllMocks();
   expect({ code, said }).toMatchObject({ code: 0 });
   for (const name of names) expect(said).toContain(`${name}.test.yaml`);
+});
+
+test('the other pages have parts of gateway.yaml', () => {
+  expect([...shown.keys()]).toEqual([
+    'running.md#Several replicas',
+    'running.md#TLS',
+    'running.md#Rate limits',
+    'deployment.md#Proxies in front',
+    'forward-auth.md#',
+  ]);
+});
+
+test.each([...shown])('%s: what it shows of gateway.yaml loads', async (_, text) => {
+  expect(await written(text)).toEqual([]);
+  await expect(loadConfig(join(folder, 'gateway.yaml'))).resolves.toHaveProperty('routes');
 });
 
 test('each recipe says when to use it', () => {

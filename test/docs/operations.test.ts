@@ -18,14 +18,14 @@ test('docs/running.md has every command and its options', async () => {
   }
 });
 
-test('the pages list exactly the keys that need a restart', async () => {
+test('docs/running.md lists exactly the keys that need a restart, and troubleshooting leads there', async () => {
   const keys = restartKeys(gatewaySchema);
   expect(keys.length).toBeGreaterThan(4);
-  for (const page of ['running.md', 'troubleshooting.md']) {
-    const text = await readFile(`docs/${page}`, 'utf8');
-    const [sentence = ''] = /`listen`, `admin\.listen`[^;]*need\s+a\s+restart/.exec(text) ?? [];
-    for (const key of keys) expect(sentence).toContain(`\`${key}\``);
-  }
+  const text = await readFile('docs/running.md', 'utf8');
+  const [sentence = ''] = /`listen`, `admin\.listen`[^;]*need\s+a\s+restart/.exec(text) ?? [];
+  for (const key of keys) expect(sentence).toContain(`\`${key}\``);
+  const edits = (await sectionsOf('troubleshooting.md')).get('An edit has no effect') ?? '';
+  expect(edits).toMatch(/\[need\s+a\s+restart\]\(running\.md#changing-the-configuration\)/);
 });
 
 let issuer: Issuer;
@@ -46,14 +46,14 @@ afterAll(async () => {
   await Promise.all([issuer.close(), upstream.close()]);
 });
 
-test('docs/decision-log.md has the table of members', async () => {
-  const text = await readFile('docs/decision-log.md', 'utf8');
+test('docs/monitoring.md has the table of members of a log line', async () => {
+  const text = (await sectionsOf('monitoring.md')).get('The decision log') ?? '';
   const rows = [...text.matchAll(/^\| `(\w+)` +\| (.*?) +\|$/gm)].map(([, name, about]) => ({ name, about }));
   const written = Object.values(members).flatMap((row) => ('wire' in row ? [row.wire] : []));
   expect(rows.filter(({ name }) => name !== 'level' && name !== 'msg')).toEqual(written);
 });
 
-test('docs/decision-log.md has every member of a log line', async () => {
+test('docs/monitoring.md has every member of a log line', async () => {
   const send = async (uri: string): Promise<void> => {
     const token = await issuer.sign({ aud: 'r', risk: 1, long: 'x'.repeat(600), client_id: 'c', scope: 'read' });
     const params = { uri };
@@ -65,7 +65,7 @@ test('docs/decision-log.md has every member of a log line', async () => {
   };
   await send('a:1');
   await send('b:1');
-  const text = await readFile('docs/decision-log.md', 'utf8');
+  const text = await readFile('docs/monitoring.md', 'utf8');
   const lines = await gateway.decisions(2);
   expect(lines).toHaveLength(2);
   const members = new Set(lines.flatMap((line) => Object.keys({ ...line, ...Object(line['input']) })));

@@ -138,9 +138,9 @@ describe.skipIf(!hasRedis)('a store', () => {
     expect(JSON.stringify([wrong.lines, refused.state()])).not.toContain('s3cr3t');
   });
 
-  test('works with exactly the permissions of docs/replicas.md', async () => {
+  test('works with exactly the permissions of docs/running.md', async () => {
     const [redis, told] = [await redisWith(), listener()];
-    const page = await readFile(new URL('../../docs/replicas.md', import.meta.url), 'utf8');
+    const page = await readFile(new URL('../../docs/running.md', import.meta.url), 'utf8');
     const [, rules = ''] = /`(~sallyport:v1:[^`]+)`/.exec(page) ?? [];
     await redis.client.aclSetUser('gateway', ['on', '>secret', ...rules.split(' ')]);
     const shared = createShared(told.observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
