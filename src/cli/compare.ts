@@ -1,5 +1,5 @@
 import { load } from '../config/load.ts';
-import { compareAll, compareRoutes, joined, type NamedComparison } from '../policy/compare/compare-all.ts';
+import { compareAll, compareRoutes, joined, type NamedComparison } from '../policy/compare/compare.ts';
 import type { Config } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
 import { Disagreement } from '../policy/prove/prove.ts';

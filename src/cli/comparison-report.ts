@@ -1,4 +1,4 @@
-import type { NamedComparison, NamedDifference } from '../policy/compare/compare-all.ts';
+import type { NamedComparison, NamedDifference } from '../policy/compare/compare.ts';
 import { printable } from '../lib/wording.ts';
 import { flowYaml } from '../review/flow-yaml.ts';
 

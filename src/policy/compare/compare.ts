@@ -4,18 +4,18 @@
  * properties are (`src/policy/prove`), so that none that it does not find exists.
  */
 
-import { isDeepStrictEqual } from 'node:util';
 import type { Decision, Policy } from '../../model/policy.ts';
-import { compiledRules } from '../compile.ts';
+import type { Route } from '../../model/route.ts';
+import { compiledRules, compilePolicy } from '../compile.ts';
 import type { Rules } from '../decide.ts';
 import type { HistoryRule } from '../history-rules.ts';
-import { callsIn, type KnownCall } from '../prove/calls.ts';
+import { Undecidable } from '../patterns/undecidable.ts';
 import { type CallKind, planFor, rulesOverTime } from '../plan.ts';
+import { callsIn, type KnownCall } from '../prove/calls.ts';
 import { type Examination, type Example, examine } from '../prove/examination.ts';
 import type { Formula } from '../prove/formula.ts';
 import { type Deciding, Disagreement } from '../prove/prove.ts';
 import type { Budget } from '../prove/search.ts';
-import { Undecidable } from '../patterns/undecidable.ts';
 import {
   type DecisionKind,
   decisionKinds,
@@ -23,11 +23,14 @@ import {
   differAtAll,
   differencesBetween,
   kindBetween,
-} from './outcomes.ts';
-import { type Edited, ruleOf, suspectsAmong } from './suspects.ts';
+  type Edited,
+  ruleOf,
+  suspectsAmong,
+} from './differences.ts';
+import { isDeepStrictEqual } from 'node:util';
 
 /** One difference between two policies. */
-export interface Difference {
+interface Difference {
   readonly kind: DecisionKind | 'history changed' | 'mode changed' | 'lists changed' | 'lock changed';
   /** The entry that decides, a key that lists entries, or `policy`. */
   readonly rule: string;
@@ -39,7 +42,7 @@ export interface Difference {
 }
 
 /** What could not be decided, and why. */
-export interface Undecided {
+interface Undecided {
   readonly rule: string;
   readonly why: string;
 }
@@ -198,4 +201,86 @@ function gravestFirst(one: WitnessedDifference, other: WitnessedDifference): num
 
 function sizeOf({ witness }: WitnessedDifference): number {
   return JSON.stringify(witness).length;
+}
+
+/** A difference between two sets of policies, or of routes. */
+export interface NamedDifference {
+  /** The policy; `route NAME` for a route that has another policy. */
+  readonly policy: string;
+  readonly kind: Difference['kind'] | 'added' | 'removed' | 'policy changed';
+  /** Undefined for a policy as a whole. */
+  readonly rule?: string;
+  readonly was?: string;
+  readonly now?: string;
+  readonly witness?: Example | undefined;
+}
+
+/** What the edit of several policies means. */
+export interface NamedComparison {
+  readonly differences: readonly NamedDifference[];
+  readonly undecided: readonly (Undecided & { readonly policy: string })[];
+}
+
+/** What the edit of a set of policies means, by their names. */
+export function compareAll(
+  before: ReadonlyMap<string, Policy>,
+  after: ReadonlyMap<string, Policy>,
+  deciding: Deciding,
+): NamedComparison {
+  const names = [...new Set([...before.keys(), ...after.keys()])].toSorted();
+  return joined(
+    names.map((policy) => {
+      const was = before.get(policy);
+      const is = after.get(policy);
+      if (was === undefined) return { differences: [{ policy, kind: 'added' }], undecided: [] };
+      if (is === undefined) return { differences: [{ policy, kind: 'removed' }], undecided: [] };
+      return named(policy, was, is, deciding);
+    }),
+  );
+}
+
+/** What it means that routes have another policy than before. Routes that are new or gone are left out. */
+export function compareRoutes(before: readonly Route[], after: readonly Route[], deciding: Deciding): NamedComparison {
+  const earlier = new Map(before.map((route) => [route.name, route]));
+  return joined(
+    after.map((route) => {
+      const was = earlier.get(route.name);
+      if (was === undefined || policyOf(was) === policyOf(route)) return { differences: [], undecided: [] };
+      const policy = `route ${route.name}`;
+      const change: NamedDifference = {
+        policy,
+        kind: 'policy changed',
+        rule: 'policy',
+        was: policyOf(was),
+        now: policyOf(route),
+      };
+      // Every caller may use a public route, and has no token to compare.
+      const decisions =
+        was.public || route.public ? [] : [named(policy, was.policy ?? anyToken, route.policy ?? anyToken, deciding)];
+      return joined([{ differences: [change], undecided: [] }, ...decisions]);
+    }),
+  );
+}
+
+/** What a route without a policy accepts. */
+const anyToken = compilePolicy('none', {});
+
+function policyOf(route: Route): string {
+  return route.public ? 'public' : (route.policy?.name ?? 'none');
+}
+
+function named(policy: string, before: Policy, after: Policy, deciding: Deciding): NamedComparison {
+  const { differences, undecided } = comparePolicies(before, after, deciding);
+  return {
+    differences: differences.map(({ kind, rule, was, now, witness }) => ({ policy, kind, rule, was, now, witness })),
+    undecided: undecided.map(({ rule, why }) => ({ policy, rule, why })),
+  };
+}
+
+/** Several comparisons as one. */
+export function joined(comparisons: readonly NamedComparison[]): NamedComparison {
+  return {
+    differences: comparisons.flatMap(({ differences }) => differences),
+    undecided: comparisons.flatMap(({ undecided }) => undecided),
+  };
 }

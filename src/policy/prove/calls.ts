@@ -15,11 +15,13 @@ import { entriesFor, type Listing } from '../listing.ts';
 import type { CallKind } from '../plan.ts';
 import type { Predicate } from '../predicate.ts';
 import type { CallPattern, McpPattern } from '../property.ts';
-import { nameKinds } from './name-kinds.ts';
-import { type NameClass, namesOf, type NameTable } from './names.ts';
+import { nameKinds, type NameClass, namesOf, type NameTable } from './names.ts';
 
 /** What a call names, as a test file writes it; `{}`: a request on an HTTP route. */
-export type When = { readonly [Key in ListedKind]?: string };
+type When = { readonly [Key in ListedKind]?: string };
+
+/** A call of an example, as a test file writes it. */
+export type ExampleCall = When & { readonly arguments?: Readonly<Record<string, unknown>> };
 
 /** A call for all calls that some policies decide by the same entries. */
 export interface KnownCall {

@@ -1,7 +1,12 @@
-import type { Operand, Predicate } from '../predicate.ts';
-import { candidateTexts } from './candidate-texts.ts';
-import { representativeNumbers } from './numbers.ts';
+import { integerAutomaton } from '../patterns/integer-automaton.ts';
+import { listedAutomaton } from '../patterns/listed-automaton.ts';
+import { patternAutomaton } from '../patterns/pattern-automaton.ts';
+import type { TextAutomaton } from '../patterns/text-automaton.ts';
+import { distinguishedTexts } from '../patterns/texts.ts';
 import { Undecidable } from '../patterns/undecidable.ts';
+import { type Operand, type Predicate, maxMatchedLength } from '../predicate.ts';
+import type { Variable, Variables } from './formula.ts';
+import { representativeNumbers } from './numbers.ts';
 
 /** A JSON value that stands for all values that some predicates cannot tell from it. */
 export interface Candidate {
@@ -91,4 +96,110 @@ function readsIntegers(operand: Operand): boolean {
 
 function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)];
+}
+
+/** What tells texts apart. */
+interface TextMarks {
+  readonly listed: readonly string[];
+  /** Sources of regular expressions. */
+  readonly patterns: readonly string[];
+  /** Integers that other integers are compared with; undefined where texts are not read as numbers. */
+  readonly integers: readonly number[] | undefined;
+}
+
+/** Texts for every set of texts that some marks can tell apart. */
+interface CandidateTexts {
+  readonly texts: readonly string[];
+  /**
+   * The patterns that could not be decided, each with the reason. Nothing is known of them: each text may stand for
+   * texts that such a pattern matches, and for others.
+   */
+  readonly undecided: ReadonlyMap<string, string>;
+}
+
+const known = new Map<string, CandidateTexts>();
+/** The limit on what is remembered. */
+const MAX_KNOWN = 1000;
+
+/** Texts for every set of texts that `marks` can tell apart, those that read best first. */
+function candidateTexts(marks: TextMarks): CandidateTexts {
+  const key = JSON.stringify([marks.listed, marks.patterns, marks.integers]);
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const found = withPatterns(marks);
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(key, found);
+  return found;
+}
+
+function withPatterns({ listed, patterns, integers }: TextMarks): CandidateTexts {
+  const plain = [...unlisted(listed), ...listed, ...(integers ?? []).map((number) => spelled(number, listed))];
+  if (patterns.length === 0) return { texts: plain, undecided: new Map() };
+  const undecided = new Map<string, string>();
+  const automata: TextAutomaton[] = patterns.flatMap((source) => {
+    try {
+      return [patternAutomaton(source)];
+    } catch (error) {
+      if (!(error instanceof Undecidable)) throw error;
+      undecided.set(source, error.message);
+      return [];
+    }
+  });
+  automata.push(listedAutomaton(listed));
+  if (integers !== undefined) automata.push(integerAutomaton(integers));
+  try {
+    const texts = distinguishedTexts(automata).filter(({ length }) => length <= maxMatchedLength);
+    return { texts: [...plain, ...texts], undecided };
+  } catch (error) {
+    if (!(error instanceof Undecidable)) throw error;
+    return { texts: plain, undecided: new Map(patterns.map((source) => [source, error.message])) };
+  }
+}
+
+/** Beyond 2^53 a text is no integer for a predicate, and below it is one: both are among the points. */
+function spelled(integer: number, listed: readonly string[]): string {
+  const digits = String(Math.abs(integer));
+  let text = digits;
+  const sign = integer < 0 ? '-' : '';
+  while (listed.includes(sign + text)) text = `0${text}`;
+  return sign + text;
+}
+
+/** A text that is not listed, which says of itself that it is any. */
+function unlisted(listed: readonly string[]): readonly string[] {
+  let text = 'x';
+  while (listed.includes(text)) text += 'x';
+  return [text];
+}
+
+/** An element that an array may contain. */
+export interface PossibleElement {
+  readonly value: unknown;
+  /** Class 0: the array does not contain it. */
+  readonly variable: Variable;
+}
+
+/**
+ * The elements that predicates on arrays can tell apart, each with a variable of its own: an array may have any of
+ * them together. `contains` holds as soon as it holds for one element, so that arrays of one element say it all.
+ */
+export function elementsOf(containing: readonly Predicate[], variables: Variables): readonly PossibleElement[] {
+  if (containing.length === 0) return [];
+  const listed = containing.flatMap(({ operand }) => (operand.kind === 'element' ? [operand.element] : []));
+  const told = new Map<string, unknown>();
+  for (const value of [...listed, ...unlistedScalars(listed)]) {
+    const holding = containing.map(({ test }) => test([value]));
+    const key = holding.join(' ');
+    if (holding.includes(true) && !told.has(key)) told.set(key, value);
+  }
+  return [...told.values()].map((value) => ({ value, variable: variables.add(2) }));
+}
+
+/** A value of each type that is not listed. There are no more than two truth values. */
+function unlistedScalars(listed: readonly unknown[]): readonly unknown[] {
+  let text = 'x';
+  while (listed.includes(text)) text += 'x';
+  let number = 1;
+  while (listed.includes(number)) number += 1;
+  return [text, number, true, false, null];
 }

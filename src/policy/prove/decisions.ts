@@ -7,9 +7,8 @@ import {
   verdicts as everyVerdict,
 } from '../conditions/condition.ts';
 import type { Plan, Step } from '../plan.ts';
-import { countingOf } from './counting.ts';
+import { countingOf, type Histories } from './over-time.ts';
 import { type Formula, and, not, or } from './formula.ts';
-import type { Histories } from './histories.ts';
 import type { Space } from './space.ts';
 
 /** One refusal that a policy can give. */

@@ -3,20 +3,18 @@ import type { Rules } from '../decide.ts';
 import type { ArgumentCondition } from '../argument.ts';
 import type { HistoryRule } from '../history-rules.ts';
 import { planFor, rulesOverTime } from '../plan.ts';
-import type { KnownCall, When } from './calls.ts';
-import { countingOf } from './counting.ts';
+import type { ExampleCall, KnownCall } from './calls.ts';
+import { countingOf, type Histories, historiesOf, noHistories } from './over-time.ts';
 import { decisionsOn, type PossibleDecision, verdictsOn } from './decisions.ts';
-import { type Formula, and, holds } from './formula.ts';
-import { type Histories, historiesOf, noHistories } from './histories.ts';
+import { type Formula, and, holds, simplest } from './formula.ts';
 import { type Budget, search } from './search.ts';
 import { type Given, type Setting, Space } from './space.ts';
 import { Undecidable } from '../patterns/undecidable.ts';
-import { simplest } from './variables.ts';
 
 /** A call of a caller, as a test file writes it. */
 export interface Example {
   readonly given: Given;
-  readonly when: When & { readonly arguments?: Readonly<Record<string, unknown>> };
+  readonly when: ExampleCall;
 }
 
 /** What was looked for: found, proved not to exist, or neither. */

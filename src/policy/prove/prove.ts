@@ -14,9 +14,9 @@ import { compiledRules } from '../compile.ts';
 import type { HistoryRule } from '../history-rules.ts';
 import { planFor, rulesOverTime } from '../plan.ts';
 import { type Property, expectedReasons, isExpected } from '../property.ts';
-import { callsIn } from './calls.ts';
+import { callsIn, type ExampleCall } from './calls.ts';
 import { challengeIs, type PossibleDecision } from './decisions.ts';
-import { earlierCalls } from './earlier-calls.ts';
+import { earlierCalls } from './over-time.ts';
 import { type Described, type Example, examine } from './examination.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Setting } from './space.ts';
@@ -32,7 +32,7 @@ export type Proof =
 
 /** The code that serves, as far as a proof needs it. */
 export interface Deciding extends Setting {
-  readonly attemptOf: (when: Example['when']) => Attempt;
+  readonly attemptOf: (when: ExampleCall) => Attempt;
   /** The decision on an example, after the earlier calls that it has. */
   readonly decide: (policy: Policy, example: Example) => Decision;
 }
@@ -125,7 +125,7 @@ function withEarlierCalls(
   const isWanted = (history: readonly EarlierCall[]): boolean => {
     return refusalIn(decide(policy, after(history)))?.rule === refusing?.rule;
   };
-  const history = earlierCalls(rules, refusing, example, isWanted);
+  const history = earlierCalls(rules, refusing, example.when, isWanted);
   return history && after(history);
 }
 

@@ -6,11 +6,18 @@ import type { ArgumentCondition } from '../argument.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 import type { Predicate } from '../predicate.ts';
 import { leavesOf as leavesIn } from './candidates.ts';
-import { type Formula, type Variable, and, atom, implies, not } from './formula.ts';
-import { createObject, type JsonObject, membersOf, placeAt, withoutVariants } from './json-object.ts';
+import { type Formula, type Variable, and, atom, implies, not, classSet, Variables } from './formula.ts';
+import {
+  createObject,
+  type JsonObject,
+  membersOf,
+  placeAt,
+  withoutVariants,
+  isUnwritten,
+  type Place,
+  predicateAt,
+} from './json-object.ts';
 import { representativeLifetimes } from './lifetimes.ts';
-import { isUnwritten, type Place, predicateAt } from './place.ts';
-import { classSet, Variables } from './variables.ts';
 
 /** A caller as a test file describes it. */
 export interface Given {

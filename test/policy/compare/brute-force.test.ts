@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { comparePolicies } from '../../../src/policy/compare/compare.ts';
-import { kindBetween } from '../../../src/policy/compare/outcomes.ts';
+import { kindBetween } from '../../../src/policy/compare/differences.ts';
 import type { PolicyDocument } from '../../../src/policy/document.ts';
 import { deciding, policyOf } from '../prove/deciding.ts';
 import { randomProperty } from '../prove/random-properties.ts';

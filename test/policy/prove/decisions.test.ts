@@ -2,11 +2,10 @@ import { expect, test } from 'vitest';
 import { compiledRules } from '../../../src/policy/compile.ts';
 import type { ConditionDocument, PolicyDocument } from '../../../src/policy/document.ts';
 import { callsIn } from '../../../src/policy/prove/calls.ts';
-import { countingOf } from '../../../src/policy/prove/counting.ts';
+import { countingOf, noHistories } from '../../../src/policy/prove/over-time.ts';
 import { planFor } from '../../../src/policy/plan.ts';
 import { challengeIs, decisionsOn } from '../../../src/policy/prove/decisions.ts';
 import { holds } from '../../../src/policy/prove/formula.ts';
-import { noHistories } from '../../../src/policy/prove/histories.ts';
 import { Space } from '../../../src/policy/prove/space.ts';
 import { deciding, policyOf } from './deciding.ts';
 

@@ -1,0 +1,222 @@
+/**
+ * @module Rules over time in proofs: what a rule needs of a call, what earlier calls may make of rules, and examples of
+ * such calls.
+ */
+
+import { claimReader, unreachable, keysOf } from '../../lib/json/pointer.ts';
+import type { EarlierCall } from '../../model/history.ts';
+import type { PolicyReason } from '../../model/reasons.ts';
+import { amountOf } from '../amount.ts';
+import type { ArgumentCondition } from '../argument.ts';
+import { claimCondition } from '../conditions/claim.ts';
+import type { LeafCondition } from '../conditions/condition.ts';
+import { isOwnerName } from '../history-owner.ts';
+import type { HistoryRule, PastRule, QuotaRule } from '../history-rules.ts';
+import type { Operand, Predicate } from '../predicate.ts';
+import type { ExampleCall } from './calls.ts';
+import { type Formula, and, atom, or } from './formula.ts';
+import type { Space } from './space.ts';
+
+/** What a rule over time needs of a call. */
+export interface Counting {
+  /** Without it no owner is known, and the call is refused; none for a rule that counts all calls together. */
+  readonly owner: readonly LeafCondition[];
+  /** Without them the call cannot be counted, and is refused. */
+  readonly countable: readonly ArgumentCondition[];
+  /** Without them no earlier call makes a difference: no value can be the same, or nothing is added to a sum. */
+  readonly comparable: readonly ArgumentCondition[];
+}
+
+/**
+ * The claims that name the owners which are no claims of a policy, and whether a described caller has such an owner. A
+ * description without `sub` is of a caller with a subject.
+ */
+const registered: Readonly<Record<string, { readonly name: string; isNamed: (value: unknown) => boolean }>> = {
+  subject: { name: 'sub', isNamed: (value) => value === undefined || typeof value === 'string' },
+  client: { name: 'client_id', isNamed: (value) => typeof value === 'string' },
+};
+
+/** What a rule over time needs of a call, as conditions. */
+export function countingOf(rule: HistoryRule): Counting {
+  const on = ({ pointer, read }: Pick<ArgumentCondition, 'pointer' | 'read'>, predicates: readonly Predicate[]) => {
+    return { rule: rule.rule, pointer, read, predicates };
+  };
+  const owner = ownerIn(rule);
+  if (rule.kind !== 'quota') {
+    return {
+      owner,
+      countable: rule.same.map((each) =>
+        on(each, [predicate(present, (value) => !isPresent(value) || isScalar(value))]),
+      ),
+      // An earlier call whose values cannot be compared forbids every later one.
+      comparable: rule.kind === 'after' ? rule.same.map((each) => on(each, [predicate(present, isPresent)])) : [],
+    };
+  }
+  const { sum, units } = rule;
+  if (sum === undefined) return { owner, countable: [], comparable: [] };
+  const { isInteger: integer, most } = sum;
+  const at = (bound: number): Operand => ({ kind: 'bound', bound, integer });
+  const unitsOf = (value: unknown): number => {
+    const amount = amountOf(value, integer);
+    return amount === undefined ? Number.NaN : units.of(amount);
+  };
+  return {
+    owner,
+    countable: [
+      on(sum, [
+        predicate(at(0), (value) => unitsOf(value) >= 0),
+        predicate(at(most), (value) => unitsOf(value) <= units.limit),
+      ]),
+    ],
+    comparable: [on(sum, [predicate(at(0), (value) => unitsOf(value) > 0)])],
+  };
+}
+
+function ownerIn({ rule, owner: { by, claim } }: HistoryRule): readonly LeafCondition[] {
+  if (claim !== undefined) {
+    const name = predicate({ kind: 'integer' }, isOwnerName);
+    return [claimCondition(rule, { name: by, read: claim, predicates: [name] })];
+  }
+  const known = registered[by];
+  const read = known === undefined ? undefined : claimReader(known.name);
+  if (known === undefined || read === undefined) return [];
+  return [claimCondition(rule, { name: known.name, read, predicates: [predicate(present, known.isNamed)] })];
+}
+
+const present: Operand = { kind: 'presence' };
+
+/** A predicate that no policy writes, which can tell apart what `operand` says. */
+function predicate(operand: Operand, test: (value: unknown) => boolean): Predicate {
+  return { wanted: '', operand, test };
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value !== 'object' && value !== unreachable;
+}
+
+/** What earlier calls may make of rules over time: any of them may be the first that refuses, or none. */
+export interface Histories {
+  /** Holds where all rules are met. */
+  readonly met: Formula;
+  /** For each rule where it is the first that refuses. */
+  readonly refusals: readonly { readonly reason: PolicyReason; readonly rule: string; readonly when: Formula }[];
+  /** Holds where there can be such earlier calls. */
+  readonly constraint: Formula;
+  /** Holds where a rule is the first that refuses; undefined: where all are met. */
+  readonly refusedBy: (rule: HistoryRule | undefined) => Formula;
+  /** The first rule that refuses, where each variable has one class; undefined: all are met. */
+  readonly refusing: (classes: readonly number[]) => HistoryRule | undefined;
+}
+
+/** Earlier calls are not looked at: every rule over time is met. */
+export const noHistories: Histories = {
+  met: true,
+  refusals: [],
+  constraint: true,
+  refusedBy: () => true,
+  refusing: () => undefined,
+};
+
+/** All that earlier calls may make of some rules, in the order in which they are judged. */
+export function historiesOf(rules: readonly HistoryRule[], space: Space): Histories {
+  if (rules.length === 0) return noHistories;
+  // Without earlier calls, the first `after` refuses: the simplest class.
+  const withoutCalls = rules.find(({ kind }) => kind === 'after');
+  const outcomes = [withoutCalls, ...[...rules, undefined].filter((each) => each !== withoutCalls)];
+  const variable = space.variables.add(outcomes.length);
+  const refusedBy = (rule: HistoryRule | undefined): Formula => atom(variable, 1n << BigInt(outcomes.indexOf(rule)));
+  const comparable = (rule: HistoryRule): Formula => and(countingOf(rule).comparable.map((each) => space.metBy(each)));
+  // `after` needs a value that can be the same in order to be met, and all others in order to refuse.
+  const possible = (refusing: HistoryRule | undefined): Formula => {
+    const earlier = rules.slice(0, refusing === undefined ? rules.length : rules.indexOf(refusing));
+    const met = earlier.filter(({ kind }) => kind === 'after').map(comparable);
+    return and(refusing === undefined || refusing.kind === 'after' ? met : [...met, comparable(refusing)]);
+  };
+  return {
+    met: refusedBy(undefined),
+    refusals: rules.map((rule) => ({ reason: rule.denial.reason, rule: rule.rule, when: refusedBy(rule) })),
+    constraint: or(outcomes.map((refusing) => and([refusedBy(refusing), possible(refusing)]))),
+    refusedBy,
+    refusing: (classes) => outcomes[classes[variable.index] ?? 0],
+  };
+}
+
+/** The most earlier calls of an example: one with more helps no reader. */
+const MAX_CALLS = 1000;
+/** The most combinations that are tried. */
+const MAX_TRIED = 500;
+
+/**
+ * Earlier calls after which a call is decided in a wanted way.
+ *
+ * @param rules The rules over time that decide the call, in their order.
+ * @param refusing The first of them that is to refuse the call; undefined: all are to be met.
+ * @param isWanted Whether the call is so decided after some calls.
+ * @returns undefined if none are found, which is no proof that there are none.
+ */
+export function earlierCalls(
+  rules: readonly HistoryRule[],
+  refusing: HistoryRule | undefined,
+  when: ExampleCall,
+  isWanted: (earlier: readonly EarlierCall[]) => boolean,
+): readonly EarlierCall[] | undefined {
+  const met = rules.slice(0, refusing === undefined ? rules.length : rules.indexOf(refusing));
+  const needed = met.filter(({ kind }) => kind === 'after');
+  if (refusing !== undefined && refusing.kind !== 'after') needed.push(refusing);
+  const windows = rules.map(({ windowMs }) => windowMs);
+  const choices = needed.map((rule) =>
+    rule.kind === 'quota' ? usingUp(rule, when, windows) : callsOf(rule, when, windows),
+  );
+  return combined(choices).find(isWanted);
+}
+
+/** Calls that a rule looks back at, each alone. */
+function callsOf(rule: PastRule, when: ExampleCall, windows: readonly number[]): readonly (readonly EarlierCall[])[] {
+  const names = rule.tools.flatMap((name) =>
+    name.includes('*') ? ['x', '', 'xx'].map((star) => name.replaceAll(/\*+/g, star)) : [name],
+  );
+  const keys = new Set(rule.same.flatMap(({ pointer }) => keysOf(pointer)?.slice(0, 1) ?? []));
+  const own = Object.entries(when.arguments ?? {}).filter(([key]) => keys.has(key));
+  return agosWithin(rule, windows).flatMap((ago) =>
+    names.map((tool) => [{ tool, ...(own.length > 0 && { arguments: Object.fromEntries(own) }), ago }]),
+  );
+}
+
+/** Calls of the same kind that use a quota up, all at one time. */
+function usingUp(rule: QuotaRule, when: ExampleCall, windows: readonly number[]): readonly (readonly EarlierCall[])[] {
+  const { sum, units } = rule;
+  if (sum === undefined && units.limit > MAX_CALLS) return [];
+  const args =
+    sum === undefined ? when.arguments : withMember(when.arguments ?? {}, keysOf(sum.pointer) ?? [], sum.most);
+  const { template: _, ...target } = when;
+  return agosWithin(rule, windows).map((ago) => {
+    const call = { ...target, ...(args !== undefined && { arguments: args as Record<string, unknown> }), ago };
+    return Array.from({ length: sum === undefined ? units.limit : 1 }, () => call);
+  });
+}
+
+/** Times within a window: one that is in all windows, and one for each shorter window that is outside of that one. */
+function agosWithin({ windowMs }: HistoryRule, windows: readonly number[]): readonly string[] {
+  const shorter = [...new Set(windows)].filter((each) => each < windowMs).toSorted((one, other) => one - other);
+  return ['0s', ...shorter.map((each) => `${each}ms`)];
+}
+
+/** A copy of an argument object with a value at one place. */
+function withMember(object: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
+  if (key === undefined) return value;
+  if (Array.isArray(object)) return object.with(Number(key), withMember(object[Number(key)], rest, value));
+  const members = (object ?? {}) as Readonly<Record<string, unknown>>;
+  return { ...members, [key]: withMember(members[key], rest, value) };
+}
+
+/** One choice of each, all of them together, in every combination. */
+function combined(choices: readonly (readonly (readonly EarlierCall[])[])[]): readonly (readonly EarlierCall[])[] {
+  let found: readonly (readonly EarlierCall[])[] = [[]];
+  for (const each of choices)
+    found = found.flatMap((calls) => each.map((more) => calls.concat(more))).slice(0, MAX_TRIED);
+  return found;
+}
