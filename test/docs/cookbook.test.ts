@@ -18,14 +18,10 @@ const usual: Readonly<Record<string, (policy: string) => string>> = {
       : `[{ name: r, path: /mcp, protocol: mcp, policy: ${policy}, upstream: { url: http://mcp:1 } }]`,
 };
 
-const sections = new Map([
-  ...(await sectionsOf('cookbook.md')),
-  ...(await sectionsOf('cookbook-gateway.md')),
-  ...[...(await sectionsOf('stdio-servers.md'))].filter(([, text]) => text.includes('```yaml')),
-]);
+const sections = await sectionsOf('cookbook.md');
 /** The other pages that show parts of `gateway.yaml`: page and section → its text. */
 const shown = new Map<string, string>();
-for (const page of ['running.md', 'deployment.md', 'forward-auth.md']) {
+for (const page of ['running.md', 'deployment.md', 'forward-auth.md', 'sender-constrained-tokens.md']) {
   const intro = (await readFile(new URL(`../../docs/${page}`, import.meta.url), 'utf8')).split(/^## /m)[0] ?? '';
   for (const [heading, text] of [['', intro] as const, ...(await sectionsOf(page))]) {
     if (text.includes('# gateway.yaml\n')) shown.set(`${page}#${heading}`, text);
@@ -96,6 +92,7 @@ test('the other pages have parts of gateway.yaml', () => {
     'running.md#Rate limits',
     'deployment.md#Proxies in front',
     'forward-auth.md#',
+    'sender-constrained-tokens.md#DPoP',
   ]);
 });
 

@@ -42,22 +42,28 @@ async function loaded(section: readonly Block[], common: readonly Block[]) {
   return loadConfig(join(folder, 'gateway.yaml'));
 }
 
-const providers = await sectionsOf('identity-providers-for-mcp.md');
-const common = yamlIn((await page('identity-providers-for-mcp.md')).split(/^## /m)[0] ?? '');
+const providers = await sectionsOf('authorization-servers.md');
+const forClients = providers.get('MCP clients') ?? '';
+const withClients = [...providers].filter(([, text]) => text.includes('\n**MCP clients**: '));
 
-describe('docs/identity-providers-for-mcp.md', () => {
-  test.each([...providers].filter(([, text]) => yamlIn(text).length > 0))(
-    '%s loads as an MCP route',
-    async (_, text) => {
-      const { routes } = await loaded(yamlIn(text), common);
-      expect(routes).toMatchObject([{ protocol: 'mcp', name: 'tools', resource: { name: 'Tools' } }]);
-      expect(routes[0]?.policy).toBeDefined();
-    },
-  );
+/** The blocks of a provider for MCP clients; where none has its server, the server of the first block. */
+function blocksOf(text: string): readonly Block[] {
+  const [first, ...rest] = yamlIn(text);
+  const servers = /^authorization_servers:.*?^(?=routes:)/ms.exec(first?.text ?? '')?.[0] ?? '';
+  return [{ language: 'yaml', file: 'gateway.yaml', text: servers }, ...rest.filter(({ file }) => file !== undefined)];
+}
 
-  test('has a row for each section, in its order', async () => {
-    const rows = [...(await page('identity-providers-for-mcp.md')).matchAll(/^\| \[([^\]]+)\]/gm)];
-    expect(rows.map(([, name]) => name)).toEqual([...providers.keys()]);
+describe('docs/authorization-servers.md', () => {
+  test.each(withClients)('%s loads as an MCP route', async (_, text) => {
+    const { routes } = await loaded(blocksOf(text), yamlIn(forClients));
+    expect(routes).toMatchObject([{ protocol: 'mcp', name: 'tools', resource: { name: 'Tools' } }]);
+    expect(routes[0]?.policy).toBeDefined();
+  });
+
+  test('has a row for each provider with MCP clients, in its order', () => {
+    const rows = [...forClients.matchAll(/^\| \[([^\]]+)\]/gm)].map(([, name = '']) => name);
+    expect(rows.slice(0, -1)).toEqual(withClients.map(([name]) => name.split(',')[0]));
+    expect(rows.at(-1)).toBe('Google');
   });
 });
 

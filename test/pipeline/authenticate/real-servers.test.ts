@@ -15,22 +15,23 @@ async function fixtureOf(name: string): Promise<Fixture> {
 const fixtures = await Promise.all((await readdir(folder)).map(fixtureOf));
 const named = (section: string): Fixture => fixtures.find((fixture) => fixture.section === section) ?? fixtures[0]!;
 
-/** Heading → the blocks of YAML below it, those of a policy by its name. */
+/** Heading → the blocks of YAML below it, without those for MCP clients. */
 const page = await readFile(new URL('../../../docs/authorization-servers.md', import.meta.url), 'utf8');
 const sections = new Map(
   page
     .split(/^## /m)
     .slice(1)
+    .filter((text) => !text.startsWith('MCP clients'))
     .map((text) => [text.slice(0, text.indexOf('\n')), blocksOf(text)] as const),
 );
 
 function blocksOf(text: string): { readonly gateway: string; readonly policies: Record<string, string> } {
   const blocks = [...text.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, block]) => block ?? '');
-  const policies = blocks.flatMap((block) => {
-    const name = /^# policies\/([\w-]+)\.yaml\n/.exec(block)?.[1];
-    return name === undefined ? [] : [[name, block] as const];
-  });
-  const others = blocks.filter((block) => !block.startsWith('# policies/'));
+  const policies = blocks
+    .filter((block) => block.startsWith('# policies/orders.yaml\n'))
+    .map((block) => ['orders', block] as const);
+  // Blocks that name a file are for MCP clients: test/docs/first-pages.test.ts loads them.
+  const others = blocks.filter((block) => !/^# [\w/-]+\.yaml\n/.test(block));
   if (others.length !== 1) throw new Error(`not exactly one block for gateway.yaml in: ${text.slice(0, 40)}`);
   return { gateway: others[0] ?? '', policies: Object.fromEntries(policies) };
 }
@@ -64,7 +65,9 @@ async function start(fixture: Fixture, edit: (yaml: string) => string = (yaml) =
     yaml = yaml.replace(file, here);
   }
   const { environment: env = {} } = fixture;
-  const gateway = await startTestGateway({ yaml, policies: blocks.policies, env });
+  // A second way with the same server has the policy of the first.
+  const { policies } = sections.get(fixture.section.replace(/ with .*/, '')) ?? blocks;
+  const gateway = await startTestGateway({ yaml, policies, env });
   await rm(secrets, { recursive: true });
   return {
     server,
