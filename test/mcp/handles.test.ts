@@ -111,6 +111,23 @@ describe('the handles that a client presents', () => {
     ['subscriptions/listen', { params: { Notifications: { taskIds: ['a'] } } }, 'body.ambiguous 1'],
   ])('%s %j → refused', (method, message, wanted) => expect(shown(method, message)).toBe(wanted));
 
+  const places: readonly (readonly [string, (value: unknown) => object])[] = [
+    ...['tasks/get', 'tasks/result', 'tasks/cancel', 'tasks/update'].map(
+      (method) => [method, (taskId: unknown) => ({ taskId })] as const,
+    ),
+    ['ping', (requestState) => ({ requestState })],
+    ['ping', (taskId) => ({ _meta: { [related]: { taskId } } })],
+    ['ping', (id) => ({ _meta: { 'io.modelcontextprotocol/relatedTaskIds': [id] } })],
+    ['ping', (ids) => ({ _meta: { 'io.modelcontextprotocol/relatedTaskIds': ids } })],
+    ['notifications/x', (taskId) => ({ _meta: { [related]: { taskId } } })],
+    ['subscriptions/listen', (id) => ({ notifications: { taskIds: [id] } })],
+    ['subscriptions/listen', (taskIds) => ({ notifications: { taskIds } })],
+  ];
+
+  test.each([[null], [0], [false], [{}], [[null]], [[['a']]]])('%j is a handle nowhere', (value) => {
+    for (const [method, params] of places) expect(shown(method, { params: params(value) })).toBe('body.message 1');
+  });
+
   test.each([
     ['tools/call', { params: { _meta: { [related]: 'a' } } }, `params._meta.${related}`],
     ['tools/call', { params: { _meta: [] } }, 'params._meta'],

@@ -27,6 +27,9 @@ test('binds any handle', () => {
 
 test.each([
   ['another person', ['tools', 'https://issuer.example', 'subject', 'bob']],
+  ['a person of nearly the same name', ['tools', 'https://issuer.example', 'subject', 'alice ']],
+  ['a person of the same name in another case', ['tools', 'https://issuer.example', 'subject', 'ALICE']],
+  ['a client of the same name', ['tools', 'https://issuer.example', 'client', 'alice']],
   ['another issuer', ['tools', 'https://other.example', 'subject', 'alice']],
   ['another route', ['other', 'https://issuer.example', 'subject', 'alice']],
   ['the same letters, parted otherwise', ['tools', 'https://issuer.examples', 'ubject', 'alice']],
@@ -49,6 +52,29 @@ test('refuses any text that it did not bind', () => {
   );
 });
 
+test('refuses a handle that is made up, guessed or put together', () => {
+  const sessions = createOwnerBound(key);
+  const [own, foreign] = [sessions.bind('session', owner), sessions.bind('session', lengthPrefixed(['tools']))];
+  const mac = own.slice(-22);
+  for (const made of [
+    'session',
+    'session.',
+    `.${mac}`,
+    mac,
+    `session.${mac.slice(0, -1)}`,
+    `session.${mac}A`,
+    `session.${mac.toUpperCase()}`,
+    `session.${'A'.repeat(22)}`,
+    `sessionx.${mac}`,
+    `${own}, ${foreign}`,
+    foreign,
+    'x'.repeat(4_000),
+    '__proto__',
+  ]) {
+    expect(sessions.unbind(made, owner)).toBeUndefined();
+  }
+});
+
 test('accepts one spelling of the MAC', () => {
   const sessions = createOwnerBound(key);
   for (const id of ['a', 'b', 'c', 'd', 'e']) {
@@ -62,7 +88,8 @@ test('accepts one spelling of the MAC', () => {
       expect(Buffer.from(other, 'base64url')).toEqual(bytes);
       expect(sessions.unbind(handle + other, owner)).toBeUndefined();
     }
-    for (const other of [`${mac}=`, `${mac}==`, ` ${mac}`, `${mac}\n`, bytes.toString('base64'), `!${mac}`]) {
+    const within = `${mac.slice(0, -3)}!${mac.slice(-3)}`;
+    for (const other of [within, `${mac}=`, `${mac}==`, ` ${mac}`, `${mac}\n`, bytes.toString('base64'), `!${mac}`]) {
       expect(sessions.unbind(handle + other, owner)).toBeUndefined();
     }
   }
