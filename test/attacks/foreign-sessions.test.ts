@@ -71,8 +71,8 @@ describe.each(uses)('%s of a session', (_what, use) => {
 
 test('answers 404 to a caller that its token does not name', async () => {
   const session = await sessionOf({ sub: 'alice' });
-  const nobody = await authorizationOf({ sub: undefined, client_id: undefined });
-  const sent = post(nobody, ping, `Mcp-Session-Id: ${session}`);
+  const unidentified = await authorizationOf({ sub: undefined, client_id: undefined });
+  const sent = post(unidentified, ping, `Mcp-Session-Id: ${session}`);
   await world.withstand(sent, { statuses: [404], reasons: ['session.unknown'] });
 });
 
