@@ -34,6 +34,10 @@ export interface Rules {
 /** What steps see of a request on an HTTP route. */
 const plainRequest: McpAttempt = { kind: 'mcp', method: mcpMethod(undefined), targets: [], arguments: undefined };
 
+function messageOf(attempt: Attempt): McpAttempt {
+  return attempt.kind === 'http' ? plainRequest : attempt;
+}
+
 /**
  * Decides one call. Never throws: an error is a denial, because a call without a decision must not pass.
  */
@@ -65,7 +69,7 @@ export function inShadow(decision: Decision): Decision {
 
 function decideOrThrow({ planOf }: Rules, principal: Principal, attempt: Attempt): Decision {
   const { steps, conditions, because, allowed } = planOf(attempt);
-  const call = attempt.kind === 'http' ? plainRequest : attempt;
+  const call = messageOf(attempt);
   let verdict: Verdict = 'met';
   for (const step of steps) {
     const judged = step.judge(principal, call);
@@ -105,7 +109,7 @@ export function couldCall({ condition, listing }: Rules, principal: Principal, {
  */
 export function explain({ planOf }: Rules, principal: Principal, attempt: Attempt): readonly Explanation[] {
   const { steps } = planOf(attempt);
-  const call = attempt.kind === 'http' ? plainRequest : attempt;
+  const call = messageOf(attempt);
   return steps.flatMap((step) => {
     const { entry } = step;
     if (entry === undefined) return step.explain(principal, call);

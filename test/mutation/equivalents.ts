@@ -88,6 +88,7 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'decodedValue', mutator: 'BlockStatement', to: '{}', nth: 3 },
     { in: 'safely', mutator: 'BlockStatement', to: '{}', nth: 3 },
     { in: 'countInShadow', mutator: 'BlockStatement', to: '{}', nth: 3 },
+    { in: 'recordedValues', mutator: 'BlockStatement', to: '{}', nth: 3 },
   ],
   'speed: the text without changes is the same text': [
     { in: 'unbindAll', mutator: 'ConditionalExpression', to: 'false', nth: 5 },
@@ -143,6 +144,61 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
   'type: only a number is an integer': [{ in: 'parseInteger', mutator: 'ConditionalExpression', to: 'true', nth: 4 }],
   'speed: without a query the second search finds the same entry; RFC 6570 has no `{}`': [
     { in: 'dropsIntoAnother', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
+  ],
+  'two equal verdicts are interchangeable': [
+    { in: 'graver', mutator: 'EqualityOperator', to: 'gravity[one] >= gravity[other]' },
+    { in: 'graver', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
+  ],
+  'type: a lifetime with a missing end is NaN, and NaN <= x is false': [
+    { in: 'compileLifetime.judge', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
+    {
+      in: 'compileLifetime.judge',
+      mutator: 'LogicalOperator',
+      to: 'expiresAt === undefined && issuedAt === undefined',
+    },
+    { in: 'compileLifetime.judge', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
+    { in: 'compileLifetime.judge', mutator: 'ConditionalExpression', to: 'false', nth: 3 },
+  ],
+  'type: a refused claim has a predicate that fails': [
+    { in: 'claimCondition.denialWords', mutator: 'OptionalChaining' },
+  ],
+  'speed: a plan is made again, or kept in another place': [
+    { in: 'createPlans', mutator: 'ConditionalExpression', to: 'true', nth: 3 },
+    { in: 'createPlans', mutator: 'ConditionalExpression', to: 'false', nth: 4 },
+    { in: 'createPlans', mutator: 'EqualityOperator', to: 'entries.length >= MAX_KEPT' },
+    { in: 'createPlans', mutator: 'EqualityOperator', to: 'entries.length <= MAX_KEPT' },
+    { in: 'createPlans', mutator: 'StringLiteral', to: '""', nth: 3 },
+    { in: 'createPlans', mutator: 'StringLiteral', to: '""', nth: 4 },
+    { in: 'nodeAfter', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
+    { in: 'nodeAfter', mutator: 'CallExpression' },
+  ],
+  'type: a request on an HTTP route meets only conditions that read its caller': [
+    { in: 'plainRequest', mutator: 'ObjectLiteral' },
+    { in: 'plainRequest', mutator: 'StringLiteral' },
+    { in: 'plainRequest', mutator: 'ArrayDeclaration' },
+    { in: 'messageOf', mutator: 'ConditionalExpression', to: 'false' },
+    { in: 'messageOf', mutator: 'StringLiteral', to: '""' },
+  ],
+  'type: the first step gives a verdict, and a condition without parts always denies itself': [
+    { in: 'decideOrThrow', mutator: 'StringLiteral', to: '""', nth: 1 },
+    { in: 'policyDenial', mutator: 'ArrayDeclaration' },
+    { in: 'refusalsBy', mutator: 'ArrayDeclaration', to: '["Stryker was here"]', nth: 3 },
+  ],
+  'nothing is tried after what is not listed': [{ in: 'trialsOf', mutator: 'BooleanLiteral', to: 'true', nth: 1 }],
+  'speed: the verdicts of one step exclude each other, and so do those of a `not` and its part': [
+    { in: 'decisionsOn', mutator: 'ConditionalExpression', to: 'false', nth: 3 },
+    { in: 'mentionsIn', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
+    { in: 'mentionsIn', mutator: 'StringLiteral', to: '""', nth: 1 },
+  ],
+  'what asks for neither every part nor none asks for the decisive one': [
+    { in: 'compileAny', mutator: 'StringLiteral', to: '""', nth: 3 },
+  ],
+  'any text works that no compared values have, and any beginning that all of them have': [
+    { in: 'incomparable', mutator: 'StringLiteral' },
+    { in: 'comparedValues', mutator: 'StringLiteral', to: '"Stryker was here!"', nth: 1 },
+  ],
+  'type: a text is the same however exactly it is read': [
+    { in: 'comparedValues', mutator: 'ConditionalExpression', to: 'true', nth: 5 },
   ],
   'JSON omits undefined members': [{ in: 'assertion', mutator: 'ConditionalExpression', to: 'true', nth: 2 }],
   'no opaque token contains a space': [

@@ -28,7 +28,12 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   mcp: { mutate: ['src/mcp/*.ts'], tests: ['test/mcp/*.test.ts'], floor: 100 },
   lock: { mutate: ['src/mcp/lock/*.ts'], tests: ['test/mcp/lock/*.test.ts'], floor: 100 },
-  policy: { mutate: ['src/policy/*.ts', 'src/policy/conditions/*.ts'], tests: ['test/policy/*.test.ts'], floor: 100 },
+  policy: {
+    mutate: ['src/policy/*.ts', 'src/policy/conditions/*.ts'],
+    // Steps and conditions also say when they refuse; only proofs read that.
+    tests: ['test/policy/*.test.ts', 'test/policy/prove/{decisions,over-time}.test.ts'],
+    floor: 100,
+  },
   history: {
     mutate: ['src/pipeline/history/*.ts', 'src/store/{memory-ledger,timeline,track}.ts'],
     tests: ['test/pipeline/history/*.test.ts', 'test/store/{memory-ledger,timeline}.test.ts'],

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { mcpMethod } from '../../src/model/mcp.ts';
 import { unknownArguments, type Attempt, type Explanation } from '../../src/model/policy.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
@@ -76,6 +77,25 @@ describe('R-175: explains each condition by what it wanted and what it found', (
       'tools fails: wanted a tool that is listed, found "get_SECRET": only an exact entry covers a name that some servers read as "get_secret"',
     ]);
   });
+  test('shows each of several entries with its own conditions on arguments', () => {
+    const tools = { a: { arguments: { '/x': 1 } }, b: { arguments: { '/y': 2 } } };
+    const attempt: Attempt = {
+      kind: 'mcp',
+      method: mcpMethod('tools/call'),
+      targets: [
+        { kind: 'tool', name: 'a' },
+        { kind: 'tool', name: 'b' },
+      ],
+      arguments: { x: 1, y: 2 },
+    };
+    expect(explained({ tools }, {}, attempt).map((line) => line.split(' holds')[0]?.trim())).toEqual([
+      'tools.a',
+      'tools.a.arguments./x',
+      'tools.b',
+      'tools.b.arguments./y',
+    ]);
+  });
+
   test('shows no conditions on arguments for a completion, which has its own', () => {
     const document = { prompts: { sum: { arguments: { '/team': 'sales' } } } };
     expect(explained(document, {}, message('completion/complete', 'prompt sum'))).toEqual([
@@ -231,6 +251,8 @@ describe('explains rules over time as far as the call alone decides them', () =>
     ]);
     const own = { tools: { pay: { never_after: { tool: 'pay', within: '1d', same: ['/id'] } } } };
     expect(explained(own, alice, call('pay', { id: [] })).filter((line) => line.includes('after'))).toHaveLength(1);
+    const owned = { tools: { pay: { never_after: { tool: 'pay', within: '1d', by: 'tenant' } } } };
+    expect(explained(owned, alice, call('pay')).filter((line) => line.includes('after'))).toHaveLength(1);
   });
 
   test('an argument that cannot be read is an error', () => {

@@ -54,6 +54,13 @@ function looksAt(document: PolicyDocument, attempt: Attempt, principal?: Princip
   return historyOf(document, attempt, principal)?.checks.map(({ track }) => track) ?? [];
 }
 
+test('the denial of a rule has words for the client only where the policy has them', () => {
+  const quota = [{ count: 1, per: '1h' }];
+  const denialOf = (document: PolicyDocument): unknown => historyOf(document, call('a'))?.checks[0]?.denial;
+  expect(denialOf({ tools: { a: { quota } } })).not.toHaveProperty('because');
+  expect(denialOf({ because: 'Ask us.', tools: { a: { quota } } })).toHaveProperty('because', 'Ask us.');
+});
+
 test('a policy without rules over time has no history, and a call that none concerns has none', () => {
   expect(compilePolicy('test', {}).history).toBeUndefined();
   expect(compilePolicy('test', { tools: { approve: {} } }).history).toBeUndefined();
@@ -424,6 +431,20 @@ describe('the policy refuses what a rule over time cannot count', () => {
       rule: 'tools.c.never_after',
       denial: { reason: 'claim.denied', because: 'own' },
     });
+  });
+
+  test.each([
+    ['that the rule covers', call('read'), 'deny claim.denied tools.c.never_after'],
+    ['of another tool', call('other'), 'allow tools.other'],
+    ['of no tool', message('prompts/get', 'prompt p'), 'allow prompts.p'],
+  ])('a call without an owner: one %s', (_what, attempt, decision) => {
+    const document: PolicyDocument = {
+      tools: { read: {}, other: {}, c: { never_after: { tool: 'read', within: '1h', by: 'tenant' } } },
+      prompts: { p: {} },
+    };
+    expect(told(decide(document, {}, attempt))).toBe(decision);
+    const shadow = compilePolicy('test', { ...document, mode: 'shadow' });
+    expect(shadow.history?.(caller(), attempt)?.records ?? []).toEqual([]);
   });
 
   test('a value that cannot be compared, also after one that is absent', () => {

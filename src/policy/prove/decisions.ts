@@ -153,7 +153,7 @@ function verdictsIn(condition: Condition, space: Space): Verdicts {
   return { ...never, met, [condition.unmet]: not(met) };
 }
 
-const never: Verdicts = { met: false, lifetime: false, scope: false, refused: false };
+const never: Omit<Verdicts, 'met'> = { lifetime: false, scope: false, refused: false };
 
 /** The gravest verdict of conditions that must all hold. */
 function verdictsOnAll(parts: readonly Verdicts[]): Verdicts {

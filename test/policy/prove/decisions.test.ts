@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { mcpMethod } from '../../../src/model/mcp.ts';
 import { compiledRules } from '../../../src/policy/compile.ts';
 import type { ConditionDocument, PolicyDocument } from '../../../src/policy/document.ts';
 import { callsIn } from '../../../src/policy/prove/calls.ts';
@@ -122,4 +123,12 @@ test.each<[what: string, policy: PolicyDocument]>([
   const both = bothOn(policy);
   expect(both.length).toBeGreaterThan(0);
   expect(both.map(([formulas]) => formulas)).toEqual(both.map(([, serving]) => serving));
+});
+
+test('a call that is not listed is allowed by no decision, and needs no scopes', () => {
+  const rules = compiledRules(policyOf({ scope: 'read', tools: { one: {} } }));
+  const unlisted = { reason: 'tool.unlisted', rule: 'tools', kind: 'tool', name: 'two' } as const;
+  const plan = planFor(rules, { method: mcpMethod('tools/call'), entries: unlisted, covering: [] });
+  const decisions = decisionsOn(plan, new Space(plan.conditions, [], setting), noHistories);
+  expect(decisions).toEqual([{ reason: 'tool.unlisted', rule: 'tools', when: true, asked: [] }]);
 });

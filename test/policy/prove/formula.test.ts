@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { and, atom, holds, not, or } from '../../../src/policy/prove/formula.ts';
+import { Variables, and, atom, holds, not, or } from '../../../src/policy/prove/formula.ts';
 
 const variable = { index: 0, all: 7n };
 const [first, second] = [atom(variable, 1n), atom({ index: 1, all: 3n }, 1n)];
@@ -20,4 +20,12 @@ test('a group is negated once, so that formulas share the negation', () => {
   expect(not(both)).toBe(not(both));
   expect(holds(not(both), [0, 1])).toBe(true);
   expect(holds(not(both), [0, 0])).toBe(false);
+});
+
+test('a variable has as many classes as were asked for, of which some may stand for nothing real', () => {
+  const variables = new Variables();
+  expect(variables.add(3)).toEqual({ index: 0, all: 7n });
+  expect(variables.add(2, (index) => index === 1)).toEqual({ index: 1, all: 3n });
+  expect(variables.all).toEqual([7n, 3n]);
+  expect(variables.real).toEqual([7n, 2n]);
 });
