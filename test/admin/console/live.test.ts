@@ -225,6 +225,13 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
     expect(new URL(page.url()).search).toBe('?subject=alice');
   });
 
+  /** The outcomes of rows that are not shown whole. */
+  const clipped = (): Promise<readonly string[]> =>
+    page.evaluate<readonly string[]>(
+      `[...document.querySelectorAll('.row .outcome')].map((outcome) => outcome.closest('.row > span'))
+        .filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)`,
+    );
+
   test.each(['light', 'dark'] as const)('is accessible and fits, %s, wide and narrow', async (colorScheme) => {
     await world.calls();
     await page.emulateMedia({ colorScheme });
@@ -234,10 +241,12 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
       await rows('alice').first().click();
       await page.getByRole('heading', { name: 'Record' }).waitFor();
       expect(await findings(page)).toEqual([]);
+      expect(await clipped()).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       await page.keyboard.press('Escape');
       await rows('alice').first().waitFor();
       expect(await findings(page)).toEqual([]);
+      expect(await clipped()).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
     }
   });
