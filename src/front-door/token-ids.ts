@@ -17,7 +17,7 @@ interface Saved {
 /**
  * Has each code and each refresh token name its grant and its expiry, besides 128 random bits and a MAC. A used one is
  * then known without a record: one that has no record and has not expired. Records of used tokens would be kept for two
- * weeks, in any number. Without the MAC, an attacker who has seen a code could make one that ends its grant.
+ * weeks, in any number. Without the MAC, an attacker with an old code could forge one that ends its grant.
  *
  * @param key What only this authorization server knows, on all replicas.
  */
