@@ -19,12 +19,18 @@ const usual: Readonly<Record<string, (policy: string) => string>> = {
 };
 
 const sections = await sectionsOf('cookbook.md');
-/** The other pages that show parts of `gateway.yaml`: page and section → its text. */
+/** The other pages that show parts of `gateway.yaml` or a policy: page and section → its text. */
 const shown = new Map<string, string>();
-for (const page of ['running.md', 'deployment.md', 'forward-auth.md', 'sender-constrained-tokens.md']) {
+for (const page of [
+  'running.md',
+  'deployment.md',
+  'forward-auth.md',
+  'sender-constrained-tokens.md',
+  'configuration.md',
+]) {
   const intro = (await readFile(new URL(`../../docs/${page}`, import.meta.url), 'utf8')).split(/^## /m)[0] ?? '';
   for (const [heading, text] of [['', intro] as const, ...(await sectionsOf(page))]) {
-    if (text.includes('# gateway.yaml\n')) shown.set(`${page}#${heading}`, text);
+    if (/^# (?:gateway|policies\/\w+)\.yaml$/m.test(text)) shown.set(`${page}#${heading}`, text);
   }
 }
 let folder: string;
@@ -37,7 +43,9 @@ beforeEach(async () => {
   await cp(certificate('server-key'), join(folder, 'tls/tls.key'));
   await cp(certificate('ca'), join(folder, 'tls/clients.crt'));
   vi.stubEnv('SESSION_KEY', randomBytes(32).toString('base64'));
-  for (const name of ['GATEWAY_CLIENT_SECRET', 'BANK_SECRET', 'PARTNER_SECRET']) vi.stubEnv(name, 'secret');
+  const secrets = ['GATEWAY_CLIENT_SECRET', 'BANK_SECRET', 'PARTNER_SECRET', 'PROVIDER_SECRET'];
+  for (const name of secrets) vi.stubEnv(name, 'secret');
+  vi.stubEnv('ADMIN_TOKEN', 'of-the-operators-0123');
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
@@ -85,7 +93,9 @@ test.each([...sections.keys()])('%s: the files load, and the tests decide every 
   for (const name of names) expect(said).toContain(`${name}.test.yaml`);
 });
 
-test('the other pages have parts of gateway.yaml', () => {
+test('the other pages have parts of the files, and docs/configuration.md has one in each section', async () => {
+  const keys = [...(await sectionsOf('configuration.md')).keys()].map((heading) => `configuration.md#${heading}`);
+  expect(keys.length).toBeGreaterThan(10);
   expect([...shown.keys()]).toEqual([
     'running.md#Several replicas',
     'running.md#TLS',
@@ -93,12 +103,14 @@ test('the other pages have parts of gateway.yaml', () => {
     'deployment.md#Proxies in front',
     'forward-auth.md#',
     'sender-constrained-tokens.md#DPoP',
+    ...keys,
   ]);
 });
 
-test.each([...shown])('%s: what it shows of gateway.yaml loads', async (_, text) => {
-  expect(await written(text)).toEqual([]);
-  await expect(loadConfig(join(folder, 'gateway.yaml'))).resolves.toHaveProperty('routes');
+test.each([...shown])('%s: what it shows loads', async (_, text) => {
+  const names = await written(text);
+  const { policies } = await loadConfig(join(folder, 'gateway.yaml'));
+  expect([...policies.keys()]).toEqual(names);
 });
 
 test('each recipe says when to use it', () => {
