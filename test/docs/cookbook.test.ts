@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -19,6 +19,9 @@ const usual: Readonly<Record<string, (policy: string) => string>> = {
 };
 
 const sections = await sectionsOf('cookbook.md');
+/** The tests that the page does not show, by the name of their policy. */
+const testFolder = new URL('../../docs/cookbook/', import.meta.url);
+const tests = new Set((await readdir(testFolder)).map((file) => file.replace('.test.yaml', '')));
 /** The other pages that show parts of `gateway.yaml` or a policy: page and section → its text. */
 const shown = new Map<string, string>();
 for (const page of [
@@ -66,6 +69,9 @@ async function written(recipe: string): Promise<readonly string[]> {
     await writeFile(join(folder, file), file === 'gateway.yaml' ? `${text}${around}` : text);
   }
   if (own === '') await writeFile(join(folder, 'gateway.yaml'), around);
+  for (const name of names.filter((name) => tests.has(name))) {
+    await cp(new URL(`${name}.test.yaml`, testFolder), join(folder, `policies/${name}.test.yaml`));
+  }
   return names;
 }
 
