@@ -9,23 +9,17 @@ import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 import { sectionsOf } from './page.ts';
 
-test('docs/running.md has every command and its options', async () => {
+test('docs/running.md has every command', async () => {
   const text = (await sectionsOf('running.md')).get('Commands') ?? '';
-  for (const [name, { options, argument }] of Object.entries(commands)) {
-    expect(text).toContain(`\`sallyport ${name}`);
-    for (const option of Object.keys(options)) expect(text).toMatch(new RegExp(`--${option}\\b`));
-    for (const word of argument?.oneOf ?? []) expect(text).toContain(word);
-  }
+  for (const name of Object.keys(commands)) expect(text).toContain(`\`sallyport ${name}`);
 });
 
-test('docs/running.md lists exactly the keys that need a restart, and troubleshooting leads there', async () => {
+test('docs/configuration.md marks each key that needs a restart', async () => {
   const keys = restartKeys(gatewaySchema);
   expect(keys.length).toBeGreaterThan(4);
-  const text = await readFile('docs/running.md', 'utf8');
-  const [sentence = ''] = /`listen`, `admin\.listen`[^;]*need\s+a\s+restart/.exec(text) ?? [];
-  for (const key of keys) expect(sentence).toContain(`\`${key}\``);
-  const edits = (await sectionsOf('troubleshooting.md')).get('An edit has no effect') ?? '';
-  expect(edits).toMatch(/\[need\s+a\s+restart\]\(running\.md#changing-the-configuration\)/);
+  const text = await readFile('docs/configuration.md', 'utf8');
+  for (const key of keys)
+    expect(text).toMatch(new RegExp(`^\\| \`${key.replaceAll('.', '\\.')}\` \\|.*A change needs a restart`, 'm'));
 });
 
 let issuer: Issuer;

@@ -3,7 +3,7 @@ import { startNoisyClient } from './noisy-client.ts';
 import { startWorld, type World } from './world.ts';
 import { peakKiB } from '../../bench/machine/memory.ts';
 
-/** Far above the measurements in `docs/running.md`, far below the memory that the noise takes without limits. */
+/** Far above the measurements in `bench/README.md`, far below the memory that the noise takes without limits. */
 const GENEROUS_MIB = 700;
 /** A client that is refused while it sends may lose the connection before it reads the status. */
 const CLOSED = '0';
