@@ -3,35 +3,21 @@ import { BlockList, isIPv4 } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { hostName, network } from '../../src/config/addresses.ts';
 import { InvalidValue } from '../../src/config/values.ts';
-import { type Row, refused, top } from './edits.ts';
+import { refused, refuses, top } from './edits.ts';
 import { base, loaded } from './folder.ts';
 
 describe('forward_auth', () => {
-  test.each([
-    ['without listen', top('forward_auth: {}'), ':13:15: forward_auth: missing key: listen'],
-    [
-      'with an invalid address',
-      top('forward_auth: { listen: everywhere }'),
-      ':13:25: forward_auth.listen: "everywhere" is not an address such as 127.0.0.1:8080',
-    ],
-    [
-      'at the address for clients',
-      top('forward_auth: { listen: 127.0.0.1:8080 }'),
-      ':13:25: forward_auth.listen: forward_auth and listen cannot share an address',
-    ],
-    [
-      'at the address for operators',
-      top('forward_auth: { listen: 127.0.0.1:9090 }'),
-      ':13:25: forward_auth.listen: forward_auth and admin cannot share an address',
-    ],
-    [
-      'that trusts an invalid network',
-      top('forward_auth: { listen: 127.0.0.1:8081, trusted: [proxy] }'),
-      ':13:51: forward_auth.trusted[0]: "proxy" is neither an address nor a network such as 10.0.0.0/8',
-    ],
-  ])('refuses a listener %s', async (_title, yaml, ...lines) => {
-    expect(await refused(yaml)).toEqual(lines);
-  });
+  refuses(`
+top forward_auth: {} → :13:15: forward_auth: missing key: listen
+top forward_auth: { listen: everywhere }
+  :13:25: forward_auth.listen: "everywhere" is not an address such as 127.0.0.1:8080
+top forward_auth: { listen: 127.0.0.1:8080 }
+  :13:25: forward_auth.listen: forward_auth and listen cannot share an address
+top forward_auth: { listen: 127.0.0.1:9090 }
+  :13:25: forward_auth.listen: forward_auth and admin cannot share an address
+top forward_auth: { listen: 127.0.0.1:8081, trusted: [proxy] }
+  :13:51: forward_auth.trusted[0]: "proxy" is neither an address nor a network such as 10.0.0.0/8
+`);
 
   test('is off by default, and trusts only this machine by default', async () => {
     expect((await loaded({ yaml: base })).forwardAuth).toBeUndefined();
@@ -50,55 +36,24 @@ describe('forward_auth', () => {
   });
 });
 
-const place = ':13:19: trusted_proxies[0]:';
-
 describe('trusted_proxies', () => {
-  test.each<Row>([
-    [
-      'a name',
-      top('trusted_proxies: [ proxy]'),
-      `:13:20: trusted_proxies[0]: "proxy" is neither an address nor a network such as 10.0.0.0/8`,
-    ],
-    ['a string', top('trusted_proxies: 10.0.0.1'), ':13:18: trusted_proxies: expected a list, found a string'],
-    [
-      'five groups',
-      top('trusted_proxies: [10.0.0.0.0]'),
-      `${place} "10.0.0.0.0" is neither an address nor a network such as 10.0.0.0/8`,
-    ],
-    [
-      'two prefixes',
-      top('trusted_proxies: [10.0.0.0/8/8]'),
-      `${place} "10.0.0.0/8/8" is neither an address nor a network such as 10.0.0.0/8`,
-    ],
-    [
-      'a prefix too long',
-      top('trusted_proxies: [10.0.0.0/33]'),
-      `${place} "10.0.0.0/33" has a prefix length that is not 0 to 32`,
-    ],
-    [
-      'one with a zero',
-      top('trusted_proxies: [10.0.0.0/08]'),
-      `${place} "10.0.0.0/08" has a prefix length that is not 0 to 32`,
-    ],
-    [
-      'of IPv6',
-      top('trusted_proxies: ["fd00::/129"]'),
-      `${place} "fd00::/129" has a prefix length that is not 0 to 128`,
-    ],
-    [
-      'an address with a prefix',
-      top('trusted_proxies: [10.1.2.3/8]'),
-      `${place} "10.1.2.3/8" has bits beyond its prefix: write the address of the network, or the address without a prefix`,
-    ],
-    [
-      'IPv4 as IPv6',
-      top('trusted_proxies: ["::ffff:10.0.0.1"]'),
-      `${place} "::ffff:10.0.0.1" is an IPv4 address: write it in dotted form`,
-    ],
-    ['one twice', top('trusted_proxies: [10.0.0.1, 10.0.0.1]'), ':13:29: trusted_proxies[1]: is listed twice'],
-  ])('refuses %s', async (_title, yaml, ...lines) => {
-    expect(await refused(yaml)).toEqual(lines);
-  });
+  refuses(`
+top trusted_proxies: [ proxy]
+  :13:20: trusted_proxies[0]: "proxy" is neither an address nor a network such as 10.0.0.0/8
+top trusted_proxies: 10.0.0.1 → :13:18: trusted_proxies: expected a list, found a string
+top trusted_proxies: [10.0.0.0.0]
+  :13:19: trusted_proxies[0]: "10.0.0.0.0" is neither an address nor a network such as 10.0.0.0/8
+top trusted_proxies: [10.0.0.0/8/8]
+  :13:19: trusted_proxies[0]: "10.0.0.0/8/8" is neither an address nor a network such as 10.0.0.0/8
+top trusted_proxies: [10.0.0.0/33] → :13:19: trusted_proxies[0]: "10.0.0.0/33" has a prefix length that is not 0 to 32
+top trusted_proxies: [10.0.0.0/08] → :13:19: trusted_proxies[0]: "10.0.0.0/08" has a prefix length that is not 0 to 32
+top trusted_proxies: ["fd00::/129"] → :13:19: trusted_proxies[0]: "fd00::/129" has a prefix length that is not 0 to 128
+top trusted_proxies: [10.1.2.3/8]
+  :13:19: trusted_proxies[0]: "10.1.2.3/8" has bits beyond its prefix: write the address of the network, or the address without a prefix
+top trusted_proxies: ["::ffff:10.0.0.1"]
+  :13:19: trusted_proxies[0]: "::ffff:10.0.0.1" is an IPv4 address: write it in dotted form
+top trusted_proxies: [10.0.0.1, 10.0.0.1] → :13:29: trusted_proxies[1]: is listed twice
+`);
 
   test('certificate_proxies is a list of its own, which no other list implies', async () => {
     const yaml = top('trusted_proxies: [10.0.0.1]\nforward_auth: { listen: "127.0.0.1:8081", trusted: [10.0.0.2] }');
