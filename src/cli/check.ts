@@ -4,6 +4,7 @@ import { ConfigError } from '../config/problems.ts';
 import { trustsLoopbackOnly, warningsOf } from '../config/warnings.ts';
 import { coloured } from './colour.ts';
 import { type ExitCode, reportProblems } from './exit.ts';
+import { knownClientsText } from './known-clients.ts';
 
 /**
  * `sallyport check`: loads everything that `serve` and `test` would, and prints every problem, then every warning.
@@ -23,6 +24,7 @@ export async function check(file: string, isStrict = false): Promise<ExitCode> {
     ];
     const label = coloured('warning', 'warning', process.stderr);
     for (const warning of warnings) process.stderr.write(`${label}: ${warning}\n`);
+    process.stdout.write(knownClientsText(config.frontDoor?.clients.registration?.known ?? []));
     const isClean = warnings.length === 0;
     const verdict = isClean ? 'ok' : `ok, with ${count(warnings.length, 'warning', 'warnings')}`;
     const counts = `${count(routes.length, 'route', 'routes')}, ${count(policies.size, 'policy', 'policies')}`;

@@ -57,9 +57,13 @@ session_key, from which both derive the secret that the gateway authenticates wi
     options: {
       config,
       metrics: { value: 'HOST:PORT', does: 'serves /metrics and /healthz there; default: nowhere' },
+      clients: { does: 'runs nothing; prints what each known:NAME of registration.redirect_uris stands for' },
     },
-    examples: ['front-door', 'front-door --metrics 127.0.0.1:9091'],
-    run: async (_, values) => (await import('./front-door.ts')).frontDoor(values.config, values.metrics),
+    examples: ['front-door', 'front-door --metrics 127.0.0.1:9091', 'front-door --clients'],
+    async run(_, { config: file, metrics, clients }) {
+      if (clients) return print((await import('./known-clients.ts')).knownClientsText());
+      return (await import('./front-door.ts')).frontDoor(file, metrics);
+    },
   }),
   check: command({
     does: 'check the configuration and its policies',

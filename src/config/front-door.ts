@@ -27,6 +27,7 @@ import { issuerUrl, plainUrl } from './urls.ts';
 import { anyText, domain, reject } from './values.ts';
 import { didYouMean } from '../lib/wording.ts';
 import { loopbackHostPattern } from '../lib/loopback.ts';
+import { knownRedirects } from '../model/quirks/clients.ts';
 
 /** Holds the secret between the front door and the gateway where no `session_key` is configured. */
 export const GATEWAY_SECRET_VARIABLE = 'SALLYPORT_FRONT_DOOR_SECRET';
@@ -252,8 +253,11 @@ function readClients(field: Field<ClientsKeys | undefined>): ClientRules {
 }
 
 function readRegistration(field: Field<ClientsKeys['registration']>): RegistrationRules {
+  const listed = field.get('redirect_uris').list(redirectPatternOrKnown);
+  const nameOf = (entry: string): string => (entry.startsWith(KNOWN) ? entry.slice(KNOWN.length) : '');
   return {
-    redirectUris: field.get('redirect_uris').list(redirectPattern),
+    redirectUris: [...new Set(listed.flatMap((entry) => knownRedirects.get(nameOf(entry)) ?? anyPort(entry)))],
+    known: listed.map(nameOf).filter((name) => name !== ''),
     initialAccessToken: field.get('initial_access_token').text(),
     lifetimeMs: field.get('lifetime').duration(),
   };
@@ -274,6 +278,24 @@ function readRegistered(id: string, field: Field<RegisteredClientKeys>, refresh:
 function documentPattern(text: string): string {
   if (!text.startsWith('https://')) reject('is not an https URL');
   return urlPattern(text);
+}
+
+/** Begins the name of a client that is known, in place of a pattern. */
+const KNOWN = 'known:';
+
+function redirectPatternOrKnown(text: string): string {
+  if (!text.startsWith(KNOWN)) return redirectPattern(text);
+  if (knownRedirects.has(text.slice(KNOWN.length))) return text;
+  const names = [...knownRedirects.keys()].map((name) => KNOWN + name);
+  const near = didYouMean(text, names);
+  return reject('is not a known client', near === undefined ? `they are ${names.join(', ')}` : `did you mean ${near}?`);
+}
+
+const loopbackPort = new RegExp(`^(http://${loopbackHostPattern})(?::[0-9]+|:\\*)?(?=/|$)`);
+
+/** RFC 8252 §7.3: the port of a loopback address is the system's choice, made anew at each sign-in. */
+function anyPort(pattern: string): string {
+  return pattern.replace(loopbackPort, '$1:*');
 }
 
 const loopbackRedirect = new RegExp(`^http://${loopbackHostPattern}(?::|/|$)`);

@@ -129,8 +129,19 @@ function secretOf(asked: ClientMetadata, isNew: boolean): Partial<ClientMetadata
 
 function requireRedirects(redirectUris: unknown, isAllowed: (uri: string) => boolean): void {
   const all: readonly unknown[] = Array.isArray(redirectUris) ? redirectUris : [];
-  if (all.length > 0 && all.length <= 20 && all.every((uri) => typeof uri === 'string' && isAllowed(uri))) return;
-  throw new errors.CustomOIDCProviderError('invalid_redirect_uri', 'redirect_uris has one that is not allowed here');
+  const refused = all.find((uri) => typeof uri !== 'string' || !isAllowed(uri));
+  if (all.length > 0 && all.length <= 20 && refused === undefined) return;
+  const why =
+    refused === undefined ? 'redirect_uris must have 1 to 20 entries' : `${shownUri(refused)} is not allowed here`;
+  throw new errors.CustomOIDCProviderError('invalid_redirect_uri', why);
+}
+
+/** A redirect URI in a description of an error, whose characters RFC 6749 §5.2 bounds. */
+function shownUri(uri: unknown): string {
+  const shown = String(uri)
+    .slice(0, 200)
+    .replaceAll(/[^\x20\x21\x23-\x5B\x5D-\x7E]/g, '?');
+  return shown === '' ? 'an empty redirect URI' : `redirect URI ${shown}`;
 }
 
 /** For documents, whose origin the operator chose: codes go over TLS, or stay on the machine. */

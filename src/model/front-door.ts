@@ -85,8 +85,10 @@ export interface ClientRules {
 
 /** Rules for clients that register themselves. */
 export interface RegistrationRules {
-  /** Patterns of redirect URIs. */
+  /** Patterns of redirect URIs, those of known clients among them. */
   readonly redirectUris: readonly string[];
+  /** The names of known clients whose patterns they have. */
+  readonly known: readonly string[];
   readonly initialAccessToken: string | undefined;
   /** How long a registration lives after its last use. */
   readonly lifetimeMs: number;

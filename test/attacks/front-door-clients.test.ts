@@ -71,6 +71,15 @@ describe('a redirect URI', () => {
     expect(body['error']).toMatch(/^invalid_(?:redirect_uri|client_metadata)$/);
   });
 
+  test('that is refused is named, in the characters of RFC 6749 §5.2, and refuses the whole registration', async () => {
+    const uri = 'https://evil.example/"cb\\<ü>';
+    const { body } = await register(world.issuer, { redirect_uris: ['https://app.example/cb/1', uri] });
+    expect(body).toEqual({
+      error: 'invalid_redirect_uri',
+      error_description: 'redirect URI https://evil.example/?cb?<?> is not allowed here',
+    });
+  });
+
   test('that is allowed can be registered', async () => {
     const { status } = await register(world.issuer, { redirect_uris: ['https://app.example/cb/1'] });
     expect(status).toBe(201);

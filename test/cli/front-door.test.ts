@@ -162,6 +162,18 @@ test('front-door alone needs a secret that both processes know', async () => {
   });
 });
 
+test('front-door --clients prints what each known client stands for, as check does for those in use', async () => {
+  const { code, stdout } = await outcome(['front-door', '--clients']);
+  expect([code, stdout.trim().split('\n').length]).toEqual([0, 10]);
+  const line = 'known:claude: https://claude.ai/api/mcp/auth_callback https://claude.com/api/mcp/auth_callback\n';
+  expect(stdout).toContain(line);
+  const { yaml } = await yamlWith();
+  const known = yaml.replace(/redirect_uris: \[.*?\]/, 'redirect_uris: ["known:claude"]');
+  await inFolder({ yaml: known }, async (folder) => {
+    expect((await outcome(['check'], folder)).stdout).toContain(line);
+  });
+});
+
 /** The process of the front door below a gateway's. */
 async function childOf(pid: number): Promise<number> {
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').map(Number);

@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { refusals } from './folder.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { inFolder, refusals } from './folder.ts';
 
 /** A front door with these settings of one issuer of assertions, in line 13. */
 function assertionsOf(settings: string): string {
@@ -89,4 +91,34 @@ routes:
       expect(lines).toEqual([expect.stringMatching(/^gateway\.yaml:6:\d+: .*redirect_uris\[0\].*begin with a scheme/)]);
     },
   );
+
+  test.each([
+    ['known:claud', '"known:claud" is not a known client; did you mean known:claude?'],
+    ['known:teapot', '"known:teapot" is not a known client; they are known:claude, known:claude-code, '],
+  ])('refuses %s', async (pattern, problem) => {
+    const lines = await refusals({ yaml: registration(pattern) });
+    expect(lines).toEqual([expect.stringMatching(/^gateway\.yaml:6:\d+: .*redirect_uris\[0\]: /)]);
+    expect(lines[0]).toContain(problem);
+  });
+
+  test('reads the name of a known client as its patterns, and leaves the port of loopback open', async () => {
+    const load = async (pattern: string) =>
+      (await inFolder({ yaml: registration(pattern) }, async (folder) => loadConfig(join(folder, 'gateway.yaml'), {})))
+        .frontDoor?.clients.registration;
+    expect(await load('known:claude')).toMatchObject({
+      redirectUris: ['https://claude.ai/api/mcp/auth_callback', 'https://claude.com/api/mcp/auth_callback'],
+      known: ['claude'],
+    });
+    for (const [written, read] of [
+      ['http://localhost:8787/callback', 'http://localhost:*/callback'],
+      ['http://127.0.0.1/callback', 'http://127.0.0.1:*/callback'],
+      ['http://[::1]:*/**', 'http://[::1]:*/**'],
+      ['https://localhost.example:8443/callback', 'https://localhost.example:8443/callback'],
+      // Six characters before the name of a client, as `known:` has.
+      ['abc://claude', 'abc://claude'],
+    ] as const) {
+      // oxlint-disable-next-line no-await-in-loop: few
+      expect(await load(written)).toMatchObject({ redirectUris: [read], known: [] });
+    }
+  });
 });
