@@ -3,7 +3,7 @@ import type { Reason } from './reasons.ts';
 import type { TraceContext } from '../lib/http/trace-context.ts';
 import type { CountedCall } from './counted-call.ts';
 import type { Era } from './mcp.ts';
-import type { Attempt, Decision } from './policy.ts';
+import type { Attempt, Decision, Plan } from './policy.ts';
 import type { Principal } from './principal.ts';
 
 /**
@@ -47,11 +47,14 @@ export interface Grant {
   /** Undefined on a public route. */
   readonly principal: Principal | undefined;
   readonly action: Action;
-  readonly decision: Extract<Decision, { allow: true }>;
+  readonly decision: Extract<Decision, { allow: true }> & {
+    /** Undefined on a route without a policy. */
+    readonly plan: Plan | undefined;
+  };
 }
 
 /** The parts of a grant that the credential for the upstream depends on. */
-export type CallerGrant = Pick<Grant, 'principal'> & { readonly action: Pick<Action, 'attempt'> };
+export type CallerGrant = Pick<Grant, 'principal'> & { readonly decision: Pick<Grant['decision'], 'plan'> };
 
 declare const accessToken: unique symbol;
 /** The text of an access token. It has the syntax of a token; nothing else is verified. */

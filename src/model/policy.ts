@@ -37,10 +37,32 @@ export function calledTool(attempt: Attempt | undefined): string | undefined {
   return attempt?.kind === 'mcp' ? attempt.targets.find(({ kind }) => kind === 'tool')?.name : undefined;
 }
 
-/** The decision of a policy. Both outcomes are normal answers. */
+/** A decision on a call. Both outcomes are normal answers. */
 export type Decision =
   | { readonly allow: true; readonly rule: string; readonly shadow?: PolicyDenial }
   | { readonly allow: false; readonly rule: string; readonly denial: PolicyDenial };
+
+/** The decision of a policy, with the plan that later questions on the same call are put to. */
+export type PolicyDecision = Decision & { readonly plan: Plan };
+
+/** How a policy decides calls of one kind: by which of its conditions and rules, in which order. */
+export interface Plan {
+  /**
+   * All scopes that are necessary for a call that the policy allows, in the order of a challenge. Empty if a condition
+   * cannot be evaluated, which is possible in shadow mode. Never throws.
+   */
+  neededScopes(principal: Principal): readonly string[];
+  /** Every condition that applies to a call, with its outcome, even after the decision is clear. Never throws. */
+  explain(principal: Principal, attempt: Attempt): readonly Explanation[];
+  /**
+   * What a call that the policy allows means for rules over time: what it must meet, and what it is recorded as.
+   * Undefined for a call that no such rule concerns.
+   *
+   * @param exact The arguments with numbers as they were written, where JavaScript would round them; default: those of
+   *   the attempt.
+   */
+  history(principal: Principal, attempt: Attempt, exact?: () => unknown): CallHistory | undefined;
+}
 
 /** One condition of a policy, evaluated for one caller and one call. */
 export interface Explanation {
@@ -89,24 +111,9 @@ export interface Policy {
    * With `mode: shadow` a denial becomes `{ allow: true, shadow: denial }`. Never throws: an error is a denial
    * `policy.error`.
    */
-  decide(principal: Principal, attempt: Attempt): Decision;
-  /**
-   * All scopes that were necessary for an attempt that {@link Policy.decide} allows, in the order of a challenge. Never
-   * throws.
-   */
-  neededScopes(principal: Principal, attempt: Attempt): readonly string[];
-  /** Every condition that applies to a call, with its outcome, even after the decision is clear. Never throws. */
-  explain(principal: Principal, attempt: Attempt): readonly Explanation[];
-  /**
-   * What an attempt that {@link Policy.decide} allows means for rules over time: what it must meet, and what it is
-   * recorded as. Undefined for a policy without such rules; its result is undefined for a call that none concerns.
-   *
-   * @param exact The arguments with numbers as they were written, where JavaScript would round them; default: those of
-   *   the attempt.
-   */
-  readonly history:
-    | ((principal: Principal, attempt: Attempt, exact?: () => unknown) => CallHistory | undefined)
-    | undefined;
+  decide(principal: Principal, attempt: Attempt): PolicyDecision;
+  /** Whether it has rules over time. */
+  readonly isOverTime: boolean;
   /** What it lists: the key, and the name or pattern as written. */
   readonly listed: readonly { readonly key: ListingKey; readonly name: string }[];
   /** The path of every rule that a decision can name or depend on, in the order of the conditions. */

@@ -9,11 +9,11 @@ import type { Claims } from '../model/principal.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
 import { leavesOf, rulesIn, scopesIn } from './conditions/condition.ts';
 import { scopeTokens } from './conditions/scope.ts';
-import { type Rules, couldCall, decide, explain, inShadow, scopesForAttempt } from './decide.ts';
+import { type Rules, couldCall, decide, inShadow } from './decide.ts';
 import type { PolicyDocument } from './document.ts';
 import { type MemberReader, unreachable } from '../lib/json/pointer.ts';
 import type { Entry } from './entry.ts';
-import { checkPast, compileCallHistory, pastRules } from './history.ts';
+import { checkPast, pastRules } from './history.ts';
 import { compileListing } from './listing.ts';
 import { createPlans } from './plan.ts';
 import { PolicyError, type PolicyFault } from './policy-error.ts';
@@ -38,7 +38,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   const { because, mode = 'enforce', lists = defaultLists(document), lock = 'off' } = document;
   const entries = listing?.entries ?? [];
   const past = pastRules(entries);
-  const planOf = createPlans({ condition, because }, listing, past);
+  const planOf = createPlans({ condition, because, mode }, listing, past);
   const rules: Rules = { document, condition, listing, past, because, mode, lists, lock, planOf };
   const readers = [...claimReaders(rules, entries)];
   const shadow = mode === 'shadow';
@@ -55,9 +55,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
     decide: shadow
       ? (principal, attempt) => inShadow(decide(rules, principal, attempt))
       : (principal, attempt) => decide(rules, principal, attempt),
-    neededScopes: (principal, attempt) => scopesForAttempt(rules, principal, attempt),
-    explain: (principal, attempt) => explain(rules, principal, attempt),
-    history: listing && past && compileCallHistory(listing, past, shadow),
+    isOverTime: past !== undefined,
     listed: entries.map(({ key, name }) => ({ key, name })),
     rules: every,
     claimsRead: (claims) => claimsRead(readers, claims),

@@ -1,5 +1,4 @@
 import type { ListingKey, McpMethod } from '../model/mcp.ts';
-import type { Decision } from '../model/policy.ts';
 import { type ArgumentCondition, compileArguments } from './argument.ts';
 import type { AllCondition } from './conditions/all.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
@@ -19,8 +18,6 @@ export interface Entry {
   readonly arguments: readonly ArgumentCondition[];
   /** Its rules over time. */
   readonly history: readonly HistoryRule[];
-  /** The answer to a call that it allows, made once. */
-  readonly allowed: Decision;
   /** The operator's words for a caller that it refuses: its own, or else the policy's. */
   readonly because: string | undefined;
 }
@@ -41,7 +38,6 @@ export function compileEntries(key: ListingKey, policy: PolicyDocument, faults: 
       condition: compileCondition(document, path, faults),
       arguments: compileArguments(document.arguments ?? {}, path, faults),
       history: compileHistory(document, { key, name, path, because, faults }),
-      allowed: Object.freeze({ allow: true, rule }),
       because,
     };
   });

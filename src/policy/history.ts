@@ -6,16 +6,16 @@
 import { plainNumber } from '../lib/json/plain-number.ts';
 import { unreachable } from '../lib/json/pointer.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
-import type { HistoryCheck, HistoryRecord } from '../model/history.ts';
+import type { CallHistory, HistoryCheck, HistoryRecord } from '../model/history.ts';
 import type { McpMethod } from '../model/mcp.ts';
-import { calledTool, type Explanation, type McpAttempt, type Policy, unknownArguments } from '../model/policy.ts';
+import { calledTool, type Explanation, type McpAttempt, unknownArguments } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
 import { amountOf } from './amount.ts';
 import { kindOf } from '../lib/json/describe-value.ts';
 import { type Entry, takesArguments } from './entry.ts';
 import type { ComparedArgument, HistoryRule, PastRule, QuotaRule } from './history-rules.ts';
-import { type Listing, entriesFor } from './listing.ts';
+import type { Listing } from './listing.ts';
 import type { PolicyFault } from './policy-error.ts';
 
 /** The rules of all entries that look back at calls of tools; undefined if no entry has a rule over time. */
@@ -76,44 +76,50 @@ export function explainRule(rule: HistoryRule, principal: Principal, args: unkno
   }
 }
 
-/** Compiles what calls mean for the rules over time of a policy. */
-export function compileCallHistory(
-  listing: Listing,
-  past: readonly PastRule[],
-  isShadow: boolean,
-): NonNullable<Policy['history']> {
-  return (principal, attempt, exact) => {
-    if (attempt.kind === 'http') return undefined;
-    const entries = entriesFor(listing, attempt);
-    const own = 'reason' in entries ? [] : ownRules(entries, attempt.method);
-    const covering = coveringRules(past, attempt);
-    if (own.length === 0 && covering.length === 0) return undefined;
-    const checks: HistoryCheck[] = [];
-    const records = new Map<string, HistoryRecord>();
-    const unknown = new Set<string>();
-    const record = ({ windowMs: keepMs }: HistoryRule, track: string, amount: number): void => {
-      // Rules that look at the same calls share a track: each call is recorded there once.
-      records.set(track, { track, amount, keepMs });
-    };
-    for (const rule of own) {
-      const counted = countInShadow(rule, principal, attempt.arguments, exact);
-      if (counted === 'unknown') unknown.add(rule.rule);
-      if (counted === undefined || counted === 'unknown') continue;
-      checks.push(...checksOf(rule, counted));
-      if (rule.kind === 'quota') for (const track of counted.tracks) record(rule, track, counted.amount);
-    }
-    for (const rule of covering) {
-      const owner = rule.owner.of(principal);
-      if (owner === undefined) continue;
-      if (isUnknown(rule, attempt.arguments)) {
-        unknown.add(rule.rule);
-        continue;
-      }
-      const track = recordedTrack(rule, owner, attempt.arguments, exact);
-      if (track !== undefined) record(rule, track, 0);
-    }
-    return { checks, records: [...records.values()], unknown: [...unknown], isShadow };
+/** The rules over time that concern calls of one kind. */
+export interface CountingRules {
+  /** The rules that a call must meet. */
+  readonly own: readonly HistoryRule[];
+  /** The rules of the policy that look back at calls of tools. */
+  readonly past: readonly PastRule[];
+  /** Whether a call passes, and is counted, whatever the rules say. */
+  readonly isShadow: boolean;
+}
+
+/** What a call means for rules over time; undefined if none concerns it. */
+export function callHistory(
+  { own, past, isShadow }: CountingRules,
+  principal: Principal,
+  attempt: McpAttempt,
+  exact?: () => unknown,
+): CallHistory | undefined {
+  const covering = coveringRules(past, attempt);
+  if (own.length === 0 && covering.length === 0) return undefined;
+  const checks: HistoryCheck[] = [];
+  const records = new Map<string, HistoryRecord>();
+  const unknown = new Set<string>();
+  const record = ({ windowMs: keepMs }: HistoryRule, track: string, amount: number): void => {
+    // Rules that look at the same calls share a track: each call is recorded there once.
+    records.set(track, { track, amount, keepMs });
   };
+  for (const rule of own) {
+    const counted = countInShadow(rule, principal, attempt.arguments, exact);
+    if (counted === 'unknown') unknown.add(rule.rule);
+    if (counted === undefined || counted === 'unknown') continue;
+    checks.push(...checksOf(rule, counted));
+    if (rule.kind === 'quota') for (const track of counted.tracks) record(rule, track, counted.amount);
+  }
+  for (const rule of covering) {
+    const owner = rule.owner.of(principal);
+    if (owner === undefined) continue;
+    if (isUnknown(rule, attempt.arguments)) {
+      unknown.add(rule.rule);
+      continue;
+    }
+    const track = recordedTrack(rule, owner, attempt.arguments, exact);
+    if (track !== undefined) record(rule, track, 0);
+  }
+  return { checks, records: [...records.values()], unknown: [...unknown], isShadow };
 }
 
 /** One check for each track that a rule looks at, or one without a track. */

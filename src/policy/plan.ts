@@ -3,15 +3,24 @@
  * all of them, and `prove` states when each refuses.
  */
 
+import { describeValue } from '../lib/json/describe-value.ts';
 import type { PolicyDenial } from '../model/denial.ts';
-import type { McpMethod } from '../model/mcp.ts';
-import { type Attempt, type Decision, type Explanation, type McpAttempt, calledTool } from '../model/policy.ts';
+import type { CallHistory } from '../model/history.ts';
+import { mcpMethod, type McpMethod } from '../model/mcp.ts';
+import {
+  type Attempt,
+  type Explanation,
+  type McpAttempt,
+  type Plan,
+  type PolicyDecision,
+  calledTool,
+} from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { type ArgumentCondition, argumentDenial, explainArgument } from './argument.ts';
 import type { AllCondition } from './conditions/all.ts';
-import { type Verdict, explainCondition, policyDenial } from './conditions/condition.ts';
+import { type Verdict, explainCondition, neededScopes, policyDenial } from './conditions/condition.ts';
 import { type Entry, takesArguments } from './entry.ts';
-import { countingDenial, explainRule, ownRules, ownerDenial } from './history.ts';
+import { type CountingRules, callHistory, countingDenial, explainRule, ownRules, ownerDenial } from './history.ts';
 import type { HistoryRule, PastRule } from './history-rules.ts';
 import { type Listing, type Unlisted, entriesFor, unlistedDenial, unlistedInWords } from './listing.ts';
 
@@ -48,67 +57,103 @@ export interface CallKind {
   readonly covering: readonly PastRule[];
 }
 
-/** How a policy decides calls of one kind. */
-export interface Plan {
-  /** In the order in which they are tried. If none of them denies, the gravest verdict decides. */
-  readonly steps: readonly Step[];
-  /** The conditions on the caller, of all steps. */
-  readonly conditions: readonly AllCondition[];
-  /** The decision if every verdict is `met`. */
-  readonly allowed: Decision;
-  /** The operator's words for a caller whose token is not enough. */
-  readonly because: string | undefined;
-}
-
 /** What a policy wants of every call. */
 interface OwnConditions {
   readonly condition: AllCondition;
   readonly because: string | undefined;
+  readonly mode: 'enforce' | 'shadow';
 }
 
 /** The rule of a call that the policy's own conditions allow, without an entry. */
 export const ownRule = 'policy';
 
-const allowed: Decision = Object.freeze({ allow: true, rule: ownRule });
+/** What steps see of a request on an HTTP route. */
+const plainRequest: McpAttempt = { kind: 'mcp', method: mcpMethod(undefined), targets: [], arguments: undefined };
 
-/** How a policy decides calls of a kind. */
-export function planFor(own: OwnConditions, kind: CallKind): Plan {
-  return extended(ownPlan(own), kind);
+/** A call as steps see it. */
+export function messageOf(attempt: Attempt): McpAttempt {
+  return attempt.kind === 'http' ? plainRequest : attempt;
 }
 
-function ownPlan({ condition, because }: OwnConditions): Plan {
-  return { steps: [conditionStep(condition, because)], conditions: [condition], allowed, because };
-}
+/** How a policy decides calls of one kind. */
+export class CallPlan implements Plan {
+  /** In the order in which they are tried. If none of them denies, the gravest verdict decides. */
+  readonly steps: readonly Step[];
+  /** The conditions on the caller, of all steps. */
+  readonly conditions: readonly AllCondition[];
+  /** The decision if every verdict is `met`, made once. */
+  readonly allowed: PolicyDecision;
+  /** The operator's words for a caller whose token is not enough. */
+  readonly because: string | undefined;
+  readonly #counting: CountingRules;
 
-/** The steps of a policy itself, then those of the entries of a call: the order of all that may refuse it. */
-function extended(own: Plan, { method, entries, covering }: CallKind): Plan {
-  if (entries === undefined) return own;
-  // The policy itself comes first: a caller that it refuses must not learn what is listed.
-  if ('reason' in entries) {
-    const { conditions, because } = own;
-    return { steps: [...own.steps, listingStep(entries, because)], conditions, allowed: own.allowed, because };
+  constructor(steps: readonly Step[], because: string | undefined, counting: CountingRules) {
+    this.steps = steps;
+    this.conditions = steps.flatMap((step) => (step.on === 'condition' ? step.condition : []));
+    const entry = steps.find((step) => step.entry !== undefined)?.entry;
+    this.allowed = Object.freeze({ allow: true, rule: entry?.rule ?? ownRule, plan: this });
+    this.because = because;
+    this.#counting = counting;
   }
+
+  /** The rules over time that a call must meet. */
+  get rulesOverTime(): readonly HistoryRule[] {
+    return this.#counting.own;
+  }
+
+  neededScopes(principal: Principal): readonly string[] {
+    try {
+      return neededScopes(this.conditions, principal);
+    } catch {
+      return [];
+    }
+  }
+
+  /** It walks all steps, where a decision stops at the first that denies. The code that decides judges each of them. */
+  explain(principal: Principal, attempt: Attempt): readonly Explanation[] {
+    const call = messageOf(attempt);
+    return this.steps.flatMap((step) => {
+      const { entry } = step;
+      if (entry === undefined) return step.explain(principal, call);
+      if (step.on !== 'condition') return [];
+      const ofArguments = this.steps.filter((other) => other.on === 'argument' && other.entry === entry);
+      return explainEntry(
+        entry,
+        [step, ...ofArguments].flatMap((part) => part.explain(principal, call)),
+      );
+    });
+  }
+
+  history(principal: Principal, attempt: Attempt, exact?: () => unknown): CallHistory | undefined {
+    return attempt.kind === 'http' ? undefined : callHistory(this.#counting, principal, attempt, exact);
+  }
+}
+
+function explainEntry({ rule, name }: Entry, parts: readonly Explanation[]): Explanation {
+  const outcomes = new Set(parts.map(({ outcome }) => outcome));
+  const outcome = (['error', 'fails', 'unknown'] as const).find((each) => outcomes.has(each)) ?? 'holds';
+  return { rule, kind: 'listed', outcome, wanted: 'all of its conditions', found: describeValue(name), parts };
+}
+
+/** How a policy decides calls of a kind: by its own conditions, then by the entries of the call. */
+export function planFor({ condition, because, mode }: OwnConditions, kind: CallKind): CallPlan {
+  const own = conditionStep(condition, because);
+  const { method, entries = [], covering: past } = kind;
+  const isShadow = mode === 'shadow';
+  // The policy itself comes first: a caller that it refuses must not learn what is listed.
+  if ('reason' in entries)
+    return new CallPlan([own, listingStep(entries, because)], because, { own: [], past, isShadow });
   const inArguments = takesArguments(method) ? [...new Set(entries)].flatMap(argumentSteps) : [];
   const counting = ownRules(entries, method);
-  const others = covering.filter((rule) => !counting.includes(rule));
-  return {
-    steps: [
-      ...own.steps,
-      ...entries.map((entry) => conditionStep(entry.condition, entry.because, entry)),
-      // Arguments come after claims and before scopes: a challenge for a call that stays refused would loop.
-      ...inArguments,
-      ...counting.map(countingStep),
-      ...others.map(ownerStep),
-    ],
-    conditions: [...own.conditions, ...entries.map(({ condition }) => condition)],
-    allowed: entries[0]?.allowed ?? own.allowed,
-    because: undefined,
-  };
-}
-
-/** The rules over time that a call must meet. */
-export function rulesOverTime({ steps }: Plan): readonly HistoryRule[] {
-  return steps.flatMap((step) => (step.on === 'counting' ? step.rule : []));
+  const steps = [
+    own,
+    ...entries.map((entry) => conditionStep(entry.condition, entry.because, entry)),
+    // Arguments come after claims and before scopes: a challenge for a call that stays refused would loop.
+    ...inArguments,
+    ...counting.map(countingStep),
+    ...past.filter((rule) => !counting.includes(rule)).map(ownerStep),
+  ];
+  return new CallPlan(steps, kind.entries === undefined ? because : undefined, { own: counting, past, isShadow });
 }
 
 function conditionStep(condition: AllCondition, because: string | undefined, entry?: Entry): Step {
@@ -177,29 +222,29 @@ const MAX_KEPT = 2;
 
 /** The plans of calls whose entries begin alike. */
 interface PlanNode {
-  ofCalls?: Plan;
-  ofReferences?: Plan;
+  ofCalls?: CallPlan;
+  ofReferences?: CallPlan;
   readonly next: Map<Entry, PlanNode>;
 }
 
 /** Finds the plan of each call. It is made once, unless the call has many entries. */
 export function createPlans(
-  conditions: OwnConditions,
+  own: OwnConditions,
   listing: Listing | undefined,
   covering: readonly PastRule[] = [],
-): (attempt: Attempt) => Plan {
-  const own = ownPlan(conditions);
-  if (listing === undefined) return () => own;
+): (attempt: Attempt) => CallPlan {
+  const ownPlan = planFor(own, { method: plainRequest.method, entries: undefined, covering: [] });
+  if (listing === undefined) return () => ownPlan;
   const root: PlanNode = { next: new Map() };
   return (attempt) => {
-    if (attempt.kind === 'http') return own;
+    if (attempt.kind === 'http') return ownPlan;
     const { method } = attempt;
     const entries = entriesFor(listing, attempt);
-    if ('reason' in entries || entries.length > MAX_KEPT) return extended(own, { method, entries, covering });
+    if ('reason' in entries || entries.length > MAX_KEPT) return planFor(own, { method, entries, covering });
     let node = root;
     for (const entry of entries) node = nodeAfter(node, entry);
     const key = takesArguments(method) ? 'ofCalls' : 'ofReferences';
-    return (node[key] ??= extended(own, { method, entries, covering }));
+    return (node[key] ??= planFor(own, { method, entries, covering }));
   };
 }
 

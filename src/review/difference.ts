@@ -54,16 +54,15 @@ export function differenceOf(
   if (policy === undefined) return { ...base, change: 'unknown', after: 'the policy is gone' };
   const principal = recordedPrincipal(record, scopeHierarchy);
   const attempt = recordedAttempt(record, route);
-  const now = policy.explain(principal, attempt);
-  const then = route.policy?.explain(principal, attempt) ?? [];
+  const alone = policy.decide(principal, attempt);
+  const recordedBy = route.policy?.decide(principal, attempt);
+  const now = alone.plan.explain(principal, attempt);
+  const then = recordedBy?.plan.explain(principal, attempt) ?? [];
   const isChanged = (kind: Explanation['kind']): boolean =>
     !isDeepStrictEqual(conditionsOf(kind, now), conditionsOf(kind, then));
   // The conditions on arguments are the same, so that the logged arguments would be denied again.
   const deniesArguments = record.reason === 'argument.denied' && !record.allow;
-  const alone = policy.decide(principal, attempt);
-  const decision = deniesArguments
-    ? alone
-    : judgeOverTime({ record, recordedBy: route.policy, policy, principal, attempt, decision: alone });
+  const decision = deniesArguments ? alone : judgeOverTime({ record, recordedBy, principal, attempt, decision: alone });
   const unknown = whatIsMissing(record, alone, isChanged('argument'));
   if (unknown !== undefined) return { ...base, change: 'unknown', after: unknown };
   if (decision === undefined) {

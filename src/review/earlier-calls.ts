@@ -26,8 +26,8 @@ const route = 'described';
  */
 export function decideAfter({ policy, principal, attempt, earlier }: CallInHistory): Decided {
   const decision = policy.decide(principal, attempt);
-  const conditions = policy.explain(principal, attempt);
-  const history = policy.history?.(principal, attempt);
+  const conditions = decision.plan.explain(principal, attempt);
+  const history = decision.plan.history(principal, attempt);
   if (history === undefined) return { decision, conditions };
 
   let now = 0;
@@ -35,7 +35,8 @@ export function decideAfter({ policy, principal, attempt, earlier }: CallInHisto
   const recorded: RecordedCall[] = [];
   for (const [index, { call, agoMs }] of oldestFirst(earlier ?? []).entries()) {
     const caller = call.subject === undefined ? principal : withSubject(principal, call.subject);
-    const left = policy.history?.(caller, attemptOf(call));
+    const before = attemptOf(call);
+    const left = policy.decide(caller, before).plan.history(caller, before);
     if (left === undefined) continue;
     now = -agoMs;
     const id = String(index);

@@ -174,10 +174,10 @@ function underCurrentPolicy(
   }
   const principal = recordedPrincipal(record, config.scopeHierarchy);
   const attempt = recordedAttempt(record, route);
-  const alone = policy.explain(principal, attempt);
+  const now = policy.decide(principal, attempt);
+  const alone = now.plan.explain(principal, attempt);
   const conditions = alone.map((each) => asRefused(each, record));
   const { omitted = [] } = record.input;
-  const now = policy.decide(principal, attempt);
   const notes = [
     ...unknownIn(conditions, false).map((what) => recordedNotes[what]),
     ...omitted.map((name) => `claim ${name} was too long for the log: the conditions on it are unknown`),

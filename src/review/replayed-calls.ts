@@ -2,7 +2,7 @@ import { reservationOf } from '../store/reservation.ts';
 import type { HistoryCheck } from '../model/history.ts';
 import type { DecisionRecord } from '../model/decision.ts';
 import type { LedgerCheck } from '../model/ledger.ts';
-import type { Attempt, Decision, Policy } from '../model/policy.ts';
+import type { Attempt, Decision, PolicyDecision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { type CountedBy, createTrackChanges, metAsRecorded } from './recorded-counts.ts';
 import { createReviewLedger, deniedBy, failureOf } from './rules-over-time.ts';
@@ -10,20 +10,19 @@ import { createReviewLedger, deniedBy, failureOf } from './rules-over-time.ts';
 /** A recorded call, decided again by a policy, apart from its rules over time. */
 interface RecordedCall {
   readonly record: DecisionRecord;
-  /** The policy that decided it when it was recorded. */
-  readonly recordedBy: Policy | undefined;
-  readonly policy: Policy;
+  /** The decision on it by the policy under which it was recorded. */
+  readonly recordedBy: PolicyDecision | undefined;
   readonly principal: Principal;
   readonly attempt: Attempt;
-  readonly decision: Decision;
+  readonly decision: PolicyDecision;
 }
 
 /** Decides a call by rules over time too; undefined if what is recorded does not tell. */
 export type JudgeOverTime = (call: RecordedCall) => Decision | undefined;
 
 /** For decisions that are not all of a log, or not in its order: rules over time remain open. */
-export const openOverTime: JudgeOverTime = ({ policy, principal, attempt, decision }) => {
-  const history = decision.allow ? policy.history?.(principal, attempt) : undefined;
+export const openOverTime: JudgeOverTime = ({ principal, attempt, decision }) => {
+  const history = decision.allow ? decision.plan.history(principal, attempt) : undefined;
   const isOpen = history !== undefined && history.checks.length + history.unknown.length > 0;
   return isOpen ? undefined : decision;
 };
@@ -76,11 +75,11 @@ export function createReplayedCalls(beganAt: number, returned: ReadonlySet<strin
   return {
     settled: (decision) => ledger.settle(decision, 'returned'),
     judge(call) {
-      const { record, recordedBy, policy, decision } = call;
+      const { record, recordedBy, decision } = call;
       const { id, at } = record;
       now = at;
       const before = countedBy(recordedBy, call);
-      const counted = countedBy(policy, call);
+      const counted = countedBy(decision, call);
       const { refusing, isCertain } = counted === undefined ? met : judged(counted, before, record);
       const passes = refusing === undefined && (isCertain || record.allow);
       const isCounted = decision.allow && (passes || counted?.history.isShadow === true);
@@ -108,8 +107,11 @@ interface Judged {
 
 const met: Judged = { refusing: undefined, isCertain: true };
 
-function countedBy(policy: Policy | undefined, { record, principal, attempt }: RecordedCall): CountedBy | undefined {
-  const history = policy?.history?.(principal, attempt);
+function countedBy(
+  decision: PolicyDecision | undefined,
+  { record, principal, attempt }: RecordedCall,
+): CountedBy | undefined {
+  const history = decision?.plan.history(principal, attempt);
   if (history === undefined) return undefined;
   const { id, route = '' } = record;
   return { history, reservation: reservationOf(history, { id, principal, route, continues: undefined }) };

@@ -3,7 +3,6 @@ import type { Clock } from '../lib/clock.ts';
 import type { HistoryCheck } from '../model/history.ts';
 import type { Failed, Reservation } from '../model/ledger.ts';
 import type { Decision } from '../model/policy.ts';
-import { inShadow } from '../policy/decide.ts';
 
 /** The ledger that counts for the gateway, for described or recorded calls: no bound refuses one. */
 export function createReviewLedger(clock: Clock): MemoryLedger {
@@ -18,6 +17,5 @@ export function failureOf(ledger: MemoryLedger, call: Reservation, check: number
 /** The decision on a call that a rule over time refuses. */
 export function deniedBy(check: HistoryCheck, isShadow: boolean): Decision {
   const { rule, denial } = check;
-  const denied = { allow: false, rule, denial } as const;
-  return isShadow ? inShadow(denied) : denied;
+  return isShadow ? { allow: true, rule, shadow: denial } : { allow: false, rule, denial };
 }

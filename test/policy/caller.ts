@@ -1,5 +1,5 @@
 import { mcpMethod } from '../../src/model/mcp.ts';
-import type { Attempt, Decision, McpAttempt, McpTarget } from '../../src/model/policy.ts';
+import type { Attempt, Decision, McpAttempt, McpTarget, PolicyDecision } from '../../src/model/policy.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
@@ -50,8 +50,14 @@ export function target(text: string): McpTarget {
   return { kind: kind as McpTarget['kind'], name: name ?? '' };
 }
 
-export function decide(document: PolicyDocument, given: Given, attempt: Attempt = { kind: 'http' }): Decision {
+export function decide(document: PolicyDocument, given: Given, attempt: Attempt = { kind: 'http' }): PolicyDecision {
   return compilePolicy('test', document).decide(caller(given), attempt);
+}
+
+/** A decision without its plan. */
+export function plain({ plan, ...decision }: PolicyDecision): Decision {
+  if (plan === undefined) throw new TypeError('a decision without a plan');
+  return decision;
 }
 
 /** A decision in one line: `allow policy`, `deny scope.insufficient scope [read]`. */

@@ -3,7 +3,7 @@ import type { Attempt, McpTarget } from '../../src/model/policy.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import { maxMatchedLength } from '../../src/policy/predicate.ts';
-import { type Given, call, caller, decide, message, target, told } from './caller.ts';
+import { type Given, call, caller, decide, message, plain, target, told } from './caller.ts';
 
 const http: Attempt = { kind: 'http' };
 const trader = { claims: { role: 'trader' } };
@@ -120,11 +120,18 @@ describe('mode: shadow', () => {
   test('R-87: allows a denied call, and records the denial', () => {
     const decision = enforced.decide(caller(), call('pay'));
     if (decision.allow) throw new TypeError('it should be denied');
-    expect(policy.decide(caller(), call('pay'))).toEqual({ allow: true, rule: 'scope', shadow: decision.denial });
+    expect(plain(policy.decide(caller(), call('pay')))).toEqual({
+      allow: true,
+      rule: 'scope',
+      shadow: decision.denial,
+    });
   });
 
   test('records no denial for an allowed call', () => {
-    expect(policy.decide(caller({ scope: 'read' }), call('get_x'))).toEqual({ allow: true, rule: 'tools.get_*' });
+    expect(plain(policy.decide(caller({ scope: 'read' }), call('get_x')))).toEqual({
+      allow: true,
+      rule: 'tools.get_*',
+    });
   });
 });
 
@@ -140,7 +147,7 @@ describe('decisions', () => {
 
   test('equal denials are equal to the byte', () => {
     const policy = compilePolicy('test', demo);
-    const answer = (): string => JSON.stringify(policy.decide(caller(trader), call('transfer_funds')));
+    const answer = (): string => JSON.stringify(plain(policy.decide(caller(trader), call('transfer_funds'))));
     expect(answer()).toBe(answer());
   });
 
@@ -312,6 +319,7 @@ describe('neededScopes', () => {
       [],
     ],
   ])('%s', (_, document, given, attempt, expected) => {
-    expect(compilePolicy('test', document).neededScopes(caller(given), attempt)).toEqual(expected);
+    const { plan } = compilePolicy('test', document).decide(caller(given), attempt);
+    expect(plan.neededScopes(caller(given))).toEqual(expected);
   });
 });

@@ -2,14 +2,17 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { mcpMethod } from '../../src/model/mcp.ts';
 import { unknownArguments, type Attempt, type Explanation } from '../../src/model/policy.ts';
+import type { Principal } from '../../src/model/principal.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import { call, caller, type Given, message } from './caller.ts';
 
 function explained(document: PolicyDocument, given: Given, attempt: Attempt = { kind: 'http' }): readonly string[] {
-  return compilePolicy('p', document)
-    .explain(caller(given), attempt)
-    .flatMap((each) => lines(each, ''));
+  return explain(document, caller(given), attempt).flatMap((each) => lines(each, ''));
+}
+
+function explain(document: PolicyDocument, principal: Principal, attempt: Attempt): readonly Explanation[] {
+  return compilePolicy('p', document).decide(principal, attempt).plan.explain(principal, attempt);
 }
 
 function lines({ rule, outcome, wanted, found, parts }: Explanation, indent: string): readonly string[] {
@@ -123,7 +126,7 @@ describe('R-175: explains each condition by what it wanted and what it found', (
   });
   test('reports a condition that cannot be evaluated as an error, also under not', () => {
     const document = { not: { claims: { name: { matches: 'x' } } } };
-    const [whole] = compilePolicy('p', document).explain(caller({ claims: { name: 'y'.repeat(5000) } }), {
+    const [whole] = explain(document, caller({ claims: { name: 'y'.repeat(5000) } }), {
       kind: 'http',
     });
     expect(whole?.outcome).toBe('error');
@@ -154,7 +157,7 @@ describe('R-175: explains each condition by what it wanted and what it found', (
   test('names the claim or argument that a condition reads, as written', () => {
     const document = { scope: 'a', claims: { '/realm/role': 'x' }, tools: { pay: { arguments: { '/amount': 1 } } } };
     const reads = (each: Explanation): readonly unknown[] => [each.reads, ...each.parts.flatMap(reads)];
-    const conditions = compilePolicy('p', document).explain(caller(), call('pay', unknownArguments));
+    const conditions = explain(document, caller(), call('pay', unknownArguments));
     expect(conditions.flatMap(reads)).toEqual([undefined, '/realm/role', undefined, '/amount']);
   });
   test('gives each explanation the kind of its condition', () => {
@@ -168,15 +171,14 @@ describe('R-175: explains each condition by what it wanted and what it found', (
       tools: { pay: { arguments: { '/amount': 1 } } },
     };
     const own = ['scope', 'claim', 'any', 'all', 'not', 'lifetime'];
-    const explain = (attempt: Attempt): readonly Explanation[] =>
-      compilePolicy('p', document).explain(caller(), attempt);
-    expect(explain(call('pay')).map(({ kind }) => kind)).toEqual([...own, 'listed']);
+    const inCall = (attempt: Attempt): readonly Explanation[] => explain(document, caller(), attempt);
+    expect(inCall(call('pay')).map(({ kind }) => kind)).toEqual([...own, 'listed']);
     expect(
-      explain(call('pay'))
+      inCall(call('pay'))
         .at(-1)
         ?.parts.map(({ kind }) => kind),
     ).toEqual(['argument']);
-    expect(explain(call('other')).map(({ kind }) => kind)).toEqual([...own, 'listed']);
+    expect(inCall(call('other')).map(({ kind }) => kind)).toEqual([...own, 'listed']);
   });
 });
 
@@ -199,8 +201,8 @@ test('a call is allowed exactly when every condition holds', () => {
   fc.assert(
     fc.property(scopes, claims, fc.constantFrom('t', 'u'), (scope, found, tool) => {
       const principal = caller({ scope, claims: found });
-      const { allow } = policy.decide(principal, call(tool));
-      const conditions = policy.explain(principal, call(tool));
+      const { allow, plan } = policy.decide(principal, call(tool));
+      const conditions = plan.explain(principal, call(tool));
       expect(conditions.every(({ outcome }) => outcome === 'holds')).toBe(allow);
     }),
   );

@@ -5,7 +5,7 @@ import type { Principal } from '../../src/model/principal.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { EntryDocument, PolicyDocument } from '../../src/policy/document.ts';
 import { PolicyError } from '../../src/policy/policy-error.ts';
-import { call, caller, decide, message, told } from './caller.ts';
+import { call, caller, decide, message, plain, told } from './caller.ts';
 
 const claims = {
   tools: {
@@ -31,7 +31,7 @@ function historyOf(
   principal: Principal = alice,
   exact?: () => unknown,
 ): CallHistory | undefined {
-  return compilePolicy('test', document).history?.(principal, attempt, exact);
+  return compilePolicy('test', document).decide(principal, attempt).plan.history(principal, attempt, exact);
 }
 
 function faults(tools: Readonly<Record<string, EntryDocument>>, others: PolicyDocument = {}): readonly string[] {
@@ -62,9 +62,12 @@ test('the denial of a rule has words for the client only where the policy has th
 });
 
 test('a policy without rules over time has no history, and a call that none concerns has none', () => {
-  expect(compilePolicy('test', {}).history).toBeUndefined();
-  expect(compilePolicy('test', { tools: { approve: {} } }).history).toBeUndefined();
+  for (const document of [{}, { tools: { approve: {} } }]) {
+    expect(compilePolicy('test', document).isOverTime).toBe(false);
+    expect(historyOf(document, call('approve'))).toBeUndefined();
+  }
   const other = { tools: { ...claims.tools, other: {} } };
+  expect(compilePolicy('test', other).isOverTime).toBe(true);
   expect(historyOf(other, call('other'))).toBeUndefined();
   expect(historyOf(other, message('tools/list'))).toBeUndefined();
   expect(historyOf(other, { kind: 'http' })).toBeUndefined();
@@ -415,7 +418,7 @@ describe('the policy refuses what a rule over time cannot count', () => {
     ],
   ])('a caller without a %s', (by, lacking, detail) => {
     const policy = compilePolicy('test', { because: 'words', tools: { c: { quota: [{ count: 1, per: '1h', by }] } } });
-    expect(policy.decide({ ...alice, ...lacking }, call('c'))).toEqual({
+    expect(plain(policy.decide({ ...alice, ...lacking }, call('c')))).toEqual({
       allow: false,
       rule: 'tools.c.quota[0]',
       denial: { reason: 'claim.denied', rule: 'tools.c.quota[0]', detail, scope: [], because: 'words' },
@@ -443,8 +446,7 @@ describe('the policy refuses what a rule over time cannot count', () => {
       prompts: { p: {} },
     };
     expect(told(decide(document, {}, attempt))).toBe(decision);
-    const shadow = compilePolicy('test', { ...document, mode: 'shadow' });
-    expect(shadow.history?.(caller(), attempt)?.records ?? []).toEqual([]);
+    expect(historyOf({ ...document, mode: 'shadow' }, attempt, caller())?.records ?? []).toEqual([]);
   });
 
   test('a value that cannot be compared, also after one that is absent', () => {
@@ -610,7 +612,8 @@ describe('explains the rules over time of a call', () => {
   } as const satisfies PolicyDocument;
   const explained = (attempt: Attempt, principal: Principal): readonly unknown[] =>
     compilePolicy('test', document)
-      .explain(principal, attempt)
+      .decide(principal, attempt)
+      .plan.explain(principal, attempt)
       .filter(({ kind }) => kind === 'history')
       .map(({ rule, outcome }) => [rule, outcome]);
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { mcpMethod } from '../../src/model/mcp.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import { maxMatchedLength } from '../../src/policy/predicate.ts';
@@ -241,5 +242,19 @@ describe('R-83: an error while evaluating is a denial', () => {
     const decision = policy.decide(caller({ claims }), { kind: 'http' });
     expect(told(decision)).toBe('deny policy.error policy');
     expect(decision).toMatchObject({ denial: { detail } });
+  });
+
+  test('denies when what is called cannot be read, and explains the conditions of the policy', () => {
+    const attempt = {
+      kind: 'mcp',
+      method: mcpMethod('tools/call'),
+      get targets(): never {
+        throw new TypeError('boom');
+      },
+      arguments: undefined,
+    } as const;
+    const decision = decide({ scope: 'read', tools: { pay: {} } }, {}, attempt);
+    expect(told(decision)).toBe('deny policy.error policy');
+    expect(decision.plan.explain(caller(), attempt)).toMatchObject([{ rule: 'scope', outcome: 'fails' }]);
   });
 });

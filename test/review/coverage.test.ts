@@ -11,7 +11,8 @@ function gaps(document: PolicyDocument, ...cases: readonly Case[]): readonly str
   const policy = compilePolicy('p', document);
   const decided = cases.map(([given, attempt = { kind: 'http' }]) => {
     const principal = caller(given);
-    return { decision: policy.decide(principal, attempt), conditions: policy.explain(principal, attempt) };
+    const decision = policy.decide(principal, attempt);
+    return { decision, conditions: decision.plan.explain(principal, attempt) };
   });
   return gapsOf(policy, decided).map(({ rule, missing }) => `${rule}: ${missing}`);
 }

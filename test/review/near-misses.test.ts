@@ -10,7 +10,7 @@ function near(document: PolicyDocument, given: Given, attempt: Attempt = { kind:
   const principal = caller(given);
   const decision = policy.decide(principal, attempt);
   const scope = decision.allow ? [] : decision.denial.scope;
-  return nearMisses(policy, principal, attempt, policy.explain(principal, attempt), scope);
+  return nearMisses(policy, principal, attempt, decision.plan.explain(principal, attempt), scope);
 }
 
 const named = (kind: string, found: string, wanted: string): string =>

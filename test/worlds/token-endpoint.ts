@@ -3,7 +3,7 @@ import { createCredentialSources, type CredentialSource } from '../../src/pipeli
 import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { Grant, PresentedToken } from '../../src/model/grant.ts';
 import type { Principal } from '../../src/model/principal.ts';
-import type { Policy } from '../../src/model/policy.ts';
+import type { Plan } from '../../src/model/policy.ts';
 import type { Route, TokenExchange, UpstreamToken } from '../../src/model/route.ts';
 import { bearer } from '../support/bearer.ts';
 import { createKey, startIssuer, type Issuer } from '../support/issuer.ts';
@@ -27,8 +27,8 @@ export interface TokenEndpointWorld {
   revalidate: (token: PresentedToken) => Promise<void>;
   readonly lookups: string[];
   /** The exchange of a route. All of them share one cache. */
-  route(otherwise?: Partial<TokenExchange>, policy?: Policy): CredentialSource;
-  create(token: UpstreamToken, policy?: Policy): CredentialSource;
+  route(otherwise?: Partial<TokenExchange>): CredentialSource;
+  create(token: UpstreamToken): CredentialSource;
   /** The forms that reached the token endpoint. */
   calls(): readonly URLSearchParams[];
   close(): Promise<void>;
@@ -87,10 +87,10 @@ export async function startTokenEndpointWorld(): Promise<TokenEndpointWorld> {
     answer: (form) => issued(`for-${form.get('subject_token')}`),
     revalidated: [],
     revalidate: async () => {},
-    route: (otherwise, policy) =>
-      world.create({ kind: 'exchange', exchange: exchangeWith({ server: client.server, ...otherwise }) }, policy),
-    create: (token, policy) =>
-      exchanges({ upstream: { token }, policy } as Route, {
+    route: (otherwise) =>
+      world.create({ kind: 'exchange', exchange: exchangeWith({ server: client.server, ...otherwise }) }),
+    create: (token) =>
+      exchanges({ upstream: { token } } as Route, {
         clients: new Map([['main', client]]),
         revalidate: async (presented) => {
           world.revalidated.push(presented.value);
@@ -112,11 +112,11 @@ export async function startTokenEndpointWorld(): Promise<TokenEndpointWorld> {
   return world;
 }
 
-/** A grant for the caller of a token. */
-export function grantFor(principal: Partial<Principal>): Grant {
+/** A grant for the caller of a token, by a plan of the policy if the route has one. */
+export function grantFor(principal: Partial<Principal>, plan?: Plan): Grant {
   return {
     principal: { issuer: 'https://as.example', grantedScopes: [], claims: {}, expiresAt: undefined, ...principal },
-    action: { attempt: { kind: 'http' } },
+    decision: { allow: true, rule: '', plan },
   } as Grant;
 }
 
@@ -125,6 +125,7 @@ export async function credentialOf(
   exchange: CredentialSource,
   token: string,
   principal: Partial<Principal> = { issuer: 'https://as.example' },
+  plan?: Plan,
 ): Promise<unknown> {
-  return exchange.credential(grantFor(principal), bearer(token));
+  return exchange.credential(grantFor(principal, plan), bearer(token));
 }

@@ -6,7 +6,7 @@ import type { Route } from '../../model/route.ts';
 /** Decides on a call. A guard: it throws, so that a forgotten `if` fails closed. */
 export type Authorize = (principal: Principal | undefined, action: Action) => Grant;
 
-const anyValidToken = { allow: true, rule: '' } as const;
+const anyValidToken = { allow: true, rule: '', plan: undefined } as const;
 
 /**
  * Creates the decision of a route. It caches nothing, so that a new policy applies to cached tokens too.

@@ -60,7 +60,7 @@ export function createCredentialSources(
           onUnauthorized: undefined,
         };
       case 'exchange':
-        return exchangeSource(route, wanted.exchange, configParts, { memory, ownTokens, count, clock });
+        return exchangeSource(wanted.exchange, configParts, { memory, ownTokens, count, clock });
     }
   };
 }
@@ -75,7 +75,6 @@ interface ProcessParts {
 
 /** RFC 8693: exchanges the client's token for one that only the upstream accepts. */
 function exchangeSource(
-  route: Route,
   exchange: TokenExchange,
   { clients, revalidate }: ConfigParts,
   { memory, ownTokens, count, clock }: ProcessParts,
@@ -115,7 +114,7 @@ function exchangeSource(
     } catch (error) {
       // All waiting callers share the outcome, but each operation may need other scopes as well.
       if (!(error instanceof Denial && error.reason === 'exchange.insufficient_scope')) throw error;
-      throw withNeededScopes(error, exchange, route.policy, grant);
+      throw withNeededScopes(error, exchange, grant);
     }
   }
 }

@@ -2,7 +2,6 @@ import type { Clock } from '../../lib/clock.ts';
 import type { AuthorizationServerClient, ServerAnswer } from '../../model/authorization-server.ts';
 import { Denial, isTokenDenial } from '../../model/denial.ts';
 import type { CallerGrant, PresentedToken } from '../../model/grant.ts';
-import type { Policy } from '../../model/policy.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { TokenExchange } from '../../model/route.ts';
 import {
@@ -156,10 +155,9 @@ function scopeDenial(exchange: TokenExchange, principal: Principal, missing?: re
 export function withNeededScopes(
   denial: Denial,
   exchange: TokenExchange,
-  policy: Policy | undefined,
-  { principal, action }: CallerGrant,
+  { principal, decision }: CallerGrant,
 ): Denial {
-  const needed = principal === undefined ? undefined : policy?.neededScopes(principal, action.attempt);
+  const needed = principal === undefined ? undefined : decision.plan?.neededScopes(principal);
   const scope = [...new Set([...(needed ?? []), ...exchange.scope])];
   return new Denial(denial.reason, denial.detail, { scope });
 }

@@ -30,12 +30,12 @@ export interface CountParts {
  *   `history.missing`, `history.forbidden`, `quota.exceeded`, `history.full`, or `shared_store.unavailable`.
  */
 export function createCount(route: Route, { ledger, onReturned }: CountParts): Count | undefined {
-  const historyOf = route.public ? undefined : route.policy?.history;
-  if (historyOf === undefined) return undefined;
+  if (route.public || route.policy?.isOverTime !== true) return undefined;
   const underOwnId = createCountUnderOwnId(route, ledger);
 
   const countFor = (call: Call, { action, decision }: Grant, principal: Principal): ReturnType<Count> => {
-    const history = historyOf(principal, action.attempt, () => exactArguments(action));
+    if (decision.plan === undefined) throw new TypeError(`route ${route.name}: no decision to count by`);
+    const history = decision.plan.history(principal, action.attempt, () => exactArguments(action));
     if (history === undefined) return followedTask(action, ledger);
     const { isShadow, checks } = history;
     const id = randomBytes(16).toString('hex');

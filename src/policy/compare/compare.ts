@@ -10,7 +10,7 @@ import { compiledRules, compilePolicy } from '../compile.ts';
 import type { Rules } from '../decide.ts';
 import type { HistoryRule } from '../history-rules.ts';
 import { Undecidable } from '../patterns/undecidable.ts';
-import { type CallKind, planFor, rulesOverTime } from '../plan.ts';
+import { type CallKind, planFor } from '../plan.ts';
 import { callsIn, type KnownCall } from '../prove/calls.ts';
 import { type Examination, type Example, examine } from '../prove/examination.ts';
 import type { Formula } from '../prove/formula.ts';
@@ -137,8 +137,8 @@ function compareCalls(
 
 /** Notes that calls are under other rules over time. What these refuse depends on calls that came before. */
 function compareHistories(kinds: Edited<CallKind>, rules: Edited<Rules>, { histories }: Found): void {
-  const before = historyInWords(rulesOverTime(planFor(rules[0], kinds[0])));
-  const after = historyInWords(rulesOverTime(planFor(rules[1], kinds[1])));
+  const before = historyInWords(planFor(rules[0], kinds[0]).rulesOverTime);
+  const after = historyInWords(planFor(rules[1], kinds[1]).rulesOverTime);
   if (before === after) return;
   const rule = ruleOf(kinds);
   const difference = { kind: 'history changed', rule, witness: undefined } as const;

@@ -6,7 +6,7 @@ import {
   type Verdict,
   verdicts as everyVerdict,
 } from '../conditions/condition.ts';
-import type { Plan, Step } from '../plan.ts';
+import type { CallPlan, Step } from '../plan.ts';
 import { countingOf, type Histories } from './over-time.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Space } from './space.ts';
@@ -39,7 +39,7 @@ interface Mention {
 
 /** Every decision that a plan and rules over time can make, in the order of the steps. */
 export function decisionsOn(
-  { steps, conditions }: Plan,
+  { steps, conditions }: CallPlan,
   space: Space,
   histories: Histories,
 ): readonly PossibleDecision[] {

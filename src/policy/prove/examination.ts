@@ -2,7 +2,7 @@ import type { AllCondition } from '../conditions/all.ts';
 import type { Rules } from '../decide.ts';
 import type { ArgumentCondition } from '../argument.ts';
 import type { HistoryRule } from '../history-rules.ts';
-import { planFor, rulesOverTime } from '../plan.ts';
+import { planFor } from '../plan.ts';
 import type { ExampleCall, KnownCall } from './calls.ts';
 import { countingOf, type Histories, historiesOf, noHistories } from './over-time.ts';
 import { decisionsOn, type PossibleDecision, verdictsOn } from './decisions.ts';
@@ -76,7 +76,7 @@ export function examine(
   ];
   const space = new Space(conditions, inArguments, setting);
   const histories = plans.map((plan) =>
-    described.isAfterCalls === true ? historiesOf(rulesOverTime(plan), space) : noHistories,
+    described.isAfterCalls === true ? historiesOf(plan.rulesOverTime, space) : noHistories,
   );
   const place = steps.find(({ entry }) => entry !== undefined)?.entry?.rule ?? 'policy';
   const within = and([

@@ -12,7 +12,7 @@ import { refusalOf } from '../../model/reasons.ts';
 import type { Principal } from '../../model/principal.ts';
 import { compiledRules } from '../compile.ts';
 import type { HistoryRule } from '../history-rules.ts';
-import { planFor, rulesOverTime } from '../plan.ts';
+import { planFor } from '../plan.ts';
 import { type Property, expectedReasons, isExpected } from '../property.ts';
 import { callsIn, type ExampleCall } from './calls.ts';
 import { challengeIs, type PossibleDecision } from './decisions.ts';
@@ -59,7 +59,7 @@ export function prove(property: Property, policy: Policy, deciding: Deciding, ma
   try {
     for (const call of callsIn(property.calls, [rules])) {
       const { decisions, histories, find } = examine(call, [rules], speaksOf, deciding, budget);
-      const overTime = call.kinds.flatMap((kind) => rulesOverTime(planFor(rules, kind)));
+      const overTime = call.kinds.flatMap((kind) => planFor(rules, kind).rulesOverTime);
       let goal = unexpected(property, decisions.flat());
       let answer = find(goal);
       for (; answer.outcome === 'found'; answer = find(goal)) {

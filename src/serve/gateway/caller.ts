@@ -48,7 +48,8 @@ export async function callerFields(token: string, route: Route, config: Config):
       clients,
       revalidate: (each) => authentication.revalidate(each),
     });
-    const credential = await source.credential({ principal, action: { attempt: listing } }, held);
+    const decision = { plan: route.policy?.decide(principal, listing).plan };
+    const credential = await source.credential({ principal, decision }, held);
     const fields: string[] = credential === undefined ? [] : ['authorization', credential];
     createIdentityHeaders(route, signIdentityOf(route, config)).addTo(fields, principal, randomUUID());
     const headers = new Headers();

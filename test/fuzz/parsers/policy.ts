@@ -34,10 +34,10 @@ async function check(input: Buffer): Promise<void> {
   for (const attempt of attempts) {
     const decision = policy.decide(alice, attempt);
     const allows = decision.allow && decision.shadow === undefined;
-    const holds = policy.explain(alice, attempt).every(({ outcome }) => outcome === 'holds');
+    const holds = decision.plan.explain(alice, attempt).every(({ outcome }) => outcome === 'holds');
     must(!allows || holds, 'allowed, but a condition does not hold');
     must(allows || !holds, 'refused, but every condition holds');
-    if (allows) for (const scope of policy.neededScopes(alice, attempt)) must(typeof scope === 'string', 'no scope');
+    if (allows) for (const scope of decision.plan.neededScopes(alice)) must(typeof scope === 'string', 'no scope');
   }
 }
 

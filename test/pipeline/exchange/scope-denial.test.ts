@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Denial } from '../../../src/model/denial.ts';
-import type { Policy } from '../../../src/model/policy.ts';
+import type { Plan } from '../../../src/model/policy.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import { credentialOf, issued, startTokenEndpointWorld, type TokenEndpointWorld } from '../../worlds/token-endpoint.ts';
 
@@ -69,9 +69,9 @@ describe('scope', () => {
 
   test('the challenge names all that each operation needs, from one refusal', async () => {
     world.answer = narrower('');
-    const policy = (...scope: string[]) => ({ neededScopes: () => scope }) as unknown as Policy;
-    const ask = (operation?: Policy) => credentialOf(world.route({}, operation), 't', caller('x'));
-    const outcomes = [ask(policy('x', 'pay')), ask(policy('list')), ask()].map((call) =>
+    const needing = (...scope: string[]) => ({ neededScopes: () => scope }) as unknown as Plan;
+    const ask = (operation?: Plan) => credentialOf(world.route(), 't', caller('x'), operation);
+    const outcomes = [ask(needing('x', 'pay')), ask(needing('list')), ask()].map((call) =>
       call.catch((error: unknown) => error),
     );
     expect((await Promise.all(outcomes)).map((denial) => (denial as Denial).scope)).toEqual([
@@ -79,7 +79,7 @@ describe('scope', () => {
       ['list', 'read'],
       ['read', 'list'],
     ]);
-    await expect(ask(policy('later'))).rejects.toMatchObject({ scope: ['later', 'read', 'list'] });
+    await expect(ask(needing('later'))).rejects.toMatchObject({ scope: ['later', 'read', 'list'] });
     expect(world.calls().length).toBe(1);
   });
 });

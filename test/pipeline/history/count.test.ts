@@ -42,7 +42,7 @@ function counting(ledger: Ledger = createMemoryLedger(() => now), route = routeO
   const onReturned = (...given: unknown[]): void => void returned.push(given);
   const count = createCount(route, { ledger, onReturned });
   return (attempt: Attempt, action: Partial<Action> = {}, principal: Principal | undefined = caller()) =>
-    count?.(request, grantOf(attempt, action, principal)) as CountedCall | undefined;
+    count?.(request, grantOf(route, attempt, action, principal)) as CountedCall | undefined;
 }
 
 /** As {@link counting}, by a ledger that answers later. */
@@ -52,10 +52,11 @@ function countingLater(...given: Parameters<typeof counting>) {
     count(attempt, action);
 }
 
-function grantOf(attempt: Attempt, action: Partial<Action>, principal: Principal | undefined): Grant {
+function grantOf(route: Route, attempt: Attempt, action: Partial<Action>, principal?: Principal): Grant {
   const args = attempt.kind === 'mcp' ? attempt.arguments : undefined;
   const body = Buffer.from(JSON.stringify({ params: { arguments: args } }));
-  const decision = { allow: true, rule: 'tools.entry' };
+  const plan = route.policy?.decide(principal ?? caller(), attempt).plan;
+  const decision = { allow: true, rule: 'tools.entry', plan };
   return { principal, action: { attempt, body, ...action }, decision } as unknown as Grant;
 }
 
@@ -96,7 +97,13 @@ test('a call that no rule concerns is not counted', () => {
 
 test('a call without a principal is a bug', () => {
   const count = createCount(routeOf(), { ledger: createMemoryLedger(() => now), onReturned: () => {} });
-  expect(() => count?.(request, grantOf(callOf('pay'), {}, undefined))).toThrow('no principal to count for');
+  expect(() => count?.(request, grantOf(routeOf(), callOf('pay'), {}))).toThrow('no principal to count for');
+});
+
+test('a decision that no policy made cannot be counted', () => {
+  const count = createCount(routeOf(), { ledger: createMemoryLedger(() => now), onReturned: () => {} });
+  const grant = grantOf({ ...routeOf(), policy: undefined }, callOf('pay'), {}, caller());
+  expect(() => count?.(request, grant)).toThrow('no decision to count by');
 });
 
 test('the ledger gets digests, for the checks and the entries alike, and never a subject or a value', () => {

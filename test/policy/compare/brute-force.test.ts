@@ -24,7 +24,9 @@ function bruteForce(before: PolicyDocument, after: PolicyDocument): ReadonlySet<
     if (kind === undefined) continue;
     const byEntry = kindBetween(listedBefore.decide(principal, attempt), listedAfter.decide(principal, attempt));
     const byOwn = kindBetween(ownBefore.decide(principal, attempt), ownAfter.decide(principal, attempt));
-    const needs = [ownBefore, ownAfter].map((policy) => policy.neededScopes(principal, attempt).toSorted().join(' '));
+    const needs = [ownBefore, ownAfter].map((policy) =>
+      policy.decide(principal, attempt).plan.neededScopes(principal).toSorted().join(' '),
+    );
     const isOwn = byEntry === undefined && (byOwn !== undefined || needs[0] !== needs[1]);
     found.add(`${kind}, by ${isOwn ? 'policy' : 'an entry'}`);
   }
