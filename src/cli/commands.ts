@@ -21,6 +21,7 @@ export const commands: Commands = {
     options: {
       upstream: { value: 'URL', does: 'the MCP server to protect: asks it for its tools and lists them in the policy' },
       issuer: { value: 'URL', does: 'the authorization server: asks it for its algorithms' },
+      opaque: { does: 'the authorization server issues opaque tokens: also writes introspection, RFC 7662' },
       client: {
         value: 'NAME',
         does: "also prints this client's configuration for the gateway",
@@ -30,7 +31,7 @@ export const commands: Commands = {
     },
     examples: [
       'init',
-      'init --upstream http://127.0.0.1:3001/mcp --issuer https://login.example.com',
+      'init --upstream http://127.0.0.1:3001/mcp --issuer https://login.example.com --opaque',
       'init --client vscode',
       'init gateway --compose',
     ],

@@ -8,6 +8,7 @@ export interface Known {
   /** The URL of the MCP server, and the policy for its tools. */
   readonly upstream: { readonly url: string; readonly policy: ToolsPolicy } | undefined;
   readonly server: Discovered | undefined;
+  readonly opaque: boolean;
 }
 
 /** The files to write, in the order of reading; from `templates/`, or from `schema/`. */
@@ -23,7 +24,7 @@ export const configurationFiles = [
 export const compositionFiles = ['docker-compose.yml', 'prometheus.yml'];
 
 /** The content of one of the files. */
-export async function draft(file: string, { upstream, server }: Known): Promise<string> {
+export async function draft(file: string, { upstream, server, opaque }: Known): Promise<string> {
   if (upstream !== undefined && file === 'policies/tools.yaml') return upstream.policy.policy;
   if (upstream !== undefined && file === 'policies/tools.test.yaml') return upstream.policy.tests;
   const template = await readFile(
@@ -33,7 +34,7 @@ export async function draft(file: string, { upstream, server }: Known): Promise<
   // URLs have neither spaces nor braces here, so that they stay within their placeholder and their scalar.
   switch (file) {
     case 'gateway.yaml':
-      return withServer(withUpstream(template, upstream?.url), server);
+      return withIntrospection(withServer(withUpstream(template, upstream?.url), server), opaque);
     case 'docker-compose.yml':
       // Compose would take `$` for a variable.
       return server === undefined ? template : withIssuer(template, server.issuer.replaceAll('$', '$$$$'));
@@ -61,9 +62,13 @@ function withServer(text: string, server: Discovered | undefined): string {
     '# Your authorization server',
   );
   // It signs no tokens: all of them are opaque.
-  if (algorithms.length === 0) return replaced(replaced(named, signed, ''), commented, enabled);
+  if (algorithms.length === 0) return withIntrospection(replaced(named, signed, ''), true);
   const signing = replaced(named, 'algorithms: [RS256]', `algorithms: [${algorithms.join(', ')}]`);
   return introspectionEndpoint === undefined ? replaced(signing, `\n${commented}`, '') : signing;
+}
+
+function withIntrospection(text: string, enable: boolean): string {
+  return enable && text.includes(commented) ? replaced(text, commented, enabled) : text;
 }
 
 const signed = `    jwt:

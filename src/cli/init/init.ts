@@ -13,6 +13,8 @@ import { type ExitCode, print, reportProblems, UsageError } from '../exit.ts';
 export interface InitOptions {
   /** Whether to write docker-compose.yml too. */
   readonly compose: boolean;
+  /** Whether the authorization server issues opaque tokens, which its metadata do not say. */
+  readonly opaque: boolean;
   readonly upstream: string | undefined;
   readonly issuer: string | undefined;
   readonly client: string | undefined;
@@ -25,7 +27,7 @@ export interface InitOptions {
  * @param folder Created if it does not exist.
  */
 export async function init(folder: string, options: InitOptions): Promise<ExitCode> {
-  const { compose, upstream, issuer } = options;
+  const { compose, opaque, upstream, issuer } = options;
   const client = options.client as ClientName | undefined;
   requireUrl('--upstream', upstream);
   requireUrl('--issuer', issuer);
@@ -38,7 +40,10 @@ export async function init(folder: string, options: InitOptions): Promise<ExitCo
     if (inTheWay.length > 0) {
       return failed(inTheWayText(folder, inTheWay));
     }
-    const known = { upstream: await upstreamOf(upstream), server: await serverOf(issuer) };
+    const known = { upstream: await upstreamOf(upstream), server: await serverOf(issuer), opaque };
+    if (opaque && known.server !== undefined && known.server.introspectionEndpoint === undefined) {
+      return failed(`nothing was written: --opaque: ${known.server.issuer} publishes no introspection endpoint`);
+    }
     const texts = await Promise.all(files.map(async (file) => [file, await draft(file, known)] as const));
     for (const [file, text] of texts) await write(join(folder, file), text);
     process.stdout.write(written(folder, files, known, compose));
@@ -152,6 +157,8 @@ ${findings(known)}Replace every value marked CHANGE, then run
 ${change}  npx sallyport check
   npx sallyport test
   ${compose ? 'docker compose up' : 'npx sallyport serve'}
+and, while it serves,
+  ${compose ? 'docker compose run --rm gateway doctor' : 'npx sallyport doctor'}
 `;
 }
 
@@ -165,11 +172,12 @@ function inTheWayText(folder: string, files: readonly string[]): string {
 }
 
 /** What the servers said that the operator has to know. */
-function findings({ upstream, server }: Known): string {
+function findings({ upstream, server, opaque }: Known): string {
   const lines: string[] = [];
   if (upstream !== undefined) {
     const { counts, omitted } = upstream.policy;
-    lines.push(`policies/tools.yaml lists ${counts.reading} tools for read, ${counts.other} for read and write.`);
+    const tools = counts.reading === 1 ? 'tool' : 'tools';
+    lines.push(`policies/tools.yaml lists ${counts.reading} ${tools} for read, ${counts.other} for read and write.`);
     if (omitted.length > 0)
       lines.push(`It omits these names, so that the gateway refuses them: ${omitted.join(', ')}.`);
   }
@@ -179,11 +187,12 @@ function findings({ upstream, server }: Known): string {
       const names = missing.join(' and ');
       lines.push(`The authorization server does not list the scopes ${names}: add them there, or rename them here.`);
     }
-    if (server.algorithms.length > 0 && server.introspectionEndpoint !== undefined) {
+    if (!opaque && server.algorithms.length > 0 && server.introspectionEndpoint !== undefined) {
       lines.push(
         'It can introspect opaque tokens: if it issues those, enable introspection in gateway.yaml, at CHANGE.',
       );
     }
   }
+  if (opaque) lines.push('Register a client for the gateway there, and set its secret in GATEWAY_CLIENT_SECRET.');
   return lines.length === 0 ? '' : `${lines.join('\n')}\n\n`;
 }

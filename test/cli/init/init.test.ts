@@ -48,6 +48,8 @@ Replace every value marked CHANGE, then run
   npx sallyport check
   npx sallyport test
   npx sallyport serve
+and, while it serves,
+  npx sallyport doctor
 `,
       stderr: '',
     });
@@ -133,7 +135,9 @@ describe('--compose', () => {
   test('adds the gateway in front of a server that nothing else can reach', async () => {
     const { code, stdout } = await outcome(['init', '--compose'], folder);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/\n {2}docker compose up\n$/);
+    expect(stdout).toMatch(
+      /\n {2}docker compose up\nand, while it serves,\n {2}docker compose run --rm gateway doctor\n$/,
+    );
     expect(await filesIn(folder)).toEqual(composed.toSorted());
     const { services, networks } = parse(await readFile(join(folder, 'docker-compose.yml'), 'utf8'), { merge: true });
     expect(networks.upstreams).toEqual({ internal: true });
@@ -226,6 +230,28 @@ describe('--issuer', () => {
       jwt: undefined,
       introspection: { credentials: { clientId: 'gateway', clientSecret: 'CHANGE' } },
     });
+  });
+
+  test('--opaque: writes introspection beside the algorithms', async () => {
+    const provider = await startOidcProvider([]);
+    onTestFinished(() => provider.close());
+    const { code, stdout } = await outcome(['init', '--opaque', '--issuer', provider.issuer], folder);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('GATEWAY_CLIENT_SECRET') });
+    const { config } = await load(join(folder, 'gateway.yaml'), { GATEWAY_CLIENT_SECRET: 's3cret' });
+    expect(config.authorizationServers.get('main')).toMatchObject({
+      jwt: { algorithms: ['RS256', 'ES256'] },
+      introspection: { credentials: { clientId: 'gateway', clientSecret: 's3cret' } },
+    });
+  });
+
+  test('--opaque: refuses a server that cannot introspect', async () => {
+    const key = { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }), kid: 'k' };
+    const issuer = await issuerThatSays((url) => ({ issuer: url, jwks_uri: `${url}/jwks`, keys: [key] }));
+    expect(await outcome(['init', '--opaque', '--issuer', issuer], folder)).toMatchObject({
+      code: 1,
+      stderr: `sallyport: nothing was written: --opaque: ${issuer} publishes no introspection endpoint\n`,
+    });
+    expect(await filesIn(folder)).toEqual([]);
   });
 
   test('writes nothing of introspection for a server that signs its tokens and cannot introspect', async () => {
