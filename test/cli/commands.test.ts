@@ -4,7 +4,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { commands } from '../../src/cli/commands.ts';
 import { commandHelp, programHelp as listOf } from '../../src/cli/help.ts';
 import { base, edited, inFolder } from '../config/folder.ts';
-import { outcome } from '../serve/process.ts';
+import { outcome } from './run.ts';
 import { hasTerminal, onTerminal } from '../serve/terminal.ts';
 
 const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for MCP servers and HTTP APIs

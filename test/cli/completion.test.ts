@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commands } from '../../src/cli/commands.ts';
 import { completionScripts } from '../../src/cli/completion.ts';
-import { outcome } from '../serve/process.ts';
+import { outcome } from './run.ts';
 
 const run = promisify(execFile);
 const shells = ['bash', 'zsh', 'fish'] as const;

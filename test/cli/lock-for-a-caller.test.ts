@@ -11,7 +11,7 @@ import { listen, type Running } from '../../demo/listen.ts';
 import { obtainToken, registerClient } from '../../demo/obtain-token.ts';
 import { inFolder } from '../config/folder.ts';
 import { apiAudience, mcpResource, start } from '../demo/authorization-server-requests.ts';
-import { outcome } from '../serve/process.ts';
+import { outcome } from './run.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 
 /** An authorization server, and an MCP server that answers only the tokens that it issues for the API. */

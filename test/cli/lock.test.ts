@@ -6,7 +6,7 @@ import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { listen, type Running } from '../../demo/listen.ts';
 import { inFolder } from '../config/folder.ts';
-import { outcome } from '../serve/process.ts';
+import { outcome } from './run.ts';
 
 let description = 'Pays.\nAt once.';
 let upstream: Running;

@@ -6,7 +6,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { outcome, sallyport } from '../serve/process.ts';
+import { sallyport } from '../serve/process.ts';
+import { outcome } from './run.ts';
 import { hasTerminal, onTerminal } from '../serve/terminal.ts';
 
 let folder: string;

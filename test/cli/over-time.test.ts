@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { base, edited, inFolder } from '../config/folder.ts';
-import { outcome } from '../serve/process.ts';
+import { outcome } from './run.ts';
 
 const policy = `tools:
   approve: {}

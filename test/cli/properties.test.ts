@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { base, inFolder } from '../config/folder.ts';
-import { outcome } from '../serve/process.ts';
+import { outcome } from './run.ts';
 
 const policy = `scope: read
 tools:

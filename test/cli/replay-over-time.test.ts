@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { outcome } from '../serve/process.ts';
+import { outcome } from './run.ts';
 import { startMcpWorld } from '../worlds/mcp.ts';
 
 const policy = `

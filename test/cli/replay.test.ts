@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
-import { outcome } from '../serve/process.ts';
+import { outcome } from './run.ts';
 
 const policies = {
   api: 'scope: read\nclaims:\n  risk: { below: 50 }\n  /realm/roles: { contains: trader }\n',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import policyTestSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
 import type { PolicyReason } from '../../src/model/reasons.ts';
 import { base, inFolder } from '../config/folder.ts';
-import { outcome } from '../serve/process.ts';
+import { outcome } from './run.ts';
 
 /** A gateway with a scope hierarchy and an MCP policy, and one file of tests. */
 function run(tests: string | Buffer, files: Readonly<Record<string, string>> = {}): ReturnType<typeof outcome> {

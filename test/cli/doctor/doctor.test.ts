@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inFolder } from '../../config/folder.ts';
-import { outcome, sallyport } from '../../serve/process.ts';
+import { sallyport } from '../../serve/process.ts';
+import { outcome } from '../run.ts';
 import { startIssuer, type Issuer } from '../../support/issuer.ts';
 import { freePort } from '../../support/ports.ts';
 import { listen, type Running } from '../../../demo/listen.ts';

@@ -10,7 +10,8 @@ import { startMcpServer } from '../../../demo/mcp-server.ts';
 import { load } from '../../../src/config/load.ts';
 import { violations } from '../../../src/config/schema.ts';
 import { startOidcProvider } from '../../support/oidc-provider.ts';
-import { outcome, sallyport } from '../../serve/process.ts';
+import { sallyport } from '../../serve/process.ts';
+import { outcome } from '../run.ts';
 
 const files = [
   'gateway.yaml',
