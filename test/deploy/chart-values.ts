@@ -8,6 +8,12 @@ export const tools = await template('policies/tools.yaml');
 /** The least that the chart wants. */
 export const good = { config, policies: { tools }, sessionKey: { existingSecret: 'keys' } };
 
+/** A front door, to append to gateway.yaml. */
+export const frontDoor = `front_door:
+  issuer: https://signin.example.com
+  listen: 0.0.0.0:8090
+`;
+
 /** Every option at once. */
 export const full = {
   ...good,

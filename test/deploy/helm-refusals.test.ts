@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { config, good } from './chart-values.ts';
+import { config, frontDoor, good } from './chart-values.ts';
 import { helm, runHelm } from './helm.ts';
 
 describe.skipIf(helm === undefined)('the chart refuses', () => {
@@ -70,6 +70,16 @@ describe.skipIf(helm === undefined)('the chart refuses', () => {
       'another folder of policies',
       withConfig(/^limits:/m, 'policies: /etc/policies\nlimits:'),
       'config.policies must be ./policies',
+    ],
+    [
+      'a front door on loopback',
+      { ...good, config: `${config}${frontDoor.replace('0.0.0.0', '127.0.0.1')}` },
+      'config.front_door.listen is 127.0.0.1:8090, which its Service cannot reach: write 0.0.0.0:8090',
+    ],
+    [
+      'several replicas of a front door without a store',
+      { ...good, config: `${config}${frontDoor}` },
+      'several replicas of a front door need one store',
     ],
     ['a config that is not YAML', { ...good, config: 'a: [' }, 'config is not YAML'],
     ['one line of JSON', { ...good, config: '{"routes": []}' }, 'does not look like a gateway.yaml'],

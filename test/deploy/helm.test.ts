@@ -4,7 +4,7 @@ import type { Deployment } from 'kubernetes-types/apps/v1.js';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import packageJson from '../../package.json' with { type: 'json' };
-import { config, full, good, tools } from './chart-values.ts';
+import { config, frontDoor, full, good, tools } from './chart-values.ts';
 import { chart, helm, kind, manifests, type Manifest, podOf, runHelm, volumeOf } from './helm.ts';
 import { typeErrors } from './kubernetes-types.ts';
 
@@ -100,6 +100,23 @@ describe.skipIf(helm === undefined)('what it makes', () => {
       spec: { selector: { matchLabels: labels }, endpoints: [{ port: 'admin', path: '/metrics' }] },
     });
     expect(kinds(manifests({ ...good, replicas: 1 }))).not.toContain('PodDisruptionBudget gw-sallyport');
+  });
+
+  test('has a Service for the front door, if there is one', () => {
+    const shared = { existingSecret: 'redis' };
+    const objects = manifests({ ...good, shared, config: `${config}${frontDoor}` });
+    expect(typeErrors(objects)).toBe('');
+    expect(objects).toContainEqual(
+      expect.objectContaining({
+        kind: 'Service',
+        metadata: expect.objectContaining({ name: 'gw-sallyport-front-door' }) as unknown,
+        spec: expect.objectContaining({ ports: [{ name: 'http', port: 8080, targetPort: 'front-door' }] }) as unknown,
+      }),
+    );
+    expect(podOf(objects).container.ports).toContainEqual({ name: 'front-door', containerPort: 8090 });
+    expect(kind(objects, 'NetworkPolicy')).toMatchObject({
+      spec: { ingress: [{ ports: [{ port: 'http' }, { port: 'front-door' }] }] },
+    });
   });
 
   test('adds to gateway.yaml only keys that the file lacks', () => {

@@ -56,7 +56,7 @@ test('contains the runtime and the documentation, and no development files', () 
     ]),
   );
   const tops = new Set(paths.flatMap((path) => /^[^/]+(?=\/)/.exec(path) ?? []));
-  expect([...tops].toSorted()).toEqual(['bin', 'console', 'dist', 'docs', 'schema', 'templates']);
+  expect([...tops].toSorted()).toEqual(['bin', 'console', 'deploy', 'dist', 'docs', 'schema', 'templates']);
   expect(paths.filter((path) => /^console\/(?!built\/)|\.tsx?$/.test(path))).toEqual([]);
 });
 

@@ -34,6 +34,15 @@ lacks and the chart knows.
 {{- fail (printf "config.%s is %s, but its port in ports is %v: remove it" $key $said $port) -}}
 {{- end -}}
 {{- end -}}
+{{- with $config.front_door -}}
+{{- $said := get . "listen" | toString -}}
+{{- if not (eq $said (printf "0.0.0.0:%v" $.Values.ports.frontDoor)) -}}
+{{- fail (printf "config.front_door.listen is %s, which its Service cannot reach: write 0.0.0.0:%v" $said $.Values.ports.frontDoor) -}}
+{{- end -}}
+{{- if and (include "sallyport.isReplicated" $) (not (or $config.shared $.Values.shared.existingSecret)) -}}
+{{- fail "several replicas of a front door need one store, or each refuses the sign-ins of the others: name a Secret in shared.existingSecret" -}}
+{{- end -}}
+{{- end -}}
 {{- if or (eq $admin "off") (eq $admin "false") -}}
 {{- fail "config.admin is off, but the probes of Kubernetes need it: remove it" -}}
 {{- end -}}

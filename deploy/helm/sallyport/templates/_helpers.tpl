@@ -31,6 +31,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- else if gt (int .Values.replicas) 1 }}yes{{ end -}}
 {{- end -}}
 
+{{/* Whether the configuration has a front door; empty means no. */}}
+{{- define "sallyport.hasFrontDoor" -}}
+{{- if hasKey (fromYaml (.Values.config | default (.Files.Get "files/gateway.yaml"))) "front_door" }}yes{{ end -}}
+{{- end -}}
+
 {{/* The text of every policy by its name, as JSON: the chart's files, replaced by the values. */}}
 {{- define "sallyport.policies" -}}
 {{- $policies := dict -}}
