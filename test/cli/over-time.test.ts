@@ -131,20 +131,6 @@ describe('R-273: sallyport test decides examples with a history', () => {
     const { stdout } = await inFolder({ yaml: base, files }, (folder) => outcome(['test'], folder));
     expect(stdout).toContain('\n1 passed, 0 failed');
   });
-
-  test.each([
-    ['{ tool: approve }', '3:15: [0].given.history[0]: missing key: ago'],
-    ['{ ago: 1m }', '3:15: [0].given.history[0]: names no call; add tool, resource, prompt or method'],
-    ['{ tool: a, ago: soon }', 'is not a duration such as 30s, 10m, 1h or 7d'],
-    ['{ tool: a, prompt: b, ago: 1m }', 'one call cannot act on a tool and a prompt'],
-    ['{ resource: "a:b", arguments: {}, ago: 1m }', 'only a tool or a prompt takes arguments'],
-    ['{ tool: a, ago: 1m, outcome: failed }', '"failed" is not answered, error or unanswered'],
-    ['{ tool: a, agoo: 1m }', 'did you mean ago'],
-  ])('%s: refuses the example with its place', async (history, message) => {
-    const { code, stderr } = await run(`- name: it\n  given:\n    history: [${history}]\n  ${mail}\n  then: allow\n`);
-    expect(code).toBe(1);
-    expect(stderr).toContain(message);
-  });
 });
 
 const situation = {

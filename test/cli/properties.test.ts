@@ -115,20 +115,3 @@ test('a property that does not compile is refused with its place', async () => {
     'policies/mcp.test.yaml:3:28: [0].when.tool.matches: "("',
   ]);
 });
-
-test.each([
-  ['an unknown key', 'for_all: {}\n  whn: {}\n  then: deny', ':3:3: [0].whn: unknown key (did you mean when?)'],
-  ['an outcome', 'for_all: {}\n  when: {}\n  then: refuse', ':4:9: [0].then: "refuse" is not allow, deny, '],
-  ['a reason', 'for_all: {}\n  when: {}\n  then: { deny: [no.such] }', ':4:18: [0].then.deny[0]: "no.such" is not '],
-  ['a call', 'for_all: {}\n  when: all\n  then: deny', ':3:9: [0].when: "all" is not any, or a mapping'],
-  [
-    'two targets',
-    'for_all: {}\n  when: { tool: a, prompt: b }\n  then: deny',
-    ':3:20: [0].when.prompt: one call cannot',
-  ],
-  ['a claim', 'for_all: { claim: {} }\n  when: {}\n  then: deny', ':2:14: [0].for_all.claim: unknown key'],
-])('refuses a property with a mistake in %s', async (_what, property, problem) => {
-  const { code, stderr } = await run(`- name: it\n  ${property}\n`);
-  expect(stderr).toContain(`policies/mcp.test.yaml${problem}`);
-  expect(code).toBe(1);
-});

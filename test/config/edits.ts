@@ -44,16 +44,22 @@ function editedBy(written: string): string {
 }
 
 /**
- * Declares a test for each case of a table: the edits, `→`, and the line that refuses them, or `accepted`. Several lines, and
- * long ones, stand below it, indented. `before` is what the edits of all cases begin with.
+ * The cases of a table: what is written, `→`, and the line that refuses it, or `accepted`. Several lines, and long ones, stand
+ * below it, indented. `⏎` is a line break in what is written.
  */
+export function casesOf(table: string): readonly (readonly [written: string, wanted: readonly string[]])[] {
+  const cases = table.matchAll(/^(\S.*?)(?: → (.*))?\n((?: {2}.*\n)*)/gm);
+  return [...cases].map(([, written = '', line, below = '']) => {
+    const lines = (line ?? below.replaceAll(/^ {2}/gm, '').trimEnd()).split('\n');
+    return [written, lines[0] === 'accepted' ? [] : lines];
+  });
+}
+
+/** Declares a test for each case of a table of edits. `before` is what the edits of all cases begin with. */
 export function refuses(table: string, before = ''): void {
-  for (const [, written = '', line, below = ''] of table.matchAll(/^(\S.*?)(?: → (.*))?\n((?: {2}.*\n)*)/gm)) {
-    const wanted = (line ?? below.replaceAll(/^ {2}/gm, '').trimEnd()).split('\n');
-    test(`${before}${written}`, async () => {
-      expect(await refused(editedBy(before + written))).toEqual(wanted[0] === 'accepted' ? [] : wanted);
-    });
-  }
+  test.each(casesOf(table))(`${before}%s`, async (written, wanted) => {
+    expect(await refused(editedBy(before + written))).toEqual(wanted);
+  });
 }
 
 export const servers = 'authorization_servers.main';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readPolicyTests } from '../../src/config/policy-tests.ts';
-import { edited, inFolder, refusals, type Situation } from './folder.ts';
+import { edited, refusals, type Situation } from './folder.ts';
 
 const route = (more: string): string => edited(['    path: /api', `    path: /api\n${more}`]);
 const withPolicy = route('    policy: api');
@@ -219,48 +218,5 @@ const mistakes: readonly (readonly [mistake: string, Situation, message: string]
 describe('R-218: a mistake has one message, with its place and its remedy', () => {
   test.each(mistakes)('%s', async (_mistake, situation, message) => {
     expect(await refusals(situation)).toEqual([message]);
-  });
-});
-
-/** What people write in tests, and the one message. */
-const testMistakes: readonly (readonly [mistake: string, text: string, message: string])[] = [
-  [
-    'a result that is none',
-    '- name: a\n  given: {}\n  when: {}\n  then: denied\n',
-    ':4:9: [0].then: "denied" is not allow, shadow or { deny: REASON }',
-  ],
-  [
-    'a key with a typing error',
-    '- name: a\n  givn: {}\n  when: {}\n  then: allow\n',
-    ':2:3: [0].givn: unknown key (did you mean given?); accepted: name, given, when, then',
-  ],
-  [
-    'a test without its dash',
-    'name: a\ngiven: {}\nwhen: {}\nthen: allow\n',
-    ':1:1: expected a list, found a mapping; begin each entry with "- "',
-  ],
-  [
-    'granted scopes with commas',
-    '- name: a\n  given: { scope: "read, write" }\n  when: {}\n  then: allow\n',
-    ':2:19: [0].given.scope: "read, write" has commas between scopes; write "read write"',
-  ],
-  [
-    'a tool under another key',
-    '- name: a\n  given: {}\n  when: { tools: pay }\n  then: allow\n',
-    ':3:11: [0].when.tools: unknown key (did you mean tool?); accepted: tool, resource, template, prompt, arguments, method',
-  ],
-  [
-    'a key one space too far left',
-    '- name: a\n  given: {}\n when: {}\n  then: allow\n',
-    ':3:2: "when" is indented by 1 space and "given" above it by 2; indent both alike',
-  ],
-];
-
-describe('R-218: a mistake in a test has its place and its remedy', () => {
-  test.each(testMistakes)('%s', async (_mistake, text, message) => {
-    await inFolder({ yaml: withPolicy, files: { 'policies/api.test.yaml': text } }, async (folder) => {
-      const { problems } = await readPolicyTests(`${folder}/policies`, 'policies', new Set(['api']));
-      expect(problems.map(String)).toEqual([`policies/api.test.yaml${message}`]);
-    });
   });
 });
