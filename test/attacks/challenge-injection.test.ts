@@ -42,7 +42,7 @@ test.each([
   ['what becomes a line break in Latin 1', 'x\u010d\u010aX-Injected: 1'],
   ['a backslash', 'x\\", y="'],
   ['a template', '${7*7}{{7*7}}%0d%0aX-Injected:1'],
-  ['a thousand letters', 'x'.repeat(1000)],
+  ['very many letters', 'x'.repeat(400_000)],
 ])('escapes %s in the name of a tool, in headers and in the log', async (_what, name) => {
   await expectRefused(name);
 });
@@ -53,7 +53,7 @@ test('escapes any other name of a tool', async () => {
     fc.asyncProperty(text, async (name) => {
       await expectRefused(name);
     }),
-    { numRuns: 60 },
+    { numRuns: 20 },
   );
 });
 

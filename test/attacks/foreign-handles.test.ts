@@ -1,52 +1,45 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bodyOf, post } from './requests.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bodyOf, fieldOf, post } from './requests.ts';
 import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { lastHead } from '../support/raw.ts';
+
+// Sessions, tasks and states. test/mcp/bindings.test.ts and test/mcp/handles-binding.test.ts have the tables.
 
 const tasksOfAll = [
   { taskId: 'task-of-alice', status: 'working', statusMessage: 'pays the doctor' },
   { taskId: 'task-of-bob', status: 'completed' },
 ];
 const related = 'io.modelcontextprotocol/related-task';
+/** What the upstream calls the one session that it ever begins. */
+const theirs = 'upstream-session-1';
 
 /** What the upstream answers from now on. */
 let result: object = {};
 let answeredAsEvents = false;
 
-let now = Date.now();
-/** Minutes pass. */
-function later(minutes: number): void {
-  now += minutes * 60_000;
-}
-
 let world: AttackWorld;
 beforeAll(async () => {
   world = await startAttackWorld({
-    clock: () => now,
-    routes: [
-      'name: open, path: /open, protocol: mcp, audience: "http://gateway.test/mcp", policy: open, upstream: { url: "UPSTREAM/mcp" }',
-      'name: exact, path: /exact, protocol: mcp, audience: "http://gateway.test/mcp", policy: exact, upstream: { url: "UPSTREAM/mcp" }',
-      'name: pattern, path: /pattern, protocol: mcp, audience: "http://gateway.test/mcp", policy: pattern, upstream: { url: "UPSTREAM/mcp" }',
-      'name: any, path: /any, protocol: mcp, audience: "http://gateway.test/mcp", policy: any, upstream: { url: "UPSTREAM/mcp" }',
-    ],
-    policies: {
-      open: '{}',
-      exact: 'methods: { tasks/list: {} }',
-      pattern: 'methods: { "tasks/*": {} }',
-      any: 'methods: { "*": {} }',
-    },
+    routes: ['open', 'exact', 'any', 'other'].map(
+      (name) =>
+        `name: ${name}, path: /${name}, protocol: mcp, audience: "http://gateway.test/mcp", policy: ${name}, upstream: { url: "UPSTREAM/mcp" }`,
+    ),
+    policies: { open: '{}', exact: 'methods: { tasks/list: {} }', any: 'methods: { "*": {} }', other: '{}' },
     answer: (_request, response) => {
       const message = JSON.stringify({ jsonrpc: '2.0', id: 1, result, text: UPSTREAM_TEXT });
-      if (answeredAsEvents)
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${message}\n\n`);
-      else response.writeHead(200, { 'content-type': 'application/json' }).end(message);
+      const type = answeredAsEvents ? 'text/event-stream' : 'application/json';
+      response.writeHead(200, { 'content-type': type, 'mcp-session-id': theirs });
+      response.end(answeredAsEvents ? `data: ${message}\n\n` : message);
     },
   });
 });
 afterAll(() => world.close());
 
-const tokenOf = (sub: string): Promise<string> => world.token({ sub, exp: Math.floor(now / 1000) + 3600 });
-const by = async (sub: string): Promise<string> => `Authorization: Bearer ${await tokenOf(sub)}`;
+const authorizationOf = async (claims: Record<string, unknown>): Promise<string> =>
+  `Authorization: Bearer ${await world.token(claims)}`;
+const by = (sub: string): Promise<string> => authorizationOf({ sub });
 const request = (method: string, params: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+const ping = request('ping', {});
 
 /** The same request on another route. */
 function on(path: string, sent: Buffer): Buffer {
@@ -55,134 +48,103 @@ function on(path: string, sent: Buffer): Buffer {
 
 /** The result that a client sees of a message that passes. */
 async function passed(sub: string, path: string, method: string, params: object): Promise<Record<string, unknown>> {
-  const headers = { authorization: `Bearer ${await tokenOf(sub)}`, 'content-type': 'application/json' };
+  const headers = { authorization: `Bearer ${await world.token({ sub })}`, 'content-type': 'application/json' };
   const response = await fetch(world.url + path, { method: 'POST', headers, body: request(method, params) });
   expect(response.status).toBe(200);
   const text = (await response.text()).replace(/^data: /, '');
   return (JSON.parse(text) as { result: Record<string, unknown> }).result;
 }
 
-/** The task `id` of the upstream, as `sub` is given it on `path`. */
-async function taskOf(sub: string, path: string, id: string): Promise<string> {
-  result = { task: { taskId: id } };
-  const { task } = (await passed(sub, path, 'vendor/run', { task: {} })) as { task: { taskId: string } };
-  return task.taskId;
+async function sessionOf(claims: Record<string, unknown>): Promise<string> {
+  const initialize = request('initialize', { protocolVersion: '2025-11-25' });
+  const sent = post(await authorizationOf(claims), initialize);
+  const { answers } = await world.withstand(sent, { statuses: [200], reached: ['POST /mcp'] });
+  return fieldOf(answers[0], 'mcp-session-id') ?? '';
 }
 
-describe('a list of tasks', () => {
-  test.each(['/pattern', '/any'])('is covered by no pattern of methods: %s', async (path) => {
-    result = { tasks: tasksOfAll };
-    const { answers } = await world.withstand(on(path, post(await by('bob'), request('tasks/list', {}))), {
-      statuses: [403],
-      reasons: ['method.unlisted'],
-    });
-    expect(bodyOf(answers[0])).toMatchObject({ id: 1 });
-  });
+test.each<[string, (authorization: string, session: string) => string | Buffer]>([
+  ['a message', (authorization, session) => post(authorization, ping, `Mcp-Session-Id: ${session}`)],
+  ['its stream', (authorization, session) => lastHead('GET /mcp', authorization, `Mcp-Session-Id: ${session}`)],
+  ['its end', (authorization, session) => lastHead('DELETE /mcp', authorization, `Mcp-Session-Id: ${session}`)],
+])('%s of a session answers 404 to another person, and 400 to two ids', async (_what, use) => {
+  const session = await sessionOf({ sub: 'alice' });
+  const bob = await by('bob');
+  for (const shown of [session, theirs]) {
+    await world.withstand(use(bob, shown), { statuses: [404], reasons: ['session.unknown'] });
+  }
+  const both = `${await sessionOf({ sub: 'bob' })}\r\nMcp-Session-Id: ${session}`;
+  await world.withstand(use(bob, both), { statuses: [400], reasons: ['request.duplicate_header'] });
+});
 
-  test.each([false, true])('names no tasks, even to callers that may ask for it (as events: %s)', async (asEvents) => {
+test('a session is unknown to a caller that its token does not name, and on another route', async () => {
+  const session = `Mcp-Session-Id: ${await sessionOf({ sub: 'alice' })}`;
+  const unidentified = post(await authorizationOf({ sub: undefined, client_id: undefined }), ping, session);
+  for (const sent of [unidentified, on('/other', post(await by('alice'), ping, session))]) {
+    const { answers } = await world.withstand(sent, { statuses: [404], reasons: ['session.unknown'] });
+    expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { data: { reason: 'session.unknown' } } });
+  }
+});
+
+test('callers without an identity have no common session', async () => {
+  const nameless = { sub: undefined, client_id: undefined };
+  const session = `Mcp-Session-Id: ${await sessionOf({ ...nameless, username: 'alice' })}`;
+  const sent = post(await authorizationOf({ ...nameless, username: 'bob' }), ping, session);
+  await world.withstand(sent, { statuses: [404], reasons: ['session.unknown'] });
+});
+
+test('a list of tasks is covered by no pattern of methods', async () => {
+  result = { tasks: tasksOfAll };
+  const sent = on('/any', post(await by('bob'), request('tasks/list', {})));
+  await world.withstand(sent, { statuses: [403], reasons: ['method.unlisted'] });
+});
+
+test.each([false, true])(
+  'a list of tasks names none to callers that may ask for it (as events: %s)',
+  async (asEvents) => {
     answeredAsEvents = asEvents;
     result = { tasks: tasksOfAll, nextCursor: 'more' };
     expect(await passed('bob', '/exact', 'tasks/list', {})).toEqual({ tasks: [], nextCursor: 'more' });
     answeredAsEvents = false;
-  });
-
-  test('is an unknown method in MCP 2026-07-28, which removed it', async () => {
-    const params = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
-    const lines = ['MCP-Protocol-Version: 2026-07-28', 'Mcp-Method: tasks/list'];
-    const sent = on('/exact', post(await by('bob'), request('tasks/list', params), ...lines));
-    const { answers } = await world.withstand(sent, { statuses: [404], reasons: ['message.method'] });
-    expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { code: -32601 } });
-  });
-});
+  },
+);
 
 test('a method about tasks returns only the tasks of the request', async () => {
-  const own = await taskOf('bob', '/any', 'task-of-bob');
+  result = { task: { taskId: 'task-of-bob' } };
+  const { task: own } = (await passed('bob', '/any', 'vendor/run', { task: {} })) as { task: { taskId: string } };
   for (const method of ['tasks/get', 'tasks/recent']) {
     result = {
       taskId: 'task-of-alice',
       task: { taskId: 'task-of-alice' },
       _meta: { [related]: { taskId: 'task-of-bob' } },
     };
-    expect(await passed('bob', '/any', method, { taskId: own })).toEqual({
+    expect(await passed('bob', '/any', method, { taskId: own.taskId })).toEqual({
       ...result,
-      _meta: { [related]: { taskId: own } },
+      _meta: { [related]: own },
     });
   }
   result = { tasks: tasksOfAll, taskId: 'task-of-alice' };
   expect(await passed('bob', '/any', 'tasks/recent', {})).toEqual({ tasks: [], taskId: 'task-of-alice' });
 });
 
-test.each([
-  [null, 400, 'body.message'],
-  ['', 404, 'handle.unknown'],
-  ['task-of-alice', 404, 'handle.unknown'],
-] as const)('the task %j answers %d', async (taskId, status, reason) => {
-  const sent = post(await by('bob'), request('tasks/get', { taskId }));
-  const { answers } = await world.withstand(sent, { statuses: [status], reasons: [reason] });
-  expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { data: { reason } } });
+test('a task is unknown by the upstream’s own id, in the body or in Mcp-Name', async () => {
+  const sent = post(await by('bob'), request('tasks/get', { taskId: 'task-of-alice' }));
+  const { answers } = await world.withstand(sent, { statuses: [404], reasons: ['handle.unknown'] });
+  expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { data: { reason: 'handle.unknown' } } });
+  const named = post(await by('bob'), request('tasks/get', {}), 'Mcp-Name: task-of-alice');
+  await world.withstand(named, { statuses: [400], reasons: ['message.header_mismatch'] });
 });
 
-test('refuses an Mcp-Name that names another task than the body', async () => {
-  const lines = ['MCP-Protocol-Version: 2026-07-28', 'Mcp-Method: tasks/get', 'Mcp-Name: task-of-alice'];
-  const params = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
-  for (const sent of [request('tasks/get', params), request('tasks/get', { ...params, taskId: null })]) {
-    await world.withstand(post(await by('bob'), sent, ...lines), {
-      statuses: [400],
-      reasons: ['message.header_mismatch|body.message'],
-    });
-  }
-  await world.withstand(post(await by('bob'), request('tasks/get', {}), 'Mcp-Name: task-of-alice'), {
-    statuses: [400],
-    reasons: ['message.header_mismatch'],
-  });
-});
-
-describe('requestState', () => {
+test('R-112: requestState goes back to the upstream unchanged, and with no other tool', async () => {
   const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
-
-  /** A request of 2026-07-28 on the route that lists all it is sent. */
-  async function modern(method: string, name: string, params: object): Promise<Buffer> {
-    const lines = ['MCP-Protocol-Version: 2026-07-28', `Mcp-Method: ${method}`, `Mcp-Name: ${name}`];
-    return on('/open', post(await by('alice'), request(method, { ...params, _meta: meta }), ...lines));
-  }
-
-  async function stateOf(method: string, name: string, params: object): Promise<string> {
-    result = { resultType: 'input_required', requestState: 'confirmed' };
-    const sent = await modern(method, name, params);
-    const { answers } = await world.withstand(sent, { statuses: [200], reached: ['POST /mcp'] });
-    return /"requestState":"([^"]+)"/.exec(answers[0] ?? '')?.[1] ?? '';
-  }
-
-  const read = { uri: 'file:///a' };
-
-  test('R-112: is refused for another tool and for another method', async () => {
-    const requestState = await stateOf('tools/call', 'get_price', { name: 'get_price' });
-    for (const sent of [
-      await modern('tools/call', 'pay', { name: 'pay', requestState }),
-      await modern('prompts/get', 'get_price', { name: 'get_price', requestState }),
-      await modern('resources/read', read.uri, { ...read, requestState }),
-    ]) {
-      await world.withstand(sent, { statuses: [404], reasons: ['handle.unknown'] });
-    }
-    const again = await modern('tools/call', 'get_price', { name: 'get_price', requestState });
-    const { reached } = await world.withstand(again, { statuses: [200], reached: ['POST /mcp'] });
-    expect(reached[0]?.body).toContain('"requestState":"confirmed"');
-  });
-
-  test('is refused for another resource', async () => {
-    const requestState = await stateOf('resources/read', read.uri, read);
-    const other = await modern('resources/read', 'file:///b', { uri: 'file:///b', requestState });
-    await world.withstand(other, { statuses: [404], reasons: ['handle.unknown'] });
-  });
-
-  test('R-112: is refused after ten minutes, and renewed in each round', async () => {
-    const call = { name: 'get_price' };
-    const first = await stateOf('tools/call', 'get_price', call);
-    later(9);
-    const second = await stateOf('tools/call', 'get_price', { ...call, requestState: first });
-    later(2);
-    const old = await modern('tools/call', 'get_price', { ...call, requestState: first });
-    await world.withstand(old, { statuses: [404], reasons: ['handle.unknown'] });
-    await stateOf('tools/call', 'get_price', { ...call, requestState: second });
-  });
+  const call = async (name: string, params: object = {}): Promise<Buffer> => {
+    const lines = ['MCP-Protocol-Version: 2026-07-28', 'Mcp-Method: tools/call', `Mcp-Name: ${name}`];
+    return on('/open', post(await by('alice'), request('tools/call', { name, ...params, _meta: meta }), ...lines));
+  };
+  result = { resultType: 'input_required', requestState: 'confirmed' };
+  const { answers } = await world.withstand(await call('get_price'), { statuses: [200], reached: ['POST /mcp'] });
+  const [, requestState] = /"requestState":"([^"]+)"/.exec(answers[0] ?? '') ?? [];
+  await world.withstand(await call('pay', { requestState }), { statuses: [404], reasons: ['handle.unknown'] });
+  const again = await call('get_price', { requestState });
+  const { reached } = await world.withstand(again, { statuses: [200], reached: ['POST /mcp'] });
+  expect(reached[0]?.body).toContain('"requestState":"confirmed"');
 });

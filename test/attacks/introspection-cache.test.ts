@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { get } from './requests.ts';
 import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
@@ -8,8 +8,7 @@ let other: Issuer;
 let passedMs: number;
 const introspection = '{ client_id: gateway, client_secret: s3cr3t, cache: 10m }';
 
-beforeEach(async () => {
-  passedMs = 0;
+beforeAll(async () => {
   other = await startIssuer();
   world = await startAttackWorld({
     yaml: 'limits: { failures: off }',
@@ -24,8 +23,10 @@ beforeEach(async () => {
     clock: () => Date.now() + passedMs,
   });
 });
-afterEach(async () => {
-  await Promise.all([world.close(), other.close()]);
+afterAll(() => Promise.all([world.close(), other.close()]));
+beforeEach(() => {
+  passedMs = 0;
+  world.issuer.requests.length = 0;
 });
 
 const active = (claims: object = {}): object => ({
@@ -61,46 +62,36 @@ describe('the same string', () => {
     expect(asked(world.issuer)).toBe(2);
   });
 
-  test.each(['TOKEN-4', 'token-4=', 'token-4.', 'token-40', 'oken-4'])(
-    'does not cover a nearly equal one: %s',
-    async (near) => {
-      world.issuer.introspection.set('token-4', active());
-      await expectPass('/one', 'token-4');
-      await expectFail('/one', near);
-    },
-  );
+  test('does not cover a nearly equal one', async () => {
+    world.issuer.introspection.set('token-4', active());
+    await expectPass('/one', 'token-4');
+    for (const near of ['TOKEN-4', 'token-4=', 'token-40', 'oken-4']) await expectFail('/one', near);
+  });
 });
 
-test.each<[string, unknown]>([
-  ['"true"', 'true'],
-  ['"false"', 'false'],
-  ['1', 1],
-  ['null', null],
-  ['{}', {}],
-  ['[true]', [true]],
-  ['absent', undefined],
-])('does not accept active: %s', async (_what, value) => {
-  world.issuer.introspection.set('token', active({ active: value }));
-  await expectFail('/one', 'token');
+// test/pipeline/authenticate/introspection.test.ts has the table of answers.
+test('does not accept active: "true"', async () => {
+  world.issuer.introspection.set('token-5', active({ active: 'true' }));
+  await expectFail('/one', 'token-5');
 });
 
 test('refuses a cached token after its exp', async () => {
   const exp = Math.floor(Date.now() / 1000) + 60;
-  world.issuer.introspection.set('token', active({ exp }));
-  await expectPass('/one', 'token');
+  world.issuer.introspection.set('token-6', active({ exp }));
+  await expectPass('/one', 'token-6');
   passedMs = 30_000;
-  await expectPass('/one', 'token');
+  await expectPass('/one', 'token-6');
   expect(asked(world.issuer)).toBe(1);
   passedMs = 66_000;
-  await world.withstand(get('/one', 'token'), { statuses: [401], reasons: ['token.expired'] });
+  await world.withstand(get('/one', 'token-6'), { statuses: [401], reasons: ['token.expired'] });
 });
 
 test('refuses a revoked token on all routes once one of them has learnt of it', async () => {
-  world.issuer.introspection.set('token', active());
-  await expectPass('/one', 'token');
-  world.issuer.introspection.delete('token');
-  await expectFail('/both', 'token');
-  await expectFail('/one', 'token');
+  world.issuer.introspection.set('token-7', active());
+  await expectPass('/one', 'token-7');
+  world.issuer.introspection.delete('token-7');
+  await expectFail('/both', 'token-7');
+  await expectFail('/one', 'token-7');
 });
 
 test('never mixes up the principals of a hundred parallel tokens', async () => {

@@ -59,10 +59,10 @@ function framedBody(wire: string): string {
 }
 
 describe.each([
-  ['http', { tls: false }],
-  ['https', { tls: true }],
-  ['http beside another client', { inTurn: true }],
-])('a second request within a body, over %s', (_how, options) => {
+  ['http', { tls: false }, methods],
+  ['https', { tls: true }, ['POST', 'GET']],
+  ['http beside another client', { inTurn: true }, ['POST', 'GET']],
+])('a second request within a body, over %s', (_how, options, methods) => {
   let world: AttackWorld;
   beforeAll(async () => {
     world = await startAttackWorld({
@@ -72,10 +72,12 @@ describe.each([
   });
   afterAll(() => world.close());
 
-  describe.each(Object.entries(framings))('%s', (_framing, frame) => {
+  describe.each(Object.entries(framings))('%s', (framing, frame) => {
     const [line, bytes] = frame(inner);
 
-    test.each(methods)('reaches the upstream as the body of one request: %s', async (method) => {
+    const tried = methods.filter((method) => framing === 'counted' || framing === 'one chunk' || method === 'POST');
+
+    test.each(tried)('reaches the upstream as the body of one request: %s', async (method) => {
       for (const [target, credential] of [
         ['/public/outer', 'X-Kept: 1'],
         ['/api/outer', world.authorization],
@@ -96,7 +98,7 @@ describe.each([
       }
     });
 
-    test.each(methods)('does not reach the upstream after a refusal: %s', async (method) => {
+    test.each(tried)('does not reach the upstream after a refusal: %s', async (method) => {
       // The signature of the last one is verified in another thread, while the rest of the bytes is parsed.
       const foreign = `Authorization: Bearer ${await world.token({ aud: 'https://other.example' })}`;
       for (const credential of ['X-Kept: 1', 'Authorization: Bearer x', foreign]) {

@@ -1,7 +1,11 @@
 import type { ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bodyOf, post } from './requests.ts';
 import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { asJson, type LockedWorld, startLockedWorld } from '../worlds/locked.ts';
+
+// test/mcp/lists.test.ts and test/mcp/body-filter.test.ts have the tables of lists and of events.
 
 /** What the upstream answers now. */
 let say: (response: ServerResponse) => void;
@@ -18,27 +22,39 @@ const hidden = `[{"name":"hidden","title":"${UPSTREAM_TEXT}"}]`;
 const shown = `[{"name":"get_price","title":"${UPSTREAM_TEXT}"}]`;
 const around = (members: string): string => `{"jsonrpc":"2.0","id":1,${members}}`;
 const list = around(`"result":{"tools":${hidden}}`);
+const json = { 'content-type': 'application/json' };
+const events = { 'content-type': 'text/event-stream' };
+
+/** What a client gets of an answer. */
+async function expectAnswer(status: number, answer: typeof say): Promise<string> {
+  say = answer;
+  const expected = { statuses: [status], reached: ['POST /mcp'] };
+  const { answers } = await world.withstand(post(world.authorization, asked), expected);
+  expect(answers.join('')).not.toContain('hidden');
+  return answers[0] ?? '';
+}
 
 describe('refuses a list at its first byte if the list cannot be read', () => {
-  test.each([
-    ['no Content-Type', {}],
-    ['another type', { 'content-type': 'text/plain' }],
-    ['a compressed one', { 'content-type': 'application/json', 'content-encoding': 'gzip' }],
-  ])('%s', async (_what, headers) => {
+  test.each<[string, Parameters<ServerResponse['writeHead']>[1], string | Buffer]>([
+    ['no Content-Type', {}, list],
+    ['another type', { 'content-type': 'text/plain' }, list],
+    ['a compressed one', { ...json, 'content-encoding': 'gzip' }, gzipSync(list)],
+    ['the first of two types', ['content-type', json['content-type'], 'content-type', events['content-type']], list],
+    [
+      'the first of two encodings',
+      ['content-type', events['content-type'], 'content-encoding', 'gzip', 'content-encoding', 'identity'],
+      gzipSync(list),
+    ],
+  ])('%s', async (_what, headers, body) => {
     for (const pause of [false, true]) {
-      say = (response) => {
+      const answer = await expectAnswer(502, (response) => {
         response.writeHead(200, headers);
-        if (!pause) return void response.end(list);
+        if (!pause) return void response.end(body);
         // The header section goes ahead, as of a server that streams.
         response.flushHeaders();
-        setImmediate(() => response.end(list));
-      };
-      // oxlint-disable-next-line no-await-in-loop -- One attack at a time.
-      const { answers } = await world.withstand(post(world.authorization, asked), {
-        statuses: [502],
-        reached: ['POST /mcp'],
+        setImmediate(() => response.end(body));
       });
-      expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { data: { reason: 'upstream.invalid' } } });
+      expect(bodyOf(answer)).toMatchObject({ id: 1, error: { data: { reason: 'upstream.invalid' } } });
     }
   });
 
@@ -48,66 +64,105 @@ describe('refuses a list at its first byte if the list cannot be read', () => {
     [204, {}],
     [200, { 'content-length': '0' }],
   ])('forwards an empty %i with %j', async (status, headers) => {
-    say = (response) => void response.writeHead(status, headers).end();
-    await world.withstand(post(world.authorization, asked), { statuses: [status], reached: ['POST /mcp'] });
+    await expectAnswer(status, (response) => void response.writeHead(status, headers).end());
   });
 
   test('drops the body of a 202, which no client reads', async () => {
-    say = (response) => void response.writeHead(202).end(list);
-    const { answers } = await world.withstand(post(world.authorization, asked), {
-      statuses: [202],
-      reached: ['POST /mcp'],
-    });
-    expect(answers[0]).not.toContain('hidden');
+    await expectAnswer(202, (response) => void response.writeHead(202).end(list));
   });
 });
 
-const twice: readonly (readonly [string, string])[] = [
-  ['tools twice', around(`"result":{"tools":${hidden},"tools":${shown}}`)],
-  ['tools twice, by an escape', around(`"result":{"t\\u006fols":${hidden},"tools":${shown}}`)],
-  ['result twice', around(`"result":{"tools":${hidden}},"result":{"tools":${shown}}`)],
-  ['a result, then none', around(`"result":{"tools":${hidden}},"result":{}`)],
-  ['a name twice', around('"result":{"tools":[{"name":"hidden","name":"get_price"}]}')],
-  ['a batch of answers', `[${around(`"result":{"tools":${hidden},"tools":${shown}}`)}]`],
-];
-const invalid: readonly (readonly [string, string])[] = [
-  ['Tools beside tools', around(`"result":{"tools":${shown},"Tools":${hidden}}`)],
-  ['Tools alone', around(`"result":{"Tools":${hidden}}`)],
-  ['toolſ', around(`"result":{"toolſ":${hidden}}`)],
-  ['RESULT', around(`"RESULT":{"tools":${hidden}}`)],
-  ['Name beside name', around('"result":{"tools":[{"name":"get_price","Name":"hidden"}]}')],
-  ['CacheScope', around(`"result":{"tools":${shown},"cacheScope":"private","CacheScope":"public"}`)],
-  ['tools as an object', around('"result":{"tools":{"0":{"name":"hidden"}}}')],
-  ['a batch within a batch', `[[${list}]]`],
-];
+describe.each([
+  ['JSON', json, (text: string): string => text],
+  ['an event', events, (text: string): string => `data: ${text}\n\n`],
+])('a list that two parsers read differently, as %s', (_form, type, body) => {
+  test.each([
+    ['twice', 200, around(`"result":{"tools":${hidden},"tools":${shown}}`)],
+    ['in another case', 502, around(`"result":{"tools":${shown},"Tools":${hidden}}`)],
+  ])('stands there %s: %i', async (_what, status, text) => {
+    await expectAnswer(status, (response) => void response.writeHead(200, type).end(body(text)));
+  });
+});
 
-describe.each(['application/json', 'text/event-stream'])('a list that two parsers read differently, as %s', (type) => {
-  const body = (text: string): string => (type === 'application/json' ? text : `data: ${text}\n\n`);
+test.each([
+  ['with 201', 201, json, list],
+  ['behind a mark', 200, events, `\uFEFFdata: ${list}\n\n`],
+])('a list is filtered %s too', async (_what, status, type, body) => {
+  const answer = await expectAnswer(status, (response) => void response.writeHead(status, type).end(body));
+  expect(answer).toContain('"tools":[]');
+});
 
-  test.each(twice)('is rewritten: %s', async (_what, text) => {
-    say = (response) => void response.writeHead(200, { 'content-type': type }).end(body(text));
-    const { answers } = await world.withstand(post(world.authorization, asked), {
-      statuses: [200],
-      reached: ['POST /mcp'],
-    });
-    expect(answers[0]).not.toContain('hidden');
+test.each(['\v', '\u001C', '\u0085', '\u2028'])('no list is in a comment that ends with %j for some', async (end) => {
+  const comment = `: x${end}data: ${list.replace('hidden', 'secret')}${end}${end}`;
+  const text = `${comment}\n\n${comment}\ndata: ${around('"result":{"tools":[]}')}\n\n`;
+  const answer = await expectAnswer(200, (response) => void response.writeHead(200, events).end(text));
+  expect(Buffer.from(answer, 'latin1').toString()).not.toContain(end);
+});
+
+describe('an answer that no client should take a list from, under a lock', () => {
+  let locked: LockedWorld;
+  const changed = list.replace(UPSTREAM_TEXT, 'mallory');
+  beforeAll(async () => {
+    locked = await startLockedWorld({ approved: { tools: [{ name: 'hidden' }] } });
+    await locked.compared();
+  });
+  afterAll(() => locked.close());
+
+  async function ask(form: typeof say): Promise<readonly [status: number, type: string | null, text: string]> {
+    locked.form = form;
+    const response = await locked.send(JSON.parse(asked) as object);
+    return [response.status, response.headers.get('content-type'), await response.text().catch(() => '')];
+  }
+
+  test.each([300, 400, 404, 500])('is compared with the status %i too', async (status) => {
+    for (const [type, text] of [
+      [json, changed],
+      [events, `data: ${changed}\n\n`],
+    ] as const) {
+      const [found, , body] = await ask((response) => void response.writeHead(status, type).end(text));
+      expect(found).toBe(status);
+      expect(body).toContain('"tools":[]');
+    }
+    locked.form = asJson;
+    expect(await locked.call('hidden')).toBe('tool.changed');
   });
 
-  test.each(invalid)('is refused: %s', async (_what, text) => {
-    say = (response) => void response.writeHead(200, { 'content-type': type }).end(body(text));
-    const { answers } = await world.withstand(post(world.authorization, asked), {
-      statuses: [502],
-      reached: ['POST /mcp'],
-    });
-    expect(answers.join('')).not.toContain('hidden');
-    await world.gateway.line({ msg: 'request failed', reason: 'upstream.invalid' });
+  test.each([
+    ['NaN beside it', changed.replace('"id":1', '"id":NaN'), {}],
+    ['a mark before it', `\uFEFF${changed}`, {}],
+    ['the list twice', changed.replace('"result"', '"result":{},"result"'), {}],
+    ['a compressed one', gzipSync(changed), { 'content-encoding': 'gzip' }],
+  ])('is refused as an error with %s', async (_what, body, headers) => {
+    const [status, , text] = await ask((response) => void response.writeHead(400, { ...json, ...headers }).end(body));
+    expect(status).toBe(502);
+    expect(text).not.toContain('mallory');
   });
+
+  test.each([
+    ['application/json', '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}'],
+    ['application/json', 'Unauthorized'],
+    ['text/html', '<p>{no}</p>'],
+    ['application/json', ''],
+  ])('passes as an error of %s that is %j', async (type, body) => {
+    const answer = await ask((response) => void response.writeHead(400, { 'content-type': type }).end(body));
+    expect(answer).toEqual([400, type, body]);
+  });
+});
+
+test.each(['utf-7', 'latin1', '"utf-16"'])('no list is in an event stream that says %s', async (charset) => {
+  const type = `text/event-stream; charset=${charset}`;
+  const text = `: x+AAo-data+ADo ${list.replaceAll('"', '+ACI-').replace('hidden', 'secret')}+AAoACg-\n\ndata: {}\n\n`;
+  const answer = await expectAnswer(
+    200,
+    (response) => void response.writeHead(200, { 'content-type': type }).end(text),
+  );
+  expect(answer).toMatch(/^content-type: text\/event-stream\r$/im);
 });
 
 test('aborts a stream that has begun, and logs the reason', async () => {
   const begun = Promise.withResolvers<ServerResponse>();
   say = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.writeHead(200, events);
     response.write('data: {"jsonrpc":"2.0","method":"notifications/progress"}\n\n', () => begun.resolve(response));
   };
   await world.gateway.clearLog();

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
-import { request, startMcpWorld } from '../worlds/mcp.ts';
+import { type McpWorld, request, startMcpWorld } from '../worlds/mcp.ts';
 
 const result = '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}';
 const json = { 'content-type': 'application/json' };
@@ -21,12 +21,15 @@ const forms: readonly (readonly [string, (response: ServerResponse) => void])[] 
 ];
 
 describe.each(['tools/call', 'ping'])('a client that has its answer can go on at another replica: %s', (method) => {
-  test.each(forms)('%s', async (_, form) => {
-    const settling = Promise.withResolvers<void>();
-    const settled = Promise.withResolvers<void>();
+  let world: McpWorld;
+  let headers: Record<string, string>;
+  let settling: PromiseWithResolvers<void>;
+  let settled: PromiseWithResolvers<void>;
+
+  beforeAll(async () => {
     const ledger = createMemoryLedger(() => 0);
-    const world = await startMcpWorld({
-      policy: 'tools: { pay: { quota: [{ count: 1, per: 1h }] } }',
+    world = await startMcpWorld({
+      policy: 'tools: { pay: { quota: [{ count: 100, per: 1h }] } }',
       ledger: {
         reserve: (reservation) => ledger.reserve(reservation),
         async settle(id, outcome) {
@@ -38,12 +41,16 @@ describe.each(['tools/call', 'ping'])('a client that has its answer can go on at
       handle: (_request, response) =>
         void response.writeHead(200, { ...json, 'mcp-session-id': 'session' }).end(result),
     });
-    onTestFinished(async () => {
-      settled.resolve();
-      await world.close();
-    });
     const opened = await world.send(request('initialize'));
-    const headers = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
+    headers = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
+  });
+  afterAll(() => world.close());
+  beforeEach(() => {
+    [settling, settled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  });
+  afterEach(() => settled.resolve());
+
+  test.each(forms)('%s', async (_, form) => {
     world.handle = (_request, response) => form(response);
     let hasAnswer = false;
     const call = async (): Promise<void> => {

@@ -161,9 +161,23 @@ describe('filteredMessage', () => {
   });
 
   test.each([
+    ['tools twice', '{"result":{"tools":[{"name":"hidden"}],"tools":[{"name":"a"}]}}'],
+    ['tools twice, by an escape', String.raw`{"result":{"t\u006fols":[{"name":"hidden"}],"tools":[{"name":"a"}]}}`],
+    ['result twice', '{"result":{"tools":[{"name":"hidden"}]},"result":{"tools":[{"name":"a"}]}}'],
+    ['a result, then none', '{"result":{"tools":[{"name":"hidden"}]},"result":{}}'],
+    ['a name twice', '{"result":{"tools":[{"name":"hidden","name":"a"}]}}'],
+    ['it in a batch', '[{"result":{"tools":[{"name":"hidden"}],"tools":[]}}]'],
+  ])('writes what it read of a list that has %s', (_, text) => {
+    expect(filteredMessage(text, visible)).toBe(JSON.stringify(JSON.parse(text)));
+  });
+
+  test.each([
     message({ Tools: [] }),
+    message({ tools: [], Tools: [] }),
+    message({ toolſ: [] }),
     message({ tools: {} }),
     message({ tools: [{ name: 'a', NAME: 'hidden' }] }),
+    message({ tools: [], cacheScope: 'private', CacheScope: 'public' }),
     '{"Result":{}}',
     '[[]]',
   ])('refuses %s, because some clients would read another list', (text) => {

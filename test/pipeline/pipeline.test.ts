@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
@@ -6,10 +8,16 @@ import { startUpstream, type Upstream } from '../support/upstream.ts';
 let issuer: Issuer;
 let upstream: Upstream;
 let gateway: TestGateway;
+/** Called with a request that is not answered. */
+let onHeld = (): void => {};
+let status = 200;
+const answered = { 'www-authenticate': 'Bearer resource_metadata="http://evil.example"' };
 
 beforeAll(async () => {
   issuer = await startIssuer();
-  upstream = await startUpstream();
+  upstream = await startUpstream((incoming, response) =>
+    incoming.url === '/public/held' ? onHeld() : void response.writeHead(status, answered).end('ok'),
+  );
   gateway = await startTestGateway({
     yaml: `
 authorization_servers:
@@ -62,4 +70,28 @@ test('does not forward a refused call', async () => {
   expect(response.status).toBe(401);
   expect(response.headers.get('www-authenticate')).toBe('Bearer');
   expect(upstream.seen.length).toBe(before);
+});
+
+test('takes a 401 of an MCP server for a failure, and never shows its challenge', async () => {
+  const token = await issuer.sign({ aud: 'http://gateway.test/mcp', scope: 'read' });
+  status = 401;
+  const response = await fetch(`${gateway.url}/mcp`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+  });
+  status = 200;
+  expect([response.status, response.headers.get('www-authenticate')]).toEqual([502, null]);
+});
+
+test('counts a client that leaves before its answer as 499', async () => {
+  const { promise: reached, resolve } = Promise.withResolvers<void>();
+  onHeld = resolve;
+  const asked = request(`${gateway.url}/public/held`).end();
+  await reached;
+  const left = once(asked, 'error');
+  asked.destroy();
+  await left;
+  const counted = 'sallyport_requests_total{route="open",method="GET",status="499"} 1';
+  await expect.poll(() => gateway.metrics()).toContain(counted);
 });

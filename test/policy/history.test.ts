@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parseToRewrite } from '../../src/lib/json/lossless.ts';
 import type { CallHistory } from '../../src/model/history.ts';
 import { type Attempt, unknownArguments } from '../../src/model/policy.ts';
 import type { Principal } from '../../src/model/principal.ts';
@@ -332,6 +333,24 @@ describe('same', () => {
     ['', ' ', false],
   ])('never_after compares %j with %j by text: %j', (earlier, later, isSame) => {
     expect(isForbidden({ id: earlier, to }, { id: later, to })).toBe(isSame);
+  });
+
+  test.each([
+    ['9007199254740993', '9007199254740993.0'],
+    ['9007199254740993', '9.007199254740993e15'],
+    ['90071992547409930e-1', '9007199254740993'],
+    ['1e400', '10E+399'],
+    ['7', '70e-1'],
+    ['"A"', String.raw`"\u0041"`],
+  ])('never_after takes %s and %s for one value in two notations', (earlier, later) => {
+    const checked = (tool: string, id: string): CallHistory | undefined => {
+      const text = `{"id":${id},"to":{"name":"bob"}}`;
+      return historyOf(forbids, call(tool, JSON.parse(text)), alice, () => parseToRewrite(text));
+    };
+    const [record] = checked('read', earlier)?.records ?? [];
+    const looked = (id: string): readonly unknown[] => checked('send', id)?.checks.map(({ track }) => track) ?? [];
+    expect(looked(later)).toContain(record?.track);
+    expect(looked('9007199254740995')).not.toContain(record?.track);
   });
 
   test.each<unknown>([

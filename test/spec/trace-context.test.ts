@@ -82,28 +82,19 @@ test.for(['traceparent', 'close, TraceParent', 'x,tracestate\t,y'])(
   },
 );
 
+// test/lib/http/trace-context.test.ts has the table of values.
 const invalid: readonly (readonly [title: string, ...lines: string[]])[] = [
   ['version ff', `traceparent: ff-${id}-${parent}-01`],
-  ['a trace-id of zeros', `traceparent: 00-${'0'.repeat(32)}-${parent}-01`],
-  ['a parent-id of zeros', `traceparent: 00-${id}-${'0'.repeat(16)}-01`],
-  ['capitals', `traceparent: 00-${id.toUpperCase()}-${parent}-01`],
-  ['more than version 00 has', `traceparent: ${valid}-x`],
-  ['less', `traceparent: ${valid.slice(0, -1)}`],
-  ['nothing', 'traceparent:'],
   ['two, alike', `traceparent: ${valid}`, `traceparent: ${valid}`],
   ['two, in different case', `traceparent: ${valid}`, `TRACEPARENT: 00-${id}-${parent}-00`],
   ['octets beyond ASCII', `traceparent: 00-${id.slice(1)}\u00e9-${parent}-01`],
 ];
 
-test.for(invalid)('R-142, Trace Context §3.2: drops both fields and serves the request: %s', async ([, ...lines]) => {
+test.for(invalid)('R-142, Trace Context §3.2: drops both fields, or begins a new trace: %s', async ([, ...lines]) => {
   expect(await seen(plain, ...lines, 'tracestate: rojo=1')).toEqual(nothing);
-});
-
-test.for(invalid)('R-142, Trace Context §3.2: begins a new trace where it records spans: %s', async ([, ...lines]) => {
   const { traceparent, tracestate, traceId } = await seen(participant, ...lines, 'tracestate: rojo=1');
   expect(tracestate).toEqual([]);
-  expect(traceparent).toHaveLength(1);
-  expect(traceparent[0]).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+  expect(traceparent).toEqual([expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)]);
   expect(traceId).toBe(traceparent[0]?.slice(3, 35));
   expect(traceId).not.toBe(id);
 });

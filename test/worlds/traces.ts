@@ -3,9 +3,7 @@ import type { CollectedSpan } from '../support/otlp.ts';
 import type { Line } from '../support/written-log.ts';
 import { request, startMcpWorld, type McpWorld } from './mcp.ts';
 
-/** The trace id that the clients of these tests send. */
-export const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
-/** The span id that they send. */
+/** The span id that the clients of these tests send. */
 export const clientSpan = '00f067aa0ba902b7';
 
 /** The MCP world, and a collector of its spans. */

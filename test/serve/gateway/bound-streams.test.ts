@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { publicUrl, startWorld, type World } from '../worlds/gateway.ts';
-import { createProver, type Prover } from '../support/prover.ts';
-import { exchangeRaw } from '../support/raw.ts';
+import { publicUrl, startWorld, type World } from '../../worlds/gateway.ts';
+import { createProver, type Prover } from '../../support/prover.ts';
+import { exchangeRaw } from '../../support/raw.ts';
 
 let world: World;
 let client: Prover;

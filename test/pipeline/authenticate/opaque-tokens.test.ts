@@ -4,10 +4,10 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
 import type { JWK } from 'oidc-provider';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Clock } from '../../src/lib/clock.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startOidcProvider, type OidcProvider } from '../support/oidc-provider.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { startOidcProvider, type OidcProvider } from '../../support/oidc-provider.ts';
+import { startUpstream, type Upstream } from '../../support/upstream.ts';
 
 const keys = {
   rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }),

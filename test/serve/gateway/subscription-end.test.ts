@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { request, startMcpWorld, type McpWorld } from '../worlds/mcp.ts';
+import { request, startMcpWorld, type McpWorld } from '../../worlds/mcp.ts';
 
 let world: McpWorld;
 afterEach(() => world.close());

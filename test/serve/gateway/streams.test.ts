@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { request, startMcpWorld, type McpWorld } from '../worlds/mcp.ts';
+import { request, startMcpWorld, type McpWorld } from '../../worlds/mcp.ts';
 
 let world: McpWorld;
 afterEach(() => world.close());

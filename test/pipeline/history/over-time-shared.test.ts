@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
-import { request } from '../worlds/mcp.ts';
+import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { startIssuer, type Issuer } from '../../support/issuer.ts';
+import { hasRedis, startRedis, type Redis } from '../../support/redis.ts';
+import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import { request } from '../../worlds/mcp.ts';
 
 const policy = `
 tools:

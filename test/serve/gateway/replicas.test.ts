@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { createProver } from '../support/prover.ts';
-import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { startIssuer, type Issuer } from '../../support/issuer.ts';
+import { createProver } from '../../support/prover.ts';
+import { hasRedis, startRedis, type Redis } from '../../support/redis.ts';
+import { startUpstream, type Upstream } from '../../support/upstream.ts';
 
 const secrets = { session: 'k3y-of-at-least-thirty-two-characters', client: 'secret-of-the-gateway' };
 

@@ -3,7 +3,7 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startMcpWorld, type McpWorld } from '../worlds/mcp.ts';
+import { startMcpWorld, type McpWorld } from '../../worlds/mcp.ts';
 
 let world: McpWorld;
 const transports = new Map<string, SSEServerTransport>();
