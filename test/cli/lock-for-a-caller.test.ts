@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { toNodeHandler } from '@modelcontextprotocol/node';
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { McpServer } from '@modelcontextprotocol/server';
 import type { AuthorizationServer } from '../../demo/authorization-server.ts';
-import { listen, type Running } from '../../demo/listen.ts';
+import type { Running } from '../../demo/listen.ts';
 import { obtainToken, registerClient } from '../../demo/obtain-token.ts';
 import { inFolder } from '../config/folder.ts';
 import { apiAudience, mcpResource, start } from '../demo/authorization-server-requests.ts';
 import { outcome } from './run.ts';
+import { mcpHandler, startHttp } from '../support/mcp-servers.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 
 /** An authorization server, and an MCP server that answers only the tokens that it issues for the API. */
@@ -30,28 +29,19 @@ beforeAll(async () => {
   const metadata = await fetch(`${server.issuer}/.well-known/openid-configuration`);
   const { jwks_uri: jwksUri } = (await metadata.json()) as { jwks_uri: string };
   const keys = createRemoteJWKSet(new URL(jwksUri));
-  const mcp = toNodeHandler(
-    createMcpHandler(() => {
-      const built = new McpServer({ name: 'x', version: '1' });
-      built.registerTool('pay', { description: 'Pays.' }, () => ({ content: [] }));
-      return built;
-    }),
-  );
-  const strict = createServer((request, response) => {
-    const { authorization = '', 'x-auth-subject': subject } = request.headers;
-    seen.push([request.headers.authorization, subject]);
-    const verified =
-      subject === undefined
-        ? jwtVerify(authorization.replace(/^Bearer /, ''), keys, { audience: apiAudience })
-        : Promise.resolve();
-    verified.then(
-      // The SDK's type forbids the `undefined` that Node's allows; both mean absent.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      () => void mcp(request as never, response),
-      () => response.writeHead(401).end(),
-    );
+  const mcp = mcpHandler(() => {
+    const built = new McpServer({ name: 'x', version: '1' });
+    built.registerTool('pay', { description: 'Pays.' }, () => ({ content: [] }));
+    return built;
   });
-  upstream = await listen(strict, 0);
+  upstream = await startHttp(async (request, response) => {
+    const { authorization, 'x-auth-subject': subject } = request.headers;
+    seen.push([authorization, subject]);
+    const token = authorization?.replace(/^Bearer /, '') ?? '';
+    const isKnown =
+      subject !== undefined || (await jwtVerify(token, keys, { audience: apiAudience }).catch(() => false));
+    return isKnown === false ? response.writeHead(401).end() : mcp(request, response);
+  });
 });
 afterAll(() => Promise.all([server.close(), issuer.close(), upstream.close()]));
 
@@ -141,7 +131,7 @@ test('a wrong use of --token and --route shows no token', async () => {
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
       return stderr.replace('; see sallyport help lock\n', '');
     };
-    expect(await usage('--token', token)).toBe('sallyport: --token takes only -, and reads the token from stdin');
+    expect(await usage('--token', `x${token}`)).toBe('sallyport: --token takes only -, and reads the token from stdin');
     expect(await usage(...withToken)).toBe('sallyport: --token needs --route, one of tools, more');
     expect(await usage('--route', 'other')).toBe('sallyport: --route: "other" has no lock; these have: tools, more');
   });

@@ -1,29 +1,22 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { toNodeHandler } from '@modelcontextprotocol/node';
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { listen, type Running } from '../../demo/listen.ts';
+import { McpServer } from '@modelcontextprotocol/server';
+import type { Running } from '../../demo/listen.ts';
+import { mcpHandler, startHttp } from '../support/mcp-servers.ts';
 import { inFolder } from '../config/folder.ts';
 import { outcome } from './run.ts';
 
 let description = 'Pays.\nAt once.';
 let upstream: Running;
 beforeAll(async () => {
-  const mcp = createMcpHandler(() => {
+  const handle = mcpHandler(() => {
     const server = new McpServer({ name: 'x', version: '1' }, { instructions: 'Pay first.' });
     server.registerTool('pay', { description }, () => ({ content: [] }));
     server.registerPrompt('plan', {}, () => ({ messages: [] }));
     return server;
   });
-  const handle = toNodeHandler(mcp);
-  // The SDK's type forbids the `undefined` that Node's allows; both mean absent.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  upstream = await listen(
-    createServer((request, response) => void handle(request as never, response)),
-    0,
-  );
+  upstream = await startHttp(handle);
 });
 afterAll(() => upstream.close());
 

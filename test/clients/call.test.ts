@@ -5,27 +5,18 @@
  */
 
 import { execFile } from 'node:child_process';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { obtainToken, registerClient } from '../../demo/obtain-token.ts';
-import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
-import { startStatefulServer, type StatefulServer } from './stateful-server.ts';
+import { startDemoBeforeAll } from '../worlds/demo.ts';
+import { startStatefulServer } from './stateful-server.ts';
 
-let server: StatefulServer;
-let world: DemoWorld;
-beforeAll(async () => {
-  server = await startStatefulServer();
-  world = await startDemoWorld({ mcpServer: server.url });
-});
-afterAll(async () => {
-  await world.close();
-  await server.close();
-});
+const { world } = startDemoBeforeAll({ tools: startStatefulServer });
 
 async function called(args: readonly string[], token = ''): Promise<{ code: number; lines: readonly string[] }> {
   const { promise, resolve } = Promise.withResolvers<{ code: number; lines: readonly string[] }>();
   const env = { ...process.env, TOKEN: token };
-  const child = execFile(process.execPath, ['demo/call.ts', world.mcpUrl.href, ...args], { env }, (_, stdout) =>
+  const child = execFile(process.execPath, ['demo/call.ts', world().mcpUrl.href, ...args], { env }, (_, stdout) =>
     resolve({ code: child.exitCode ?? -1, lines: stdout.trimEnd().split('\n') }),
   );
   return promise;
@@ -67,8 +58,8 @@ test('says that no server listens', async () => {
 });
 
 test('presents the token of the environment, and then signs no user in', async () => {
-  const client = await registerClient(world.issuer, 'curl', 'read');
-  const { accessToken } = await obtainToken({ issuer: world.issuer, client, scope: 'read', user: 'bob' });
+  const client = await registerClient(world().issuer, 'curl', 'read');
+  const { accessToken } = await obtainToken({ issuer: world().issuer, client, scope: 'read', user: 'bob' });
   expect((await called(['list_accounts'], accessToken)).code).toBe(0);
   const stepUp = await called(['transfer_funds', '{"from":"savings","to":"trading","amount":10}'], accessToken);
   expect(stepUp).toMatchObject({ code: 1, lines: [challenged, expect.stringContaining('scope.insufficient')] });

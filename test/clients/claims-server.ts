@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
-import { toNodeHandler, type NodeIncomingMessageLike } from '@modelcontextprotocol/node';
 import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js';
 import { McpServer as McpServerV1 } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { acceptedContent, createMcpHandler, inputRequired, McpServer } from '@modelcontextprotocol/server';
+import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
-import { listen, type Running } from '../../demo/listen.ts';
+import type { Running } from '../../demo/listen.ts';
+import { mcpHandler, startHttp, startSessionServer } from '../support/mcp-servers.ts';
 
 /** The form of an answer to one request. */
 export type AnswerForm = 'json' | 'sse';
@@ -18,12 +16,8 @@ const payment = z.object({ amount: z.number(), isRefused: z.boolean().default(fa
 const confirmation = z.object({ isSure: z.boolean() });
 
 /** An MCP server on SDK v2, of both eras, whose tools approve claims and pay. Only the stateless era has the form. */
-export async function startClaimsServer(form: AnswerForm): Promise<Running> {
-  const serve = toNodeHandler(createMcpHandler(createClaims, { responseMode: form }));
-  return listen(
-    createServer((request, response) => void serve(request as NodeIncomingMessageLike, response)),
-    0,
-  );
+export function startClaimsServer(form: AnswerForm): Promise<Running> {
+  return startHttp(mcpHandler(createClaims, form));
 }
 
 function createClaims(): McpServer {
@@ -41,10 +35,9 @@ function createClaims(): McpServer {
 
 /** The same on SDK v1, with sessions. Its tool `review` creates tasks. */
 export async function startClaimsServerV1(form: AnswerForm): Promise<Running> {
-  const transports = new Map<string, StreamableHTTPServerTransport>();
   const tasks = new InMemoryTaskStore();
 
-  async function open(): Promise<StreamableHTTPServerTransport> {
+  function createClaimsV1(): McpServerV1 {
     const server = new McpServerV1(
       { name: 'claims', version: '1.0.0' },
       { capabilities: { tasks: { requests: { tools: { call: {} } } } }, taskStore: tasks },
@@ -66,26 +59,10 @@ export async function startClaimsServerV1(form: AnswerForm): Promise<Running> {
           (await taskStore.getTaskResult(taskId)) as ReturnType<typeof answer>,
       },
     );
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      enableJsonResponse: form === 'json',
-      onsessioninitialized: (id) => void transports.set(id, transport),
-    });
-    await server.connect(transport);
-    return transport;
+    return server;
   }
 
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const id = request.headers['mcp-session-id'];
-    const transport = id === undefined ? await open() : transports.get(String(id));
-    if (transport === undefined) return void response.writeHead(404).end();
-    return transport.handleRequest(request, response);
-  }
-
-  const running = await listen(
-    createServer((request, response) => void serve(request, response)),
-    0,
-  );
+  const running = await startSessionServer(createClaimsV1, { enableJsonResponse: form === 'json' });
   return {
     ...running,
     async close() {

@@ -5,30 +5,21 @@
  */
 
 import { DpopSession, type OAuthClientProvider } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { demoApiClient, obtainToken } from '../../demo/obtain-token.ts';
 import { WalkingClient } from '../../demo/walk/oauth-client.ts';
 import { createProver } from '../support/prover.ts';
-import { createAgent, signedInAgent, toolCalls, type Agent } from './agent.ts';
+import { createAgent, signedInAgent, toolCalls } from './agent.ts';
 import { modernClients, officialClients } from './official-clients.ts';
-import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
+import { startDemoBeforeAll } from '../worlds/demo.ts';
 
-let world: DemoWorld;
-const agents: Agent[] = [];
-
-beforeAll(async () => {
-  world = await startDemoWorld({
-    authorizationServer: { dpop: true },
-    edit: (yaml) =>
-      yaml
-        .replace('    protocol: mcp\n', '    protocol: mcp\n    dpop: { nonce: true }\n')
-        .replace('    path: /\n', '    path: /\n    dpop: { required: true }\n'),
-  });
-});
-afterAll(async () => {
-  await Promise.all(agents.map((agent) => agent.close()));
-  await world.close();
+const { world, keep } = startDemoBeforeAll({
+  authorizationServer: { dpop: true },
+  edit: (yaml) =>
+    yaml
+      .replace('    protocol: mcp\n', '    protocol: mcp\n    dpop: { nonce: true }\n')
+      .replace('    path: /\n', '    path: /\n    dpop: { required: true }\n'),
 });
 
 /** A client that has a key, and binds its tokens to it. */
@@ -39,20 +30,15 @@ class ProvingClient extends WalkingClient implements OAuthClientProvider {
   }
 }
 
-function kept(agent: Agent): Agent {
-  agents.push(agent);
-  return agent;
-}
-
 const transfer = { from: 'savings', to: 'trading', amount: 10 };
 const balance = '{"id":"savings","currency":"SEK","balance":12500}';
 const moved = '{"moved":10,"from":"savings","to":"trading"}';
-const reason = async (): Promise<unknown> => (await world.decision())['reason'];
+const reason = async (): Promise<unknown> => (await world().decision())['reason'];
 
 describe.each(officialClients.filter(({ name }) => name.startsWith('SDK v2')))('$name with a key', (client) => {
   test('signs in, uses the nonce, lists, calls and steps up', async () => {
     const oauth = new ProvingClient();
-    const agent = kept(createAgent(client, world.mcpUrl, { oauth }));
+    const agent = keep(createAgent(client, world().mcpUrl, { oauth }));
     expect(await agent.connect(), 'it wants its user').toBe(false);
     expect(await agent.authorize()).toBe('read');
     expect(oauth.tokens()?.token_type).toBe('DPoP');
@@ -61,7 +47,7 @@ describe.each(officialClients.filter(({ name }) => name.startsWith('SDK v2')))('
       statuses.filter((status) => status === 401),
       'the very first answer had a nonce',
     ).toHaveLength(1);
-    (await oauth.session).rememberNonce(world.mcpUrl, 'of yesterday');
+    (await oauth.session).rememberNonce(world().mcpUrl, 'of yesterday');
     expect(await agent.connect()).toBe(true);
     const [first, second] = agent.recorder.take().filter(({ url }) => url.pathname === '/mcp');
     expect(first?.status).toBe(401);
@@ -85,7 +71,7 @@ describe.each(officialClients.filter(({ name }) => name.startsWith('SDK v2')))('
 
 describe.each(officialClients)('$name without a key', (client) => {
   test('works on a route with optional DPoP', async () => {
-    const agent = kept(await signedInAgent(client, world.mcpUrl));
+    const agent = keep(await signedInAgent(client, world().mcpUrl));
     expect(agent.oauth.tokens()?.token_type).toBe('Bearer');
     expect(await agent.call('get_balance', { account: 'savings' })).toBe(balance);
     expect(await agent.call('transfer_funds', transfer), 'it wants its user').toBeUndefined();
@@ -106,10 +92,10 @@ test('refuses a stolen token, even with a proof by another key', async () => {
   const [client] = modernClients;
   if (client === undefined) throw new Error('no client');
   const oauth = new ProvingClient();
-  kept(await signedInAgent(client, world.mcpUrl, { oauth }));
+  keep(await signedInAgent(client, world().mcpUrl, { oauth }));
   const token = oauth.tokens()?.access_token ?? '';
   const thief = await createProver();
-  const { href: url } = world.mcpUrl;
+  const { href: url } = world().mcpUrl;
   const nonce = (await fetch(url, { method: 'POST' })).headers.get('dpop-nonce');
   for (const [headers, why] of [
     [{ authorization: `Bearer ${token}` }, 'token.sender_constrained'],
@@ -123,14 +109,14 @@ test('refuses a stolen token, even with a proof by another key', async () => {
 
 test('refuses an unbound token where DPoP is required, and accepts a bound JWT', async () => {
   const client = await createProver();
-  const wish = { issuer: world.issuer, client: demoApiClient, resource: 'https://api.demo.example', user: 'alice' };
+  const wish = { issuer: world().issuer, client: demoApiClient, resource: 'https://api.demo.example', user: 'alice' };
   const bound = await obtainToken({ ...wish, dpop: (url) => client.proof({ url, method: 'POST' }) });
   expect(bound.tokenType).toBe('DPoP');
   expect(bound.accessToken.split('.')).toHaveLength(3);
-  const url = new URL('/accounts', world.mcpUrl).href;
+  const url = new URL('/accounts', world().mcpUrl).href;
   const token = bound.accessToken;
   expect((await fetch(url, { headers: await client.headers({ url, token }) })).status).not.toBe(401);
-  await world.decision({ allow: true, subject: 'alice' });
+  await world().decision({ allow: true, subject: 'alice' });
   expect((await fetch(url, { headers: { authorization: `Bearer ${token}` } })).status).toBe(401);
   const unbound = await obtainToken(wish);
   const refused = await fetch(url, { headers: { authorization: `Bearer ${unbound.accessToken}` } });

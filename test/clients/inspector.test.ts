@@ -55,8 +55,10 @@ describe.skipIf(!hasChromium)('MCP Inspector', { timeout: 180_000 }, () => {
   test('shows the words of the operator for a call that no sign-in would help', async ({ expect }) => {
     const world = await startDemoWorld({
       edit: (yaml) => yaml.replace('policy: demo-tools\n', 'policy: demo-tools\n    refusals: { final: tool_error }\n'),
-      toolsPolicy:
-        'scope: read\ntools: { transfer_funds: { arguments: { /amount: { at_most: 1 } }, because: Use request_transfer. } }\n',
+      policies: {
+        'demo-tools':
+          'scope: read\ntools: { transfer_funds: { arguments: { /amount: { at_most: 1 } }, because: Use request_transfer. } }\n',
+      },
     });
     const context = await browser.newContext();
     context.setDefaultTimeout(20_000);

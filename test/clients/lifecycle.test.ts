@@ -5,33 +5,19 @@
  */
 
 import type { StoredOAuthTokens } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import type { WalkingClient } from '../../demo/walk/oauth-client.ts';
 import { createAgent, signedInAgent, toolCalls, type Agent } from './agent.ts';
 import { officialClients } from './official-clients.ts';
 import { preRegistered } from './pre-registered.ts';
-import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
+import { startDemoBeforeAll } from '../worlds/demo.ts';
 
-let world: DemoWorld;
-const agents: Agent[] = [];
-
-beforeAll(async () => {
-  world = await startDemoWorld({ authorizationServer: { highPrivilegeTtl: 3 } });
-});
-afterAll(async () => {
-  await Promise.all(agents.map((agent) => agent.close()));
-  await world.close();
-});
+const { world, keep } = startDemoBeforeAll({ authorizationServer: { highPrivilegeTtl: 3 } });
 
 const transfer = { from: 'savings', to: 'trading', amount: 10 };
 const moved = '{"moved":10,"from":"savings","to":"trading"}';
 const balance = '{"id":"savings","currency":"SEK","balance":12500}';
-
-function kept(agent: Agent): Agent {
-  agents.push(agent);
-  return agent;
-}
 
 function granted(oauth: WalkingClient): StoredOAuthTokens {
   const tokens = oauth.tokens();
@@ -45,7 +31,7 @@ function challengesOf(agent: Agent): readonly (readonly [number, string | null])
 
 describe.each(officialClients)('$name', (client) => {
   test('discovers, registers, signs in, lists and calls', async () => {
-    const agent = kept(createAgent(client, world.mcpUrl));
+    const agent = keep(createAgent(client, world().mcpUrl));
     expect(await agent.connect(), 'it wants its user').toBe(false);
     expect(agent.recorder.take().map(({ method, url, status }) => `${method} ${url.pathname} ${status}`)).toEqual([
       'POST /mcp 401',
@@ -64,8 +50,8 @@ describe.each(officialClients)('$name', (client) => {
   });
 
   test('steps up', async () => {
-    const agent = kept(await signedInAgent(client, world.mcpUrl));
-    const challenge = `Bearer error="insufficient_scope", scope="read payments", ${world.resourceMetadata}`;
+    const agent = keep(await signedInAgent(client, world().mcpUrl));
+    const challenge = `Bearer error="insufficient_scope", scope="read payments", ${world().resourceMetadata}`;
     expect(await agent.call('transfer_funds', transfer), 'it wants its user').toBeUndefined();
     expect(challengesOf(agent)).toEqual([[403, expect.stringContaining(challenge)]]);
     expect(await agent.authorize()).toBe('read payments');
@@ -74,7 +60,7 @@ describe.each(officialClients)('$name', (client) => {
   });
 
   test(`asks for ${client.stepUpScope} on top of what it was granted beyond the challenge`, async () => {
-    const agent = kept(createAgent(client, world.mcpUrl));
+    const agent = keep(createAgent(client, world().mcpUrl));
     await agent.connect();
     await agent.authorize('read write');
     await agent.connect();
@@ -84,7 +70,7 @@ describe.each(officialClients)('$name', (client) => {
   });
 
   test('gets the same challenge after a smaller grant than it asked for, and does not loop', async () => {
-    const agent = kept(await signedInAgent(client, world.mcpUrl));
+    const agent = keep(await signedInAgent(client, world().mcpUrl));
     expect(await agent.call('transfer_funds', transfer), 'it wants its user').toBeUndefined();
     expect(await agent.authorize('read')).toBe('read payments');
     const outcome = agent.call('transfer_funds', transfer).then(String, String);
@@ -96,8 +82,8 @@ describe.each(officialClients)('$name', (client) => {
   });
 
   test('retries exactly once when a renewed token does not help', async () => {
-    const oauth = preRegistered(world.issuer);
-    const agent = kept(await signedInAgent(client, world.mcpUrl, { oauth }));
+    const oauth = preRegistered(world().issuer);
+    const agent = keep(await signedInAgent(client, world().mcpUrl, { oauth }));
     // As if it had been granted the scope: then it has nothing to ask its user for, and refreshes.
     oauth.saveTokens({ ...granted(oauth), scope: 'read payments' });
     await expect(agent.call('transfer_funds', transfer)).rejects.toThrow(/403/);
@@ -110,7 +96,7 @@ describe.each(officialClients)('$name', (client) => {
   });
 
   test('answers an unlisted tool with an error that starts no authorization', async () => {
-    const agent = kept(await signedInAgent(client, world.mcpUrl));
+    const agent = keep(await signedInAgent(client, world().mcpUrl));
     await expect(agent.call('close_account', { account: 'savings' })).rejects.toThrow('tool.unlisted');
     expect(challengesOf(agent)).toEqual([[403, null]]);
     expect(() => agent.oauth.takeAuthorizationUrl(), 'no browser is opened').toThrow('did not send');
@@ -121,13 +107,13 @@ describe.each(officialClients)('$name', (client) => {
 describe.concurrent('after its token has expired', () => {
   // Only its own `expect` knows which of them it belongs to.
   test.for(officialClients)('$name authorizes again', async (client, { expect }) => {
-    const agent = kept(await signedInAgent(client, world.mcpUrl));
+    const agent = keep(await signedInAgent(client, world().mcpUrl));
     await agent.call('transfer_funds', transfer);
     await agent.authorize();
     await expect.poll(() => agent.call('get_balance', { account: 'savings' })).toBeUndefined();
     expect(challengesOf(agent).at(-1)).toEqual([
       401,
-      expect.stringContaining(`Bearer error="invalid_token", scope="read", ${world.resourceMetadata}`),
+      expect.stringContaining(`Bearer error="invalid_token", scope="read", ${world().resourceMetadata}`),
     ]);
     expect(await agent.authorize(), 'only the scope that every call needs').toBe('read');
     expect(await agent.call('get_balance', { account: 'savings' })).toBe(balance);

@@ -4,27 +4,15 @@
  * @module
  */
 
-import { createServer } from 'node:http';
+import { McpServer } from '@modelcontextprotocol/server';
+import { describe, expect, test } from 'vitest';
 
-import { toNodeHandler, type NodeIncomingMessageLike } from '@modelcontextprotocol/node';
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-
-import { listen, type Running } from '../../demo/listen.ts';
 import { addAccountTools } from '../../demo/tools/accounts.ts';
+import { mcpHandler, startHttp } from '../support/mcp-servers.ts';
 import { signedInAgent } from './agent.ts';
 import { legacyClients, modernClients, officialClients } from './official-clients.ts';
 import { startStatefulServer } from './stateful-server.ts';
-import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
-
-/** The demo's tools on accounts, on SDK v2; only in the stateless revision it answers as told. */
-async function startTools(responseMode: 'json' | 'sse'): Promise<Running> {
-  const serve = toNodeHandler(createMcpHandler(newServer, { responseMode }));
-  return listen(
-    createServer((request, response) => void serve(request as NodeIncomingMessageLike, response)),
-    0,
-  );
-}
+import { startDemoBeforeAll } from '../worlds/demo.ts';
 
 function newServer(): McpServer {
   const server = new McpServer({ name: 'tools', version: '1.0.0' });
@@ -35,8 +23,18 @@ function newServer(): McpServer {
 const accountTools = ['list_accounts', 'get_balance', 'get_prices', 'transfer_funds'];
 
 describe.each([
-  { clients: officialClients, type: 'text/event-stream', start: () => startTools('sse'), visible: accountTools },
-  { clients: modernClients, type: 'application/json', start: () => startTools('json'), visible: accountTools },
+  {
+    clients: officialClients,
+    type: 'text/event-stream',
+    start: () => startHttp(mcpHandler(newServer, 'sse')),
+    visible: accountTools,
+  },
+  {
+    clients: modernClients,
+    type: 'application/json',
+    start: () => startHttp(mcpHandler(newServer, 'json')),
+    visible: accountTools,
+  },
   {
     clients: legacyClients,
     type: 'application/json',
@@ -44,23 +42,13 @@ describe.each([
     visible: ['list_accounts', 'transfer_funds'],
   },
 ])('tools/list as $type', ({ clients, type, start, visible }) => {
-  let tools: Running;
-  let world: DemoWorld;
-  beforeAll(async () => {
-    tools = await start();
-    world = await startDemoWorld({ mcpServer: tools.url });
-  });
-  afterAll(async () => {
-    await world.close();
-    await tools.close();
-  });
+  const { world, keep } = startDemoBeforeAll({ tools: start });
 
   test.each(clients)('$name sees exactly what the policy lists', async (client) => {
-    const agent = await signedInAgent(client, world.mcpUrl);
+    const agent = keep(await signedInAgent(client, world().mcpUrl));
     expect(await agent.toolNames()).toEqual(visible);
     const seen = agent.recorder.take().find(({ sent }) => sent?.includes('"tools/list"'));
     expect(seen?.headers.get('content-type')).toContain(type);
     expect(await seen?.body).not.toContain('close_account');
-    await agent.close();
   });
 });

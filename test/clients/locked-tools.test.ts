@@ -1,11 +1,9 @@
-import { createServer } from 'node:http';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { toNodeHandler } from '@modelcontextprotocol/node';
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { McpServer } from '@modelcontextprotocol/server';
 import { expect, onTestFinished, test } from 'vitest';
-import { listen } from '../../demo/listen.ts';
 import { lockFileText } from '../../src/config/lock-file.ts';
 import { listDefinitions } from '../../src/mcp/client/list-definitions.ts';
+import { mcpHandler, startHttp } from '../support/mcp-servers.ts';
 import { startWorld } from '../worlds/gateway.ts';
 
 test.for([
@@ -17,23 +15,14 @@ test.for([
   'R-260: the official client (%s) sees and calls only what was approved, as %s',
   async ([mode, responseMode]) => {
     let [description, instructions] = ['Pays.', 'Pay first.'];
-    const handle = toNodeHandler(
-      createMcpHandler(
-        () => {
-          const server = new McpServer({ name: 'x', version: '1' }, { instructions });
-          server.registerTool('pay', { description }, () => ({ content: [{ type: 'text', text: 'paid' }] }));
-          server.registerTool('read', {}, () => ({ content: [{ type: 'text', text: 'read' }] }));
-          server.registerPrompt('plan', {}, () => ({ messages: [] }));
-          return server;
-        },
-        { responseMode },
-      ),
-    );
-    const upstream = await listen(
-      // The SDK's type forbids the `undefined` that Node's allows; both mean absent.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      createServer((request, response) => void handle(request as never, response)),
-      0,
+    const upstream = await startHttp(
+      mcpHandler(() => {
+        const server = new McpServer({ name: 'x', version: '1' }, { instructions });
+        server.registerTool('pay', { description }, () => ({ content: [{ type: 'text', text: 'paid' }] }));
+        server.registerTool('read', {}, () => ({ content: [{ type: 'text', text: 'read' }] }));
+        server.registerPrompt('plan', {}, () => ({ messages: [] }));
+        return server;
+      }, responseMode),
     );
     onTestFinished(() => upstream.close());
     const world = await startWorld({

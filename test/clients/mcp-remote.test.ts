@@ -8,7 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { browserPage } from '../admin/console/browser-page.ts';
-import { startFrontDoorDemo } from '../worlds/front-door-demo.ts';
+import { startFrontDoorDemo } from '../worlds/demo.ts';
 import { hasChromium } from './chromium.ts';
 
 const proxy = fileURLToPath(new URL('../../node_modules/mcp-remote/dist/proxy.js', import.meta.url));

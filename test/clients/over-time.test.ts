@@ -7,12 +7,12 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import type { Running } from '../../demo/listen.ts';
 import type { WalkingClient } from '../../demo/walk/oauth-client.ts';
-import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
-import { type Agent, signedInAgent } from './agent.ts';
+import { type DemoWorld, startDemoBeforeAll } from '../worlds/demo.ts';
+import { signedInAgent } from './agent.ts';
 import { startClaimsServer, startClaimsServerV1 } from './claims-server.ts';
 import { legacyClients, modernClients, officialClients, sdkV2Auto } from './official-clients.ts';
 import { preRegistered } from './pre-registered.ts';
@@ -38,23 +38,12 @@ const exceeded = /^Too many requests: Ask your supervisor\. /;
 let claims = 0;
 const newClaim = (): number => (claims += 1);
 
-function worldBefore(start: () => Promise<Running>): () => DemoWorld {
-  let server: Running;
-  let world: DemoWorld;
-  beforeAll(async () => {
-    server = await start();
-    world = await startDemoWorld({
-      mcpServer: server.url,
-      toolsPolicy,
-      edit: (yaml) => yaml.replace('policy: demo-tools\n', 'policy: demo-tools\n    refusals: { final: tool_error }\n'),
-    });
+const worldBefore = (tools: () => Promise<Running>) =>
+  startDemoBeforeAll({
+    tools,
+    policies: { 'demo-tools': toolsPolicy },
+    edit: (yaml) => yaml.replace('policy: demo-tools\n', 'policy: demo-tools\n    refusals: { final: tool_error }\n'),
   });
-  afterAll(async () => {
-    await world.close();
-    await server.close();
-  });
-  return () => world;
-}
 
 /** What a client keeps whose person has signed in. */
 async function signedInOAuth({ issuer, mcpUrl }: DemoWorld): Promise<WalkingClient> {
@@ -69,11 +58,8 @@ describe.each([
   { clients: legacyClients, type: 'text/event-stream', start: () => startClaimsServerV1('sse') },
   { clients: legacyClients, type: 'application/json', start: () => startClaimsServerV1('json') },
 ])('answers as $type', ({ clients, type, start }) => {
-  const world = worldBefore(start);
-
-  async function signedIn(client: (typeof clients)[number]): Promise<Agent> {
-    return signedInAgent(client, world().mcpUrl);
-  }
+  const { world, keep } = worldBefore(start);
+  const signedIn = async (client: (typeof clients)[number]) => keep(await signedInAgent(client, world().mcpUrl));
 
   test.each(clients)('R-249, R-251: $name may go on after an answer, and not after a tool error', async (client) => {
     const agent = await signedIn(client);
@@ -85,7 +71,6 @@ describe.each([
     const answered = agent.recorder.take().at(-1);
     expect(answered?.headers.get('content-type')).toContain(type);
     expect(await agent.call('disburse', { claim })).toBe('done');
-    await agent.close();
   });
 
   test.each(clients)('R-250, R-251: $name uses up a quota, and gets back what a tool error used', async (client) => {
@@ -94,12 +79,11 @@ describe.each([
     expect(await agent.call('pay', { amount: 3000 })).toBe('done');
     expect(await agent.call('pay', { amount: 3000 })).toMatch(exceeded);
     expect(await agent.call('pay', { amount: 2000 })).toBe('done');
-    await agent.close();
   });
 });
 
 describe('a call that needs input', () => {
-  const world = worldBefore(() => startClaimsServer('json'));
+  const { world } = worldBefore(() => startClaimsServer('json'));
 
   test('R-254: approves when its last round is answered, which the client does by itself', async () => {
     const oauth = await signedInOAuth(world());
@@ -127,7 +111,7 @@ describe('a call that needs input', () => {
 });
 
 describe('a task', () => {
-  const world = worldBefore(() => startClaimsServerV1('json'));
+  const { world } = worldBefore(() => startClaimsServerV1('json'));
 
   test.each([
     { what: 'answers its call when the client fetches its result', isRefused: false, decides: { isError: false } },

@@ -5,40 +5,29 @@
  * @module
  */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { signIn } from '../../demo/browser.ts';
 import { createAgent, toolCalls, type Agent } from './agent.ts';
 import { officialClients, type OfficialClient } from './official-clients.ts';
-import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
+import { startDemoBeforeAll } from '../worlds/demo.ts';
 
 const transfer = { from: 'savings', to: 'trading', amount: 10 };
-const agents: Agent[] = [];
-
-async function startStrictWorld(edit?: (yaml: string) => string): Promise<DemoWorld> {
-  return startDemoWorld({ authorizationServer: { keepsRegisteredScope: true }, ...(edit && { edit }) });
-}
-
 /** An agent that has registered, and wants its user. */
-async function registered(client: OfficialClient, world: DemoWorld): Promise<Agent> {
-  const agent = createAgent(client, world.mcpUrl);
-  agents.push(agent);
+async function registered(
+  client: OfficialClient,
+  { world, keep }: ReturnType<typeof startDemoBeforeAll>,
+): Promise<Agent> {
+  const agent = keep(createAgent(client, world().mcpUrl));
   expect(await agent.connect(), 'it wants its user').toBe(false);
   return agent;
 }
 
 describe('with first_challenge: policy', () => {
-  let world: DemoWorld;
-  beforeAll(async () => {
-    world = await startStrictWorld();
-  });
-  afterAll(async () => {
-    await Promise.all(agents.map((agent) => agent.close()));
-    await world.close();
-  });
+  const demo = startDemoBeforeAll({ authorizationServer: { keepsRegisteredScope: true } });
 
   test.each(officialClients)('the server refuses the step-up of $name: invalid_scope', async (client) => {
-    const agent = await registered(client, world);
+    const agent = await registered(client, demo);
     expect(agent.oauth.clientInformation()).toMatchObject({ scope: 'read' });
     expect(await agent.authorize()).toBe('read');
     await agent.connect();
@@ -53,22 +42,14 @@ describe('with first_challenge: policy', () => {
 });
 
 describe('with first_challenge: supported', () => {
-  let world: DemoWorld;
-  beforeAll(async () => {
-    world = await startStrictWorld((yaml) =>
-      yaml.replace(
-        'scopes_supported: [read]\n',
-        'scopes_supported: [read, payments]\n    first_challenge: supported\n',
-      ),
-    );
-  });
-  afterAll(async () => {
-    await Promise.all(agents.map((agent) => agent.close()));
-    await world.close();
+  const supported = 'scopes_supported: [read, payments]\n    first_challenge: supported\n';
+  const demo = startDemoBeforeAll({
+    authorizationServer: { keepsRegisteredScope: true },
+    edit: (yaml) => yaml.replace('scopes_supported: [read]\n', supported),
   });
 
   test.each(officialClients)('$name registers with every scope and needs no step-up', async (client) => {
-    const agent = await registered(client, world);
+    const agent = await registered(client, demo);
     expect(agent.oauth.clientInformation()).toMatchObject({ scope: 'read payments' });
     expect(await agent.authorize()).toBe('read payments');
     await agent.connect();
@@ -76,7 +57,7 @@ describe('with first_challenge: supported', () => {
   });
 
   test.each(officialClients)('$name can step up from a smaller grant', async (client) => {
-    const agent = await registered(client, world);
+    const agent = await registered(client, demo);
     expect(await agent.authorize('read')).toBe('read payments');
     await agent.connect();
     agent.recorder.take();

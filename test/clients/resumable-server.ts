@@ -1,53 +1,32 @@
-import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { StreamableHTTPServerTransport, type EventStore } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import type { EventStore } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 
-import { listen, type Running } from '../../demo/listen.ts';
+import { type SessionServer, startSessionServer } from '../support/mcp-servers.ts';
 
 /** An MCP server on SDK v1 whose one tool closes the stream of its call before it answers. */
-export interface ResumableServer extends Running {
+export interface ResumableServer extends SessionServer {
   /** The `Last-Event-ID` of each request that had one, as the server saw it. */
   readonly resumedAfter: readonly string[];
 }
 
 /** Starts it at `/mcp`. One store numbers the events of all sessions. */
 export async function startResumableServer(): Promise<ResumableServer> {
-  const sessions = new Map<string, StreamableHTTPServerTransport>();
   const resumedAfter: string[] = [];
-  const eventStore = createEventStore();
-
-  async function open(): Promise<StreamableHTTPServerTransport> {
-    const mcp = new McpServer({ name: 'resumable', version: '1.0.0' });
-    mcp.registerTool('list_accounts', {}, ({ closeSSEStream }) => {
-      closeSSEStream?.();
-      return { content: [{ type: 'text', text: 'said after the stream was closed' }] };
-    });
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      eventStore,
-      retryInterval: 20,
-      onsessioninitialized: (id) => void sessions.set(id, transport),
-    });
-    await mcp.connect(transport);
-    return transport;
-  }
-
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const after = request.headers['last-event-id'];
+  const options = { eventStore: createEventStore(), retryInterval: 20 };
+  const running = await startSessionServer(newServer, options, ({ headers }) => {
+    const after = headers['last-event-id'];
     if (after !== undefined) resumedAfter.push(String(after));
-    const id = request.headers['mcp-session-id'];
-    const transport = id === undefined ? await open() : sessions.get(String(id));
-    if (transport === undefined) return void response.writeHead(404).end();
-    return transport.handleRequest(request, response);
-  }
-
-  const running = await listen(
-    createServer((request, response) => void serve(request, response)),
-    0,
-  );
+  });
   return { ...running, resumedAfter };
+}
+
+function newServer(): McpServer {
+  const mcp = new McpServer({ name: 'resumable', version: '1.0.0' });
+  mcp.registerTool('list_accounts', {}, ({ closeSSEStream }) => {
+    closeSSEStream?.();
+    return { content: [{ type: 'text', text: 'said after the stream was closed' }] };
+  });
+  return mcp;
 }
 
 function createEventStore(): EventStore {

@@ -4,39 +4,27 @@
  * @module
  */
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { createAgent } from './agent.ts';
 import { legacyClients } from './official-clients.ts';
 import { startResumableServer, type ResumableServer } from './resumable-server.ts';
-import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
+import { startDemoBeforeAll } from '../worlds/demo.ts';
 
 let server: ResumableServer;
-let world: DemoWorld;
-const open: { close(): Promise<void> }[] = [];
-
-beforeAll(async () => {
-  server = await startResumableServer();
-  world = await startDemoWorld({ mcpServer: server.url });
-});
-afterAll(async () => {
-  await Promise.all(open.map((each) => each.close()));
-  await world.close();
-  await server.close();
-});
+const { world, keep } = startDemoBeforeAll({ tools: async () => (server = await startResumableServer()) });
 
 test.each(legacyClients)('$name gets the answer of a call whose stream was closed too early', async (client) => {
-  const agent = createAgent(client, world.mcpUrl);
-  open.push(agent);
+  const agent = keep(createAgent(client, world().mcpUrl));
   await agent.connect();
   await agent.authorize();
   const shown: string[] = [];
-  const connection = client.open(world.mcpUrl, agent.oauth, (url, init) => {
+  const connection = client.open(world().mcpUrl, agent.oauth, (url, init) => {
     const after = new Headers(init?.headers).get('last-event-id');
     if (after !== null) shown.push(after);
     return fetch(url, init);
   });
-  open.push(connection);
+  keep(connection);
   await connection.connect();
   const before = server.resumedAfter.length;
   expect(await connection.callTool({ name: 'list_accounts', arguments: {} })).toMatchObject({

@@ -4,42 +4,29 @@
  * @module
  */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { createRecorder } from '../../demo/walk/recorder.ts';
 import { createAgent, type Agent } from './agent.ts';
 import { legacyClients, type Connection, type OfficialClient } from './official-clients.ts';
 import { startStatefulServer, type StatefulServer } from './stateful-server.ts';
-import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
+import { startDemoBeforeAll } from '../worlds/demo.ts';
 
 let server: StatefulServer;
-let world: DemoWorld;
-const open: { close(): Promise<void> }[] = [];
-
-beforeAll(async () => {
-  server = await startStatefulServer();
-  world = await startDemoWorld({ mcpServer: server.url });
-});
-afterAll(async () => {
-  await Promise.all(open.map((each) => each.close()));
-  await world.close();
-  await server.close();
-});
+const { world, keep } = startDemoBeforeAll({ tools: async () => (server = await startStatefulServer()) });
 
 const listAccounts = { name: 'list_accounts', arguments: {} };
 
 /** An agent whose person is signed in, but that has not connected since. */
 async function authorized(client: OfficialClient, user: string): Promise<Agent> {
-  const agent = createAgent(client, world.mcpUrl, { user });
-  open.push(agent);
+  const agent = keep(createAgent(client, world().mcpUrl, { user }));
   await agent.connect();
   await agent.authorize();
   return agent;
 }
 
 async function connectedAs(agent: Agent, client: OfficialClient): Promise<Connection> {
-  const connection = client.open(world.mcpUrl, agent.oauth, agent.recorder.fetch);
-  open.push(connection);
+  const connection = keep(client.open(world().mcpUrl, agent.oauth, agent.recorder.fetch));
   await connection.connect();
   return connection;
 }
@@ -54,8 +41,7 @@ describe.each(legacyClients)('$name', (client) => {
     expect((await connection.listTools()).tools.map(({ name }) => name)).toEqual(['list_accounts', 'transfer_funds']);
     await connection.terminate();
     const again = createRecorder();
-    const late = client.open(world.mcpUrl, alice.oauth, again.fetch, session);
-    open.push(late);
+    const late = keep(client.open(world().mcpUrl, alice.oauth, again.fetch, session));
     await expect(late.connect().then(() => late.callTool(listAccounts))).rejects.toThrow('POSTing');
     expect(again.take().map(({ status }) => status)).toContain(404);
   });
@@ -65,8 +51,7 @@ describe.each(legacyClients)('$name', (client) => {
     const connection = await connectedAs(alice, client);
     const bob = await authorized(client, 'bob');
     bob.recorder.take();
-    const stolen = client.open(world.mcpUrl, bob.oauth, bob.recorder.fetch, connection.session());
-    open.push(stolen);
+    const stolen = keep(client.open(world().mcpUrl, bob.oauth, bob.recorder.fetch, connection.session()));
     await stolen.connect().catch(() => undefined);
     await expect(stolen.callTool(listAccounts)).rejects.toThrow('session.unknown');
     await expect(stolen.terminate()).rejects.toThrow('Failed to terminate session');

@@ -4,26 +4,18 @@
  * @module
  */
 
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 
 import { createAgent } from './agent.ts';
 import { legacyClients } from './official-clients.ts';
 import { preRegistered } from './pre-registered.ts';
 import { startStatefulServer, type StatefulServer } from './stateful-server.ts';
-import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
+import { startDemoBeforeAll } from '../worlds/demo.ts';
 
 let server: StatefulServer;
-let world: DemoWorld;
-const open: { close(): Promise<void> }[] = [];
-
-beforeAll(async () => {
-  server = await startStatefulServer();
-  world = await startDemoWorld({ mcpServer: server.url, authorizationServer: { accessTokenTtl: 3 } });
-});
-afterAll(async () => {
-  await Promise.all(open.map((each) => each.close()));
-  await world.close();
-  await server.close();
+const { world, keep } = startDemoBeforeAll({
+  tools: async () => (server = await startStatefulServer()),
+  authorizationServer: { accessTokenTtl: 3 },
 });
 
 // The client's own clocks decide when it listens again: on a machine that is busy with something else it may come late.
@@ -31,12 +23,11 @@ test.concurrent.for(legacyClients)(
   '$name renews it and listens again in the same session',
   { retry: 2 },
   async (client, { expect }) => {
-    const alice = createAgent(client, world.mcpUrl, { oauth: preRegistered(world.issuer) });
+    const alice = keep(createAgent(client, world().mcpUrl, { oauth: preRegistered(world().issuer) }));
     await alice.connect();
     await alice.authorize();
     alice.recorder.take();
-    const connection = client.open(world.mcpUrl, alice.oauth, alice.recorder.fetch);
-    open.push(alice, connection);
+    const connection = keep(client.open(world().mcpUrl, alice.oauth, alice.recorder.fetch));
     await connection.connect();
     let heard = 0;
     connection.onToolsChanged(() => (heard += 1));

@@ -5,19 +5,15 @@
  */
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { createRecorder, type Seen } from '../../demo/walk/recorder.ts';
 import { signedInAgent } from './agent.ts';
 import { sdkV2Auto } from './official-clients.ts';
 import { preRegistered } from './pre-registered.ts';
-import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
+import { startDemoBeforeAll } from '../worlds/demo.ts';
 
-let world: DemoWorld;
-beforeAll(async () => {
-  world = await startDemoWorld({ authorizationServer: { accessTokenTtl: 3 } });
-});
-afterAll(() => world.close());
+const { world } = startDemoBeforeAll({ authorizationServer: { accessTokenTtl: 3 } });
 
 const wish = { toolsListChanged: true };
 
@@ -26,11 +22,13 @@ function listens({ sent }: Seen): boolean {
 }
 
 test('a client receives the end of its subscription, and can listen again with a new token', async () => {
-  const oauth = preRegistered(world.issuer);
-  await (await signedInAgent(sdkV2Auto, world.mcpUrl, { oauth })).close();
+  const oauth = preRegistered(world().issuer);
+  await (await signedInAgent(sdkV2Auto, world().mcpUrl, { oauth })).close();
   const recorder = createRecorder();
   const client = new Client({ name: 'listener', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
-  await client.connect(new StreamableHTTPClientTransport(world.mcpUrl, { authProvider: oauth, fetch: recorder.fetch }));
+  await client.connect(
+    new StreamableHTTPClientTransport(world().mcpUrl, { authProvider: oauth, fetch: recorder.fetch }),
+  );
 
   const subscription = await client.listen(wish);
   expect(subscription.honoredFilter).toEqual(wish);

@@ -5,11 +5,11 @@
  * @module
  */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-import { signedInAgent, toolCalls, type Agent } from './agent.ts';
+import { signedInAgent, toolCalls } from './agent.ts';
 import { officialClients } from './official-clients.ts';
-import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
+import { startDemoBeforeAll } from '../worlds/demo.ts';
 
 const toolsPolicy = `
 scope: read
@@ -23,24 +23,11 @@ tools:
     because: For more than 1000 use request_transfer.
 `;
 
-let world: DemoWorld;
-const agents: Agent[] = [];
-beforeAll(async () => {
-  world = await startDemoWorld({
-    toolsPolicy,
-    edit: (yaml) => yaml.replace('policy: demo-tools\n', 'policy: demo-tools\n    refusals: { final: tool_error }\n'),
-  });
+const { world, keep } = startDemoBeforeAll({
+  policies: { 'demo-tools': toolsPolicy },
+  edit: (yaml) => yaml.replace('policy: demo-tools\n', 'policy: demo-tools\n    refusals: { final: tool_error }\n'),
 });
-afterAll(async () => {
-  await Promise.all(agents.map((agent) => agent.close()));
-  await world.close();
-});
-
-async function signedIn(client: (typeof officialClients)[number]): Promise<Agent> {
-  const agent = await signedInAgent(client, world.mcpUrl);
-  agents.push(agent);
-  return agent;
-}
+const signedIn = async (client: (typeof officialClients)[number]) => keep(await signedInAgent(client, world().mcpUrl));
 
 const transfer = (amount: number) => ({ from: 'savings', to: 'trading', amount });
 
@@ -55,7 +42,7 @@ describe.each(officialClients)('$name', (client) => {
       ],
     });
     expect(toolCalls(agent.recorder.take()).map(({ status }) => status)).toEqual([200]);
-    expect(await world.decision({ reason: 'argument.denied' })).toMatchObject({ allow: false, subject: 'alice' });
+    expect(await world().decision({ reason: 'argument.denied' })).toMatchObject({ allow: false, subject: 'alice' });
   });
 
   test('gives the model the words of the policy for a tool that is not listed, and goes on', async () => {

@@ -1,22 +1,12 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { startAuthorizationServer } from '../../demo/authorization-server.ts';
-import { startBackend } from '../../demo/backend.ts';
 import { listen, type Running } from '../../demo/listen.ts';
-import { startMcpServer } from '../../demo/mcp-server.ts';
 import { busyPorts } from '../../demo/ports.ts';
 import { runWalk } from '../../demo/walk.ts';
-import { start } from '../../src/serve/start.ts';
-import { loadConfig } from '../../src/config/load.ts';
-import { freePort } from '../support/ports.ts';
-import { startFrontDoorDemo } from '../worlds/front-door-demo.ts';
+import { startDemoWorld, startFrontDoorDemo } from '../worlds/demo.ts';
 
 const open: { close(): Promise<void> }[] = [];
 
@@ -25,28 +15,10 @@ afterEach(async () => {
 });
 
 /** The demo as `gateway.yaml` describes it, on ports of its own; returns the gateway's URL. */
-async function startDemo(highPrivilegeTtl: number, configFile = 'gateway.yaml'): Promise<string> {
-  const gatewayUrl = `http://127.0.0.1:${await freePort()}`;
-  const authorizationServer = await startAuthorizationServer({
-    port: 0,
-    mcpResource: `${gatewayUrl}/mcp`,
-    apiAudience: 'https://api.demo.example',
-    highPrivilegeTtl,
-  });
-  const mcpServer = await startMcpServer({ port: 0, apiUrl: gatewayUrl });
-  const backend = await startBackend({ port: 0 });
-  const config = await loadConfig(configFile, {
-    PUBLIC_URL: gatewayUrl,
-    GATEWAY_LISTEN: new URL(gatewayUrl).host,
-    GATEWAY_ADMIN: 'off',
-    ISSUER: authorizationServer.issuer,
-    ISSUER_BACKCHANNEL: authorizationServer.issuer,
-    MCP_SERVER_URL: mcpServer.url,
-    BACKEND_URL: backend.url,
-  });
-  const gateway = await start(config, { output: new PassThrough().resume() });
-  open.push(authorizationServer, mcpServer, backend, { close: () => gateway.close(0) });
-  return gatewayUrl;
+async function startDemo(highPrivilegeTtl: number, policies = {}): Promise<string> {
+  const world = await startDemoWorld({ authorizationServer: { highPrivilegeTtl }, policies });
+  open.push(world);
+  return world.mcpUrl.origin;
 }
 
 describe('the walk', () => {
@@ -68,16 +40,11 @@ describe('the walk', () => {
   });
 
   it('fails if a policy is weaker than the requirements', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'sallyport-walk-'));
-    await cp('gateway.yaml', join(folder, 'gateway.yaml'));
-    await cp('policies', join(folder, 'policies'), { recursive: true });
-    await writeFile(join(folder, 'policies/demo-high-worth.yaml'), 'scope: read\nclaims: { risk: { below: 100 } }\n');
     const lines: string[] = [];
-    const gatewayUrl = await startDemo(1, join(folder, 'gateway.yaml'));
+    const gatewayUrl = await startDemo(1, { 'demo-high-worth': 'scope: read\nclaims: { risk: { below: 100 } }\n' });
     expect(await runWalk({ gatewayUrl, print: (line) => lines.push(line) })).toBe(false);
     const text = stripVTControlCharacters(lines.join('\n'));
     expect(text).toMatch(/FAIL +API tokens +bob lets an AI agent use the MCP server/);
-    await rm(folder, { recursive: true });
   });
 
   it('prints the expected and the actual value, and continues with the next stage', async () => {

@@ -2,15 +2,19 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { beforeAll, expect } from 'vitest';
 import { startAuthorizationServer, type AuthorizationServerOptions } from '../../demo/authorization-server.ts';
 import { startBackend } from '../../demo/backend.ts';
+import { startCompanyProvider } from '../../demo/company-provider.ts';
 import { startMcpServer } from '../../demo/mcp-server.ts';
+import { startFrontDoor } from '../../src/front-door/front-door.ts';
 import { start } from '../../src/serve/start.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/model/config.ts';
 import { freePort } from '../support/ports.ts';
 import { keepConfig } from '../support/secrecy.ts';
 import { createWrittenLog, type WrittenLog } from '../support/written-log.ts';
+import { observerInto } from './front-door.ts';
 
 /** The demo with the committed `gateway.yaml` on free ports, under the URL that clients really use. */
 export interface DemoWorld extends WrittenLog {
@@ -28,8 +32,8 @@ export interface DemoWorldOptions {
   readonly authorizationServer?: Partial<AuthorizationServerOptions>;
   /** Edits the committed `gateway.yaml`. */
   readonly edit?: (gatewayYaml: string) => string;
-  /** The policy of its tools; default: the committed one. */
-  readonly toolsPolicy?: string;
+  /** Policies in place of the committed ones, by name. */
+  readonly policies?: Readonly<Record<string, string>>;
 }
 
 /** Starts it. */
@@ -73,18 +77,96 @@ export async function startDemoWorld({
   };
 }
 
+/** Something that a test opens. */
+interface Closable {
+  close(): Promise<void>;
+}
+
+/**
+ * Starts one for the tests of a block, and closes it after them, with everything that they `keep`. `tools` starts another MCP
+ * server than the demo's.
+ */
+export function startDemoBeforeAll({
+  tools,
+  ...options
+}: Omit<DemoWorldOptions, 'mcpServer'> & {
+  readonly tools?: () => Promise<Closable & { readonly url: string }>;
+} = {}): {
+  readonly world: () => DemoWorld;
+  readonly keep: <Kept extends Closable>(kept: Kept) => Kept;
+} {
+  let world: DemoWorld;
+  const open: Closable[] = [];
+  beforeAll(async () => {
+    const server = await tools?.();
+    world = await startDemoWorld({ ...options, ...(server !== undefined && { mcpServer: server.url }) });
+    return async () => {
+      await Promise.all(open.map((each) => each.close()));
+      await world.close();
+      await server?.close();
+    };
+  });
+  return {
+    world: () => world,
+    keep(kept) {
+      open.push(kept);
+      return kept;
+    },
+  };
+}
+
 /** Loads the committed `gateway.yaml` and policies, or what the options make of them. */
 async function load(
-  { edit = (text) => text, toolsPolicy }: Pick<DemoWorldOptions, 'edit' | 'toolsPolicy'>,
+  { edit = (text) => text, policies = {} }: Pick<DemoWorldOptions, 'edit' | 'policies'>,
   env: NodeJS.ProcessEnv,
 ): Promise<Config> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
   try {
     await cp('policies', join(folder, 'policies'), { recursive: true });
     await writeFile(join(folder, 'gateway.yaml'), edit(await readFile('gateway.yaml', 'utf8')));
-    if (toolsPolicy !== undefined) await writeFile(join(folder, 'policies/demo-tools.yaml'), toolsPolicy);
+    for (const [name, text] of Object.entries(policies)) await writeFile(join(folder, `policies/${name}.yaml`), text);
     return await loadConfig(join(folder, 'gateway.yaml'), env);
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+/** The demo with the front door. */
+export interface FrontDoorDemo {
+  readonly gatewayUrl: string;
+  readonly companyUrl: string;
+  close(): Promise<void>;
+}
+
+/** The demo with the front door as its own configuration describes it, on free ports. */
+export async function startFrontDoorDemo(): Promise<FrontDoorDemo> {
+  const [gatewayUrl, issuer] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
+  const company = await startCompanyProvider({ port: 0, redirectUri: `${issuer}/callback/company` });
+  const mcpServer = await startMcpServer({ port: 0, apiUrl: gatewayUrl });
+  const config = await loadConfig('demo/front-door/gateway.yaml', {
+    PUBLIC_URL: gatewayUrl,
+    GATEWAY_LISTEN: new URL(gatewayUrl).host,
+    GATEWAY_ADMIN: 'off',
+    FRONT_DOOR_ISSUER: issuer,
+    FRONT_DOOR_LISTEN: new URL(issuer).host,
+    FRONT_DOOR_BACKCHANNEL: issuer,
+    COMPANY_ISSUER: company.issuer,
+    COMPANY_BACKCHANNEL: company.issuer,
+    MCP_SERVER_URL: mcpServer.url,
+  });
+  // Before the gateway, as `serve` does: a gateway that does not find it asks again a second later.
+  const frontDoor = await startFrontDoor(config, {
+    observer: observerInto([]),
+    onRevoked: (digests) => gateway.endTokens(digests),
+    log() {},
+    onBug: (error) => expect.unreachable(String(error)),
+  });
+  const gateway = await start(config, { output: createWrittenLog().output });
+  return {
+    gatewayUrl,
+    companyUrl: company.issuer,
+    async close() {
+      await Promise.all([company.close(), mcpServer.close(), frontDoor.close(), gateway.close(0)]);
+    },
+  };
 }

@@ -1,34 +1,29 @@
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { toNodeHandler } from '@modelcontextprotocol/node';
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { listen } from '../../../demo/listen.ts';
+import { McpServer } from '@modelcontextprotocol/server';
 import { lockFileText } from '../../../src/config/lock-file.ts';
 import { examineLocks } from '../../../src/cli/doctor/locks.ts';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { listDefinitions } from '../../../src/mcp/client/list-definitions.ts';
 import { loaded } from '../../config/folder.ts';
+import { mcpHandler, startHttp } from '../../support/mcp-servers.ts';
 import { linesOf } from './found.ts';
 
 async function serving(listener: RequestListener): Promise<string> {
-  const server = await listen(createServer(listener), 0);
+  const server = await startHttp(listener);
   onTestFinished(() => server.close());
   return `${server.url}/mcp`;
 }
 
 /** An MCP server with these tools, by their names and descriptions, which a test may replace. */
 async function showing(tools: Record<string, string>): Promise<string> {
-  const handle = toNodeHandler(
-    createMcpHandler(() => {
-      const server = new McpServer({ name: 'x', version: '1' });
-      for (const [name, description] of Object.entries(tools))
-        server.registerTool(name, { description }, () => ({ content: [] }));
-      return server;
-    }),
-  );
-  // The SDK's type forbids the `undefined` that Node's allows; both mean absent.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return serving((request, response) => void handle(request as never, response));
+  const handle = mcpHandler(() => {
+    const server = new McpServer({ name: 'x', version: '1' });
+    for (const [name, description] of Object.entries(tools))
+      server.registerTool(name, { description }, () => ({ content: [] }));
+    return server;
+  });
+  return serving((request, response) => void handle(request, response));
 }
 
 /** The findings on a server with a policy and its lock. */

@@ -1,5 +1,5 @@
 import { createServer as createSecureServer } from 'node:https';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../demo/listen.ts';
 import { startMcpServer } from '../../../demo/mcp-server.ts';
@@ -10,11 +10,12 @@ import { examineUpstreams } from '../../../src/cli/doctor/upstreams.ts';
 import { metadataDocuments } from '../../../src/pipeline/respond/resource-metadata.ts';
 import { loaded } from '../../config/folder.ts';
 import { pem, tlsLine, x509 } from '../../support/certificates.ts';
+import { startHttp } from '../../support/mcp-servers.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';
 import { linesOf } from './found.ts';
 
 async function serving(answers: RequestListener): Promise<string> {
-  const running = await listen(createServer(answers), 0);
+  const running = await startHttp(answers);
   onTestFinished(() => running.close());
   return running.url;
 }
