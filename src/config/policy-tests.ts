@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { EarlierCall } from '../model/history.ts';
 import { listedKinds, mcpMethod, type TargetKind, targetKinds } from '../model/mcp.ts';
 import type { PolicyReason } from '../model/reasons.ts';
+import type { GivenApproval } from '../policy/approval.ts';
 import type { PolicyFault } from '../policy/policy-error.ts';
 import { compileProperty, type Property, type PropertyDocument } from '../policy/property.ts';
 import { disk, type Files } from './files.ts';
@@ -21,6 +22,8 @@ export interface PolicyTest {
     readonly issuer?: string;
     /** Calls that were made before. */
     readonly history?: readonly EarlierCall[];
+    /** Whether it has an approval; default: `none`. */
+    readonly approval?: GivenApproval;
   };
   readonly when: {
     readonly tool?: string;

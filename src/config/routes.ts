@@ -173,7 +173,10 @@ function readPolicy(
   if (protocol === 'http' && listing !== undefined) {
     field.addProblem(`${file} has ${listing}, which needs protocol: mcp`);
   }
-  return folder.policies.get(policy);
+  const found = folder.policies.get(policy);
+  // Without them no person could approve, and no stage would ask.
+  if (found?.hasApprovals === true) field.addProblem(`${file} has approval, which needs approvals in gateway.yaml`);
+  return found;
 }
 
 /** The policies that a route can name instead of `policy`. */

@@ -30,7 +30,9 @@ export interface DecisionInput {
 }
 
 /** What decisions on the same call of a caller have in common. */
-export type RepeatedOutcome = Omit<Outcome, 'call' | 'decidedAt'> & { readonly call: Pick<KnownCall, 'method'> };
+export type RepeatedOutcome = Omit<Outcome, 'call' | 'decidedAt' | 'approval'> & {
+  readonly call: Pick<KnownCall, 'method'>;
+};
 
 /** A row of the table. The values of members are texts, numbers, booleans or JSON. */
 interface MemberRow {
@@ -176,6 +178,12 @@ export const members = {
     own: 'number',
     of: decisionMs,
     read: (duration) => (typeof duration === 'number' ? duration : NaN),
+  },
+  approval: {
+    wire: { name: 'approval', about: 'the id of the [approval](approvals.md) that the call used, or waits for' },
+    own: 'text',
+    of: ({ approval }) => approval,
+    read: textIn,
   },
   traceId: {
     wire: { name: 'trace_id', about: 'of the trace that the call belongs to; see [traces](#traces)' },

@@ -20,6 +20,8 @@ export interface Outcome {
   readonly denial: Denial | undefined;
   /** The denial that `mode: shadow` did not enforce. */
   readonly shadow: ShadowDenial | undefined;
+  /** The id of the approval that the call used, or that it waits for. */
+  readonly approval?: string | undefined;
   /** What the client of a refused call got; undefined for an allowed call, and if the answer failed. */
   readonly answer: RefusalAnswer | undefined;
   /** `performance.now()`. */

@@ -1,3 +1,4 @@
+import type { NeededApproval } from './approval.ts';
 import type { PolicyDenial } from './denial.ts';
 import type { CallHistory } from './history.ts';
 import type { ListingKey, McpMethod, TargetKind } from './mcp.ts';
@@ -62,16 +63,28 @@ export interface Plan {
    *   the attempt.
    */
   history(principal: Principal, attempt: Attempt, exact?: () => unknown): CallHistory | undefined;
+  /** The approval that a call needs which the policy allows; undefined if it needs none. */
+  approval(principal: Principal, attempt: Attempt): NeededApproval | undefined;
 }
 
 /** One condition of a policy, evaluated for one caller and one call. */
 export interface Explanation {
   /** Path into the policy file; `''` for the whole of it. */
   readonly rule: string;
-  readonly kind: 'scope' | 'claim' | 'argument' | 'lifetime' | 'history' | 'listed' | 'any' | 'all' | 'not';
+  readonly kind:
+    | 'scope'
+    | 'claim'
+    | 'argument'
+    | 'lifetime'
+    | 'history'
+    | 'approval'
+    | 'listed'
+    | 'any'
+    | 'all'
+    | 'not';
   /**
    * `error`: it could not be evaluated, which denies the call, under a `not` too. `unknown`: it depends on
-   * {@link unknownArguments}, or, of kind `history`, on earlier calls.
+   * {@link unknownArguments}, of kind `history` on earlier calls, or of kind `approval` on a person.
    */
   readonly outcome: 'holds' | 'fails' | 'error' | 'unknown';
   /** The claim or argument that it reads, by name or JSON Pointer as written. */
@@ -114,6 +127,10 @@ export interface Policy {
   decide(principal: Principal, attempt: Attempt): PolicyDecision;
   /** Whether it has rules over time. */
   readonly isOverTime: boolean;
+  /** Whether an entry wants approvals. */
+  readonly hasApprovals: boolean;
+  /** The approval by its {@link NeededApproval.rules}; undefined if one of them is not a rule of this policy. */
+  approvalAt(rules: readonly string[]): NeededApproval | undefined;
   /** What it lists: the key, and the name or pattern as written. */
   readonly listed: readonly { readonly key: ListingKey; readonly name: string }[];
   /** The path of every rule that a decision can name or depend on, in the order of the conditions. */

@@ -31,8 +31,8 @@ export interface Refusal {
   readonly closesConnection?: true;
 }
 
-/** A part of a policy: conditions on caller and arguments, lists of what may be called, rules over time. */
-export type PolicyPart = 'condition' | 'listing' | 'history';
+/** A part of a policy: conditions on caller and arguments, lists of what may be called, rules over time, approvals. */
+export type PolicyPart = 'condition' | 'listing' | 'history' | 'approval';
 
 /** The answer to a reason that refuses the token itself, and where else the gateway handles that reason. */
 interface TokenRefusal extends Refusal {
@@ -130,6 +130,10 @@ export const refusals = {
   'history.forbidden': byHistory,
   'quota.exceeded': { ...tooMany, isFinal: true, by: 'history' },
   'history.full': unavailable,
+  'approval.required': { ...final, by: 'approval' },
+  'approval.denied': final,
+  'approval.full': unavailable,
+  'approval.body': { status: 415, message: 'Unsupported media type' },
   'body.too_large': { status: 413, code: -32600, message: 'Request body too large' },
   'body.no_room': unavailable,
   'body.type': { status: 415, code: -32600, message: 'Unsupported media type' },

@@ -6,6 +6,7 @@
 
 import type { Policy } from '../model/policy.ts';
 import type { Claims } from '../model/principal.ts';
+import { joinedApproval } from './approval.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
 import { leavesOf, rulesIn, scopesIn } from './conditions/condition.ts';
 import { scopeTokens } from './conditions/scope.ts';
@@ -43,6 +44,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   const readers = [...claimReaders(rules, entries)];
   const shadow = mode === 'shadow';
   const every = rulesOf(rules, entries);
+  const approvals = new Map(entries.flatMap(({ approval }) => (approval ? [[approval.rule, approval] as const] : [])));
   const policy: Policy = {
     name,
     scope: scopeTokens(document.scope ?? []),
@@ -56,6 +58,11 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
       ? (principal, attempt) => inShadow(decide(rules, principal, attempt))
       : (principal, attempt) => decide(rules, principal, attempt),
     isOverTime: past !== undefined,
+    hasApprovals: approvals.size > 0,
+    approvalAt(named) {
+      const found = named.flatMap((rule) => approvals.get(rule) ?? []);
+      return found.length === named.length ? joinedApproval(found, { isShadow: shadow }) : undefined;
+    },
     listed: entries.map(({ key, name }) => ({ key, name })),
     rules: every,
     claimsRead: (claims) => claimsRead(readers, claims),
@@ -107,6 +114,7 @@ function rulesOf({ condition }: Rules, entries: readonly Entry[]): readonly stri
       ...rulesIn(entry.condition),
       ...entry.arguments.map(({ rule }) => rule),
       ...entry.history.map(({ rule }) => rule),
+      ...(entry.approval === undefined ? [] : [entry.approval.rule]),
     ]),
     ...listed,
   ];
@@ -114,7 +122,8 @@ function rulesOf({ condition }: Rules, entries: readonly Entry[]): readonly stri
 
 /** The readers of all claims that the rules use, by claim as written. */
 function claimReaders({ condition }: Rules, entries: readonly Entry[]): ReadonlyMap<string, MemberReader> {
-  const conditions = [condition, ...entries.map((entry) => entry.condition)].flatMap(leavesOf);
+  const whens = entries.flatMap(({ approval }) => approval?.condition ?? []);
+  const conditions = [condition, ...entries.map((entry) => entry.condition), ...whens].flatMap(leavesOf);
   const owners = entries.flatMap(({ history }) => history.map(({ owner }) => owner));
   return new Map([
     ...conditions.flatMap(({ reads }) => reads.claims.map(({ name, read }) => [name, read] as const)),

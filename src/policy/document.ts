@@ -77,14 +77,32 @@ export interface HistoryDocument {
   readonly quota?: readonly QuotaDocument[];
 }
 
-/** The entry of a resource or a method. */
-export interface ListedDocument extends ConditionDocument, HistoryDocument, Words {}
+/** Which calls need the approval of a person, and whose. */
+export interface ApprovalDocument {
+  /** Default: all calls of the entry. */
+  readonly when?: ArgumentsDocument;
+  /** On the token of the person. */
+  readonly by: ConditionDocument;
+  readonly self?: boolean;
+  readonly wait?: string;
+  readonly valid?: string;
+  /** JSON Pointers into the arguments. Default: all of them. */
+  readonly shows?: readonly string[];
+}
 
-/** The entry of a tool or a prompt. */
-export interface EntryDocument extends ListedDocument {
+/** The entry of a resource or a method. */
+export interface ListedDocument extends ConditionDocument, HistoryDocument, Words {
+  readonly approval?: ApprovalDocument;
+}
+
+/** Conditions on the caller and on the arguments of a call. */
+export interface ArgumentsDocument extends ConditionDocument {
   /** By JSON Pointer into `params.arguments`. */
   readonly arguments?: Readonly<Record<string, ValueDocument>>;
 }
+
+/** The entry of a tool or a prompt. */
+export interface EntryDocument extends ListedDocument, ArgumentsDocument {}
 
 /**
  * A file `policies/NAME.yaml`, `docs/policies.md`. If a listing is present, even empty, whatever it lacks is denied.
@@ -132,12 +150,14 @@ export function conditionsIn(document: PolicyDocument): readonly PlacedCondition
 }
 
 function withNested(condition: EntryDocument, path: DocumentPath): readonly PlacedCondition[] {
-  const { any = [], all = [], not } = condition;
+  const { any = [], all = [], not, approval } = condition;
   return [
     { path, condition },
     ...any.flatMap((each, index) => withNested(each, [...path, 'any', index])),
     ...all.flatMap((each, index) => withNested(each, [...path, 'all', index])),
     ...(not === undefined ? [] : withNested(not, [...path, 'not'])),
+    ...(approval === undefined ? [] : withNested(approval.by, [...path, 'approval', 'by'])),
+    ...(approval?.when === undefined ? [] : withNested(approval.when, [...path, 'approval', 'when'])),
   ];
 }
 

@@ -1,4 +1,5 @@
 import type { ListingKey, McpMethod } from '../model/mcp.ts';
+import { type Approval, compileApproval } from './approval.ts';
 import { type ArgumentCondition, compileArguments } from './argument.ts';
 import type { AllCondition } from './conditions/all.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
@@ -18,6 +19,8 @@ export interface Entry {
   readonly arguments: readonly ArgumentCondition[];
   /** Its rules over time. */
   readonly history: readonly HistoryRule[];
+  /** The approval that its calls need. */
+  readonly approval: Approval | undefined;
   /** The operator's words for a caller that it refuses: its own, or else the policy's. */
   readonly because: string | undefined;
 }
@@ -38,6 +41,12 @@ export function compileEntries(key: ListingKey, policy: PolicyDocument, faults: 
       condition: compileCondition(document, path, faults),
       arguments: compileArguments(document.arguments ?? {}, path, faults),
       history: compileHistory(document, { key, name, path, because, faults }),
+      approval: compileApproval(document, {
+        path,
+        takesArguments: key === 'tools' || key === 'prompts',
+        because,
+        faults,
+      }),
       because,
     };
   });

@@ -4,6 +4,7 @@
  */
 
 import { describeValue } from '../lib/json/describe-value.ts';
+import type { NeededApproval } from '../model/approval.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { CallHistory } from '../model/history.ts';
 import { mcpMethod, type McpMethod } from '../model/mcp.ts';
@@ -16,6 +17,7 @@ import {
   calledTool,
 } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
+import { type Approval, explainApproval, joinedApproval, needsApproval } from './approval.ts';
 import { type ArgumentCondition, argumentDenial, explainArgument } from './argument.ts';
 import type { AllCondition } from './conditions/all.ts';
 import { type Verdict, explainCondition, neededScopes, policyDenial } from './conditions/condition.ts';
@@ -32,6 +34,7 @@ export type Step = AnyStep &
     | { readonly on: 'argument'; readonly argument: ArgumentCondition }
     /** `owner`: it only needs to know whose call it is, because a rule of another call looks back at it. */
     | { readonly on: 'counting' | 'owner'; readonly rule: HistoryRule }
+    | { readonly on: 'approval'; readonly approval: Approval }
   );
 
 interface AnyStep {
@@ -85,6 +88,8 @@ export class CallPlan implements Plan {
   readonly allowed: PolicyDecision;
   /** The operator's words for a caller whose token is not enough. */
   readonly because: string | undefined;
+  /** The approvals of its entries. */
+  readonly approvals: readonly Approval[];
   readonly #counting: CountingRules;
 
   constructor(steps: readonly Step[], because: string | undefined, counting: CountingRules) {
@@ -93,6 +98,7 @@ export class CallPlan implements Plan {
     const entry = steps.find((step) => step.entry !== undefined)?.entry;
     this.allowed = Object.freeze({ allow: true, rule: entry?.rule ?? ownRule, plan: this });
     this.because = because;
+    this.approvals = steps.flatMap((step) => (step.on === 'approval' ? step.approval : []));
     this.#counting = counting;
   }
 
@@ -127,6 +133,19 @@ export class CallPlan implements Plan {
   history(principal: Principal, attempt: Attempt, exact?: () => unknown): CallHistory | undefined {
     return attempt.kind === 'http' ? undefined : callHistory(this.#counting, principal, attempt, exact);
   }
+
+  approval(principal: Principal, attempt: Attempt): NeededApproval | undefined {
+    if (this.approvals.length === 0) return undefined;
+    const { arguments: args } = messageOf(attempt);
+    const needed: Approval[] = [];
+    let isCertain = false;
+    for (const approval of this.approvals) {
+      const needs = needsApproval(approval, principal, args);
+      if (needs !== false) needed.push(approval);
+      if (needs === true) isCertain = true;
+    }
+    return joinedApproval(needed, { isShadow: this.#counting.isShadow, isCertain });
+  }
 }
 
 function explainEntry({ rule, name }: Entry, parts: readonly Explanation[]): Explanation {
@@ -152,8 +171,15 @@ export function planFor({ condition, because, mode }: OwnConditions, kind: CallK
     ...inArguments,
     ...counting.map(countingStep),
     ...past.filter((rule) => !counting.includes(rule)).map(ownerStep),
+    ...ownApprovals(entries, method).map(approvalStep),
   ];
   return new CallPlan(steps, kind.entries === undefined ? because : undefined, { own: counting, past, isShadow });
+}
+
+/** A completion only names what it completes, and uses nothing of it. */
+function ownApprovals(entries: readonly Entry[], method: McpMethod): readonly Approval[] {
+  const isCall = takesArguments(method);
+  return [...new Set(entries)].flatMap(({ key, approval }) => (isCall || key === 'methods' ? (approval ?? []) : []));
 }
 
 function conditionStep(condition: AllCondition, because: string | undefined, entry?: Entry): Step {
@@ -198,6 +224,20 @@ function countingStep(rule: HistoryRule): Step {
     because: rule.because,
     judge: (principal, call) => countingDenial(rule, principal, call.arguments) ?? 'met',
     explain: (principal, call) => [explainRule(rule, principal, call.arguments)],
+  };
+}
+
+/** It refuses only what cannot be judged. Whether the call has an approval is asked last, by the stage `approve`. */
+function approvalStep(approval: Approval): Step {
+  return {
+    on: 'approval',
+    approval,
+    because: approval.because,
+    judge(principal, call) {
+      needsApproval(approval, principal, call.arguments);
+      return 'met';
+    },
+    explain: (principal, call) => [explainApproval(approval, principal, call.arguments)],
   };
 }
 

@@ -39,14 +39,28 @@ const maxListed = 8;
 /**
  * How a value of another type than a predicate compares is read. `direct`: it fails the predicate. `negated`, under an
  * odd number of `not`: it counts as excluded, so that it fails the `not` too. `literal`: it fails the predicate under
- * `not` as well, so that `not` is the exact complement. Policies are direct, properties are literal.
+ * `not` as well, so that `not` is the exact complement. `cautious`: it meets the predicate, as an absent value does;
+ * `spared`: neither does, under an odd number of `not` in a cautious condition. Policies are direct, properties are
+ * literal, and `when` of an approval is cautious: only a value of the right type spares a call from it.
  */
-export type Reading = 'direct' | 'negated' | 'literal';
+export type Reading = 'direct' | 'negated' | 'literal' | 'cautious' | 'spared';
+
+const opposites: Readonly<Record<Reading, Reading>> = {
+  direct: 'negated',
+  negated: 'direct',
+  literal: 'literal',
+  cautious: 'spared',
+  spared: 'cautious',
+};
 
 /** The reading under one more `not`. */
 export function underNot(reading: Reading): Reading {
-  if (reading === 'literal') return reading;
-  return reading === 'direct' ? 'negated' : 'direct';
+  return opposites[reading];
+}
+
+/** Whether a value of another type meets a predicate. */
+function acceptsMistyped(reading: Reading): boolean {
+  return reading === 'negated' || reading === 'cautious';
 }
 
 /** The surroundings of a predicate. */
@@ -148,7 +162,7 @@ function compileOne<Name extends keyof Wanted>(
 }
 
 /**
- * A predicate on values of one type. A missing value fails it; a value of another type counts as excluded under `not`.
+ * A predicate on values of one type. The reading decides on a missing value, and on one of another type.
  */
 function typed<Value>(
   wanted: string,
@@ -157,11 +171,12 @@ function typed<Value>(
   isTyped: (found: unknown) => found is Value,
   holds: (found: Value) => boolean,
 ): Predicate {
-  const negated = reading === 'negated';
+  const mistyped = acceptsMistyped(reading);
+  const absent = reading === 'cautious';
   return {
     operand,
-    wanted: negated ? `${wanted} (or another type)` : wanted,
-    test: (found) => found !== undefined && (isTyped(found) ? holds(found) : negated),
+    wanted: mistyped ? `${wanted} (or another type)` : wanted,
+    test: (found) => (found === undefined ? absent : isTyped(found) ? holds(found) : mistyped),
   };
 }
 
@@ -207,14 +222,14 @@ function oneOf(values: readonly Scalar[], context: Context): Predicate {
 function contains(element: Scalar, context: Context): Predicate {
   checkComparable(element, context);
   const { reading } = context;
-  const negated = reading === 'negated';
+  const mistyped = acceptsMistyped(reading);
   // A string never contains anything, even one separated by spaces: "no-trader x" contains "trader" too.
   return typed(
     `an array that contains ${describeValue(element)}`,
     { kind: 'element', element },
     reading,
     (found): found is unknown[] => Array.isArray(found),
-    (found) => found.includes(element) || (negated && found.some((each) => typeof each !== typeof element)),
+    (found) => found.includes(element) || (mistyped && found.some((each) => typeof each !== typeof element)),
   );
 }
 
@@ -274,7 +289,7 @@ function present(wanted: boolean, { reading }: Context): Predicate {
     operand: { kind: 'presence' },
     wanted: wanted ? 'a value' : 'no value',
     test: (found) =>
-      found === unreachable ? reading === 'negated' : (found !== undefined && found !== null) === wanted,
+      found === unreachable ? acceptsMistyped(reading) : (found !== undefined && found !== null) === wanted,
   };
 }
 

@@ -1,6 +1,7 @@
 import { type ListedKind, type TargetKind, targetKinds } from '../model/mcp.ts';
 import type { Decision } from '../model/policy.ts';
 import type { PolicyReason } from '../model/reasons.ts';
+import type { GivenApproval } from './approval.ts';
 import type { AllCondition } from './conditions/all.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
 import type { ConditionDocument, ValueDocument } from './document.ts';
@@ -20,7 +21,7 @@ type CallDocument = {
 export interface PropertyDocument {
   readonly name: string;
   /** The callers that it speaks of. */
-  readonly for_all: ConditionDocument;
+  readonly for_all: ConditionDocument & { readonly approval?: GivenApproval };
   readonly when: 'any' | CallDocument;
   readonly then: Expectation;
 }
@@ -36,6 +37,8 @@ export interface Property {
   readonly name: string;
   /** Met by the callers that it speaks of. */
   readonly callers: AllCondition;
+  /** Undefined: with an approval and without one. */
+  readonly approval: GivenApproval | undefined;
   readonly calls: CallPattern;
   readonly wanted: Expectation;
 }
@@ -61,8 +64,9 @@ export function compileProperty(
   path: DocumentPath,
   faults: PolicyFault[],
 ): Property {
-  const callers = compileCondition(for_all, [...path, 'for_all'], faults, 'literal');
-  return { name, callers, calls: compileCalls(when, [...path, 'when'], faults), wanted: then };
+  const { approval, ...conditions } = for_all;
+  const callers = compileCondition(conditions, [...path, 'for_all'], faults, 'literal');
+  return { name, callers, approval, calls: compileCalls(when, [...path, 'when'], faults), wanted: then };
 }
 
 function compileCalls(when: PropertyDocument['when'], path: DocumentPath, faults: PolicyFault[]): CallPattern {

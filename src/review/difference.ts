@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { printable } from '../lib/wording.ts';
+import type { NeededApproval } from '../model/approval.ts';
 import { isReasonBy } from '../model/reasons.ts';
 import type { Config } from '../model/config.ts';
 import { calledIn, type DecisionRecord } from '../model/decision.ts';
@@ -62,8 +63,11 @@ export function differenceOf(
     !isDeepStrictEqual(conditionsOf(kind, now), conditionsOf(kind, then));
   // The conditions on arguments are the same, so that the logged arguments would be denied again.
   const deniesArguments = record.reason === 'argument.denied' && !record.allow;
-  const decision = deniesArguments ? alone : judgeOverTime({ record, recordedBy, principal, attempt, decision: alone });
-  const unknown = whatIsMissing(record, alone, isChanged('argument'));
+  const overTime = deniesArguments ? alone : judgeOverTime({ record, recordedBy, principal, attempt, decision: alone });
+  const needed = alone.plan.approval(principal, attempt);
+  const isOpen = needed?.isCertain === false && needed.text !== recordedBy?.plan.approval(principal, attempt)?.text;
+  const decision = needed === undefined ? overTime : withApproval(overTime, needed, record);
+  const unknown = whatIsMissing(record, alone, isChanged('argument') || isOpen);
   if (unknown !== undefined) return { ...base, change: 'unknown', after: unknown };
   if (decision === undefined) {
     const isAsRecorded = !isChanged('history') && (record.reason === undefined || isReasonBy('history', record.reason));
@@ -71,6 +75,19 @@ export function differenceOf(
   }
   const after = deniesArguments && decision.allow ? before : outcomeOf(decision);
   return after === before ? undefined : { ...base, change: changeOf(before, after), after };
+}
+
+/** A decision with the approval that the record tells of. */
+function withApproval(
+  decision: Decision | undefined,
+  { isCertain, isShadow, denial }: NeededApproval,
+  { reason, approval }: DecisionRecord,
+): Decision | undefined {
+  const isMissing = isCertain
+    ? approval === undefined || reason === 'approval.required'
+    : reason === 'approval.required';
+  if (decision?.allow !== true || decision.shadow !== undefined || !isMissing) return decision;
+  return isShadow ? { ...decision, shadow: denial } : { allow: false, rule: denial.rule, denial };
 }
 
 /** What a decision of a log needs beside the policy. */

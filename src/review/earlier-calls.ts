@@ -3,6 +3,7 @@ import { durationMs } from '../lib/quantity.ts';
 import type { CallHistory, EarlierCall, HistoryCheck } from '../model/history.ts';
 import type { Attempt, Decision, Explanation, Policy } from '../model/policy.ts';
 import { callerKey, type Principal } from '../model/principal.ts';
+import { decisionWith, type GivenApproval } from '../policy/approval.ts';
 import type { Decided } from './coverage.ts';
 import { createReviewLedger, deniedBy, failureOf } from './rules-over-time.ts';
 import { attemptOf } from './test-case.ts';
@@ -14,6 +15,8 @@ interface CallInHistory {
   readonly attempt: Attempt;
   /** In any order; undefined: they are unknown. */
   readonly earlier: readonly EarlierCall[] | undefined;
+  /** Undefined: it is unknown whether the call has one. */
+  readonly approval?: GivenApproval | undefined;
 }
 
 /** Rules over time belong to a route; one of them is described. */
@@ -24,7 +27,23 @@ const route = 'described';
  * the ledger that counts for the gateway. Earlier calls count whether or not the policy allows them. If they are
  * unknown, a rule fails only where no earlier calls could make it hold.
  */
-export function decideAfter({ policy, principal, attempt, earlier }: CallInHistory): Decided {
+export function decideAfter(call: CallInHistory): Decided {
+  const { decision, conditions } = afterEarlierCalls(call);
+  const { policy, principal, attempt, approval } = call;
+  if (approval === undefined) return { decision, conditions };
+  const needed = policy.decide(principal, attempt).plan.approval(principal, attempt);
+  const found = { outcome: approval === 'approved' ? 'holds' : 'fails', found: approval } as const;
+  return {
+    decision: decisionWith(approval, decision, needed),
+    conditions: conditions.map((each) => (isOpenApproval(each) ? Object.assign({}, each, found) : each)),
+  };
+}
+
+function isOpenApproval({ kind, outcome }: Explanation): boolean {
+  return kind === 'approval' && outcome === 'unknown';
+}
+
+function afterEarlierCalls({ policy, principal, attempt, earlier }: CallInHistory): Decided {
   const decision = policy.decide(principal, attempt);
   const conditions = decision.plan.explain(principal, attempt);
   const history = decision.plan.history(principal, attempt);

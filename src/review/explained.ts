@@ -20,7 +20,7 @@ export interface Explained {
   readonly policy: string | undefined;
   readonly allow: boolean;
   /** What is unknown and might still refuse the call; empty for a call that is refused. */
-  readonly unknown: readonly ('arguments' | 'earlier calls')[];
+  readonly unknown: readonly ('arguments' | 'earlier calls' | 'approval')[];
   /** Whether the call was allowed only because the policy is in shadow mode. */
   readonly shadow: boolean;
   readonly reason: string | undefined;
@@ -88,21 +88,24 @@ function decided(
   earlier: readonly EarlierCall[] | undefined,
 ): Decided {
   if (policy === undefined) return { decision: { allow: true, rule: '' }, conditions: [] };
-  return decideAfter({ policy, principal, attempt, earlier });
+  return decideAfter({ policy, principal, attempt, earlier, approval: undefined });
 }
 
 const unknownNotes = {
   arguments: 'without --arguments, the conditions on them are unknown',
   'earlier calls': 'without --history, the rules over time are unknown',
+  approval: 'a person must approve the call',
 } as const;
 
 /** What the outcomes of conditions depend on and is unknown. */
 function unknownIn(conditions: readonly Explanation[], knowsEarlier: boolean): Explained['unknown'] {
   const open = conditions.flatMap(leaves).filter(({ outcome }) => outcome === 'unknown');
   const needsEarlier = ({ kind }: Explanation): boolean => kind === 'history' && !knowsEarlier;
+  const isApproval = ({ kind }: Explanation): boolean => kind === 'approval';
   return [
-    ...(open.every(needsEarlier) ? [] : (['arguments'] as const)),
+    ...(open.every((each) => needsEarlier(each) || isApproval(each)) ? [] : (['arguments'] as const)),
     ...(open.some(needsEarlier) ? (['earlier calls'] as const) : []),
+    ...(open.some(isApproval) ? (['approval'] as const) : []),
   ];
 }
 
@@ -157,6 +160,7 @@ function tokenNotes({ audiences, authorizationServers, tokens }: Route): readonl
 const recordedNotes = {
   arguments: 'arguments are not logged: the conditions on them are unknown',
   'earlier calls': 'the rules over time depend on earlier calls: sallyport replay decides them again from a whole log',
+  approval: 'a person must approve the call, if the arguments do not spare it',
 } as const;
 
 function underCurrentPolicy(
@@ -187,11 +191,12 @@ function underCurrentPolicy(
   return { notes, conditions };
 }
 
-/** A rule over time as the recorded refusal found it, if it still wants what it wanted then. */
+/** A rule over time or an approval as the recorded refusal found it, if it still wants what it wanted then. */
 function asRefused(condition: Explanation, { rule, detail }: DecisionRecord): Explanation {
   const { kind, outcome, wanted } = condition;
   const words = `wanted ${wanted}, found `;
-  if (kind !== 'history' || outcome !== 'unknown' || rule !== condition.rule) return condition;
+  const isOfCall = kind === 'history' || kind === 'approval';
+  if (!isOfCall || outcome !== 'unknown' || rule !== condition.rule) return condition;
   return detail?.startsWith(words) === true
     ? { ...condition, outcome: 'fails', found: detail.slice(words.length) }
     : condition;

@@ -29,7 +29,8 @@ export function runProperties({ file, policy: name, properties }: PolicyTestFile
 }
 
 function decided({ given, when }: Example, policy: Policy, { callerOf, attemptOf }: Deciding): Decided {
-  return decideAfter({ policy, principal: callerOf(given), attempt: attemptOf(when), earlier: given.history ?? [] });
+  const { history: earlier = [], approval = 'none' } = given;
+  return decideAfter({ policy, principal: callerOf(given), attempt: attemptOf(when), earlier, approval });
 }
 
 /** The code that serves, with what a configuration says of callers. */

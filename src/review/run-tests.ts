@@ -33,7 +33,8 @@ export function runTests(
   return tests.map(({ test, line }) => {
     const principal = callerOf(test.given, scopeHierarchy, defaultIssuer);
     const attempt = attemptOf(test.when);
-    const decided = decideAfter({ policy, principal, attempt, earlier: test.given.history ?? [] });
+    const { history: earlier = [], approval = 'none' } = test.given;
+    const decided = decideAfter({ policy, principal, attempt, earlier, approval });
     const { decision } = decided;
     const wanted = `wanted ${wantedOf(test.then)}`;
     const found = `found  ${foundOf(decision)}`;

@@ -22,8 +22,8 @@ const ID = ownRows.texts.findIndex(({ name }) => name === 'id');
 const MAX_DECISIONS = 10_000;
 /** The limit on their texts, in UTF-16 code units: callers choose names, scopes and claims. */
 const MAX_LENGTH = 16 * 1024 * 1024;
-/** The bytes for the own texts of a decision: two UUIDs, a trace id, and what is between them. */
-const TEXT_BYTES = 128;
+/** The bytes for the own texts of a decision: two UUIDs, two other ids, and what separates them. */
+const TEXT_BYTES = 160;
 
 /**
  * The newest decisions of a process, in a ring buffer: the oldest are evicted first.

@@ -20,6 +20,7 @@ const wanted: Record<PolicyReason, true> = {
   'history.missing': true,
   'history.forbidden': true,
   'quota.exceeded': true,
+  'approval.required': true,
 };
 const reasons = Object.keys(wanted)
   .join(', ')

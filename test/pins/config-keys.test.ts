@@ -19,12 +19,12 @@ test.for([
   [
     'an entry of tools and of prompts',
     'call',
-    'scope claims any all not max_lifetime because arguments after never_after quota',
+    'scope claims any all not max_lifetime because arguments after never_after quota approval',
   ],
   [
     'an entry of resources and of methods',
     'listed',
-    'scope claims any all not max_lifetime because after never_after quota',
+    'scope claims any all not max_lifetime because after never_after quota approval',
   ],
   ['`after`', 'after', 'tool! within! same by'],
   ['`never_after`', 'never_after', 'tool! within! same by'],

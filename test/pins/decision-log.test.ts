@@ -47,6 +47,7 @@ const everything: Outcome = {
   rule: 'tools.pay',
   denial: new Denial('scope.insufficient', 'd', policyDenial),
   shadow: undefined,
+  approval: 'approval-id',
   answer: { status: 403, challenges: ['Bearer error="insufficient_scope", scope="read payments"'] },
   decidedAt: 2.5,
 };
@@ -85,10 +86,11 @@ test('R-168: the members of a denial, in order', () => {
     rule: 'tools.pay',
     input: { claims: { tenant: 'acme' } },
     duration_ms: 1.5,
+    approval: 'approval-id',
     trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
   });
   expect(Object.keys(line(everything)).join(' ')).toBe(
-    'time level msg decision request_id route allow reason detail subject client_id issuer method tool scope needed_scope policy rule input duration_ms trace_id',
+    'time level msg decision request_id route allow reason detail subject client_id issuer method tool scope needed_scope policy rule input duration_ms approval trace_id',
   );
 });
 
@@ -105,7 +107,14 @@ test('R-87: marks what shadow mode allows, with the reason that would have refus
 
 test('leaves out unknown members', () => {
   const call = { ...everything.call, trace: undefined };
-  const early = { call, route: undefined, principal: undefined, attempt: undefined, rule: undefined };
+  const early = {
+    call,
+    approval: undefined,
+    route: undefined,
+    principal: undefined,
+    attempt: undefined,
+    rule: undefined,
+  };
   expect(Object.keys(line({ ...everything, ...early, denial: new Denial('route.unknown', 'd') })).join(' ')).toBe(
     'time level msg decision request_id allow reason detail method duration_ms',
   );

@@ -59,6 +59,10 @@ history.missing                   403  -                   -       Access denied
 history.forbidden                 403  -                   -       Access denied
 quota.exceeded                    429  -                   -       Too many requests
 history.full                      503  -                   -       Temporarily unavailable
+approval.required                 403  -                   -       Access denied
+approval.denied                   403  -                   -       Access denied
+approval.full                     503  -                   -       Temporarily unavailable
+approval.body                     415  -                   -       Unsupported media type
 body.too_large                    413  -                   -32600  Request body too large
 body.no_room                      503  -                   -       Temporarily unavailable
 body.type                         415  -                   -32600  Unsupported media type
@@ -113,6 +117,8 @@ test('the reasons for which a policy refuses a call whatever token the caller ge
     'history.missing',
     'history.forbidden',
     'quota.exceeded',
+    'approval.required',
+    'approval.denied',
   ]);
 });
 

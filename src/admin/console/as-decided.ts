@@ -31,7 +31,9 @@ function byArguments(condition: Explanation, decision: DecisionRecord): Explanat
   const found = 'not kept';
   if (parts.length > 0) return { ...condition, parts, outcome: outcomeOf(condition, parts) };
   if (decision.allow && decision.reason === undefined) return { ...condition, outcome: 'holds', found };
-  const isCause = decision.reason === 'argument.denied' && decision.rule === condition.rule;
+  const isCause =
+    (decision.reason === 'argument.denied' || decision.reason === 'approval.required') &&
+    decision.rule === condition.rule;
   return isCause ? { ...condition, outcome: 'fails', found } : { ...condition, found };
 }
 

@@ -6,6 +6,7 @@
 
 import type { Decision, Policy } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
+import { decisionWith } from '../approval.ts';
 import { compiledRules, compilePolicy } from '../compile.ts';
 import type { Rules } from '../decide.ts';
 import type { HistoryRule } from '../history-rules.ts';
@@ -31,7 +32,14 @@ import { isDeepStrictEqual } from 'node:util';
 
 /** One difference between two policies. */
 interface Difference {
-  readonly kind: DecisionKind | 'history changed' | 'mode changed' | 'lists changed' | 'lock changed';
+  readonly kind:
+    | DecisionKind
+    | 'approval added'
+    | 'approval removed'
+    | 'history changed'
+    | 'mode changed'
+    | 'lists changed'
+    | 'lock changed';
   /** The entry that decides, a key that lists entries, or `policy`. */
   readonly rule: string;
   /** What the old policy decides or says: `allow`, a reason, the scopes of a challenge, rules over time, or a value. */
@@ -71,7 +79,7 @@ export function comparePolicies(before: Policy, after: Policy, deciding: Decidin
   const rules = [compiledRules(before), compiledRules(after)] as const;
   // A policy that was not edited is never too large to compare.
   if (isDeepStrictEqual(rules[0].document, rules[1].document)) return { differences: [], undecided: [] };
-  const found: Found = { differences: new Map(), histories: new Map(), undecided: new Map() };
+  const found: Found = { differences: new Map(), histories: new Map(), approvals: new Map(), undecided: new Map() };
   let steps = MAX_STEPS;
   try {
     for (const call of callsIn({ kind: 'any' }, rules)) {
@@ -85,7 +93,9 @@ export function comparePolicies(before: Policy, after: Policy, deciding: Decidin
     note(found, 'policy', [error.message]);
   }
   const differences = [...found.differences.values()].toSorted(gravestFirst);
-  const unwitnessed = [...found.histories.values(), ...settingsOf(rules)];
+  const witnessed = new Set(differences.flatMap(({ kind, rule }) => (kind.startsWith('approval') ? rule : [])));
+  const approvals = [...found.approvals.values()].filter(({ rule }) => !witnessed.has(rule));
+  const unwitnessed = [...approvals, ...found.histories.values(), ...settingsOf(rules)];
   return { differences: [...differences, ...unwitnessed], undecided: [...found.undecided.values()] };
 }
 
@@ -94,10 +104,12 @@ interface Found {
   readonly differences: Map<string, WitnessedDifference>;
   /** Rules over time that changed, by what decides the calls. */
   readonly histories: Map<string, Difference>;
+  /** Approvals that changed, in the same way. */
+  readonly approvals: Map<string, Difference>;
   readonly undecided: Map<string, Undecided>;
 }
 
-type WitnessedDifference = Difference & { readonly kind: DecisionKind; readonly witness: Example };
+type WitnessedDifference = Difference & { readonly witness: Example };
 
 function note({ undecided }: Found, rule: string, reasons: readonly string[]): void {
   for (const reason of reasons) {
@@ -116,6 +128,7 @@ function compareCalls(
   const rules = [compiledRules(policies[0]), compiledRules(policies[1])] as const;
   const kinds = editedKinds(call);
   compareHistories(kinds, rules, found);
+  const approvals = compareApprovals(kinds, rules, found);
   const { decisions, find: findAny } = examine(call, rules, {}, deciding, budget);
   const [was = [], is = []] = decisions;
   const any = findAny(differAtAll(differencesBetween(was, is)));
@@ -131,7 +144,8 @@ function compareCalls(
     const answer = firstFound(goals, find);
     if (answer.outcome === 'undecided') note(found, rule, answer.why);
     if (answer.outcome !== 'found') continue;
-    found.differences.set(key, { kind, rule, ...confirmed(kind, policies, answer.example, deciding) });
+    const name = kind === 'approval changed' ? approvals : kind;
+    found.differences.set(key, { kind: name, rule, ...confirmed(kind, policies, answer.example, deciding) });
   }
 }
 
@@ -143,6 +157,17 @@ function compareHistories(kinds: Edited<CallKind>, rules: Edited<Rules>, { histo
   const rule = ruleOf(kinds);
   const difference = { kind: 'history changed', rule, witness: undefined } as const;
   histories.set(rule, { ...difference, was: before, now: after });
+}
+
+/** Notes that calls need other approvals. @returns the name of that difference. */
+function compareApprovals(kinds: Edited<CallKind>, rules: Edited<Rules>, { approvals }: Found): Difference['kind'] {
+  const before = planFor(rules[0], kinds[0]).approvals;
+  const after = planFor(rules[1], kinds[1]).approvals;
+  const kind = before.length === 0 ? 'approval added' : after.length === 0 ? 'approval removed' : 'approval changed';
+  const [was, now] = [before, after].map((all) => all.map(({ rule, text }) => `${rule}: ${text}`).join('; ') || 'none');
+  const rule = ruleOf(kinds);
+  if (was !== now) approvals.set(rule, { kind, rule, was: was ?? '', now: now ?? '', witness: undefined });
+  return kind;
 }
 
 /** Rules over time, each with its place: a quota of another entry counts other calls. */
@@ -173,7 +198,12 @@ function confirmed(
   witness: Example,
   { callerOf, attemptOf }: Deciding,
 ): Pick<WitnessedDifference, 'was' | 'now' | 'witness'> {
-  const decided = [before, after].map((policy) => policy.decide(callerOf(witness.given), attemptOf(witness.when)));
+  const [principal, attempt] = [callerOf(witness.given), attemptOf(witness.when)];
+  const { approval = 'none' } = witness.given;
+  const decided = [before, after].map((policy) => {
+    const decision = policy.decide(principal, attempt);
+    return decisionWith(approval, decision, decision.plan.approval(principal, attempt));
+  });
   const [was, now] = decided;
   if (was === undefined || now === undefined || kindBetween(was, now) !== kind) {
     throw new Disagreement(`${after.name}: ${kind}: ${JSON.stringify(witness)}`);
@@ -195,8 +225,12 @@ function settingsOf([before, after]: Edited<Rules>): readonly Difference[] {
 }
 
 function gravestFirst(one: WitnessedDifference, other: WitnessedDifference): number {
-  const gravity = decisionKinds.indexOf(one.kind) - decisionKinds.indexOf(other.kind);
+  const gravity = gravityOf(one) - gravityOf(other);
   return gravity === 0 ? sizeOf(one) - sizeOf(other) : gravity;
+}
+
+function gravityOf({ kind }: WitnessedDifference): number {
+  return decisionKinds.findIndex((each) => each === (kind.startsWith('approval') ? 'approval changed' : kind));
 }
 
 function sizeOf({ witness }: WitnessedDifference): number {

@@ -14,6 +14,7 @@ import type { Setting } from '../prove/space.ts';
 /** How the decisions of two policies on one call of one caller differ, gravest first. */
 export const decisionKinds = [
   'newly allowed',
+  'approval changed',
   'newly refused',
   'refused for another reason',
   'asked for other scopes',
@@ -32,6 +33,8 @@ export function differencesBetween(
 ): Differences {
   const allowedBefore = isMade(before, undefined);
   const allowedAfter = isMade(after, undefined);
+  const heldBefore = isMade(before, 'approval.required');
+  const heldAfter = isMade(after, 'approval.required');
   const reasons = new Set([...before, ...after].flatMap(({ reason }) => reason ?? []));
   const otherReason = or(
     [...reasons].flatMap((reason) =>
@@ -43,8 +46,9 @@ export function differencesBetween(
   const asked = scopesIn([...before, ...after]);
   const otherScopes = or(asked.map((scope) => differ(asksFor(scope, before), asksFor(scope, after))));
   return {
-    'newly allowed': and([allowedAfter, not(allowedBefore)]),
-    'newly refused': and([allowedBefore, not(allowedAfter)]),
+    'newly allowed': and([allowedAfter, not(allowedBefore), not(heldBefore)]),
+    'approval changed': or([and([allowedBefore, heldAfter]), and([heldBefore, allowedAfter])]),
+    'newly refused': and([allowedBefore, not(allowedAfter), not(heldAfter)]),
     'refused for another reason': otherReason,
     'asked for other scopes': and([
       isMade(before, 'scope.insufficient'),
@@ -97,8 +101,9 @@ function differ(one: Formula, other: Formula): Formula {
 export function kindBetween(before: Decision, after: Decision): DecisionKind | undefined {
   const was = denialIn(before);
   const now = denialIn(after);
-  if (was === undefined) return now === undefined ? undefined : 'newly refused';
-  if (now === undefined) return 'newly allowed';
+  if (was === undefined && now === undefined) return undefined;
+  if (was === undefined) return now?.reason === 'approval.required' ? 'approval changed' : 'newly refused';
+  if (now === undefined) return was.reason === 'approval.required' ? 'approval changed' : 'newly allowed';
   if (was.reason !== now.reason) return 'refused for another reason';
   return isSameSet(was.scope, now.scope) ? undefined : 'asked for other scopes';
 }

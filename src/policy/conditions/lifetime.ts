@@ -3,8 +3,12 @@ import { rulePath } from '../policy-error.ts';
 import { type ConditionContext, type LeafCondition, leafCondition } from './condition.ts';
 
 /** `max_lifetime`: the token was issued for at most this time. */
-export function compileLifetime(written: string, { path }: Pick<ConditionContext, 'path'>): readonly LeafCondition[] {
+export function compileLifetime(
+  written: string,
+  { path, reading }: Pick<ConditionContext, 'path' | 'reading'>,
+): readonly LeafCondition[] {
   const seconds = durationSeconds(written);
+  const unknown = reading === 'cautious' ? 'met' : 'lifetime';
   const condition = leafCondition({
     kind: 'lifetime',
     rule: rulePath(path),
@@ -12,7 +16,7 @@ export function compileLifetime(written: string, { path }: Pick<ConditionContext
     unmet: 'lifetime',
     reads: { lifetimes: [seconds] },
     judge({ expiresAt, issuedAt }) {
-      if (expiresAt === undefined || issuedAt === undefined) return 'lifetime';
+      if (expiresAt === undefined || issuedAt === undefined) return unknown;
       const lifetime = expiresAt - issuedAt;
       // A negative lifetime is a mistake of the server and does not prove that the token is short-lived.
       return lifetime >= 0 && lifetime <= seconds ? 'met' : 'lifetime';

@@ -146,7 +146,8 @@ function pastRulesOf(policies: readonly Rules[]): readonly { readonly policy: nu
 function coveredBy({ rule, tools, covers, because }: PastRule): NameTable {
   const entries = tools.map((name): Entry => {
     const condition = allOf(rule, []);
-    return { key: 'tools', name, rule, condition, arguments: [], history: [], because };
+    const nothing = { arguments: [], history: [], approval: undefined } as const;
+    return { key: 'tools', name, rule, condition, ...nothing, because };
   });
   return { entries, find: (name) => (covers(name) ? entries[0] : undefined) };
 }

@@ -6,6 +6,7 @@ import {
   type Verdict,
   verdicts as everyVerdict,
 } from '../conditions/condition.ts';
+import type { Approval } from '../approval.ts';
 import type { CallPlan, Step } from '../plan.ts';
 import { countingOf, type Histories } from './over-time.ts';
 import { type Formula, and, not, or } from './formula.ts';
@@ -56,7 +57,17 @@ export function decisionsOn(
   // The verdicts of a single step exclude each other without a guard.
   const guard = steps.length === 1 || and(guards);
   const { met, scope, lifetime } = verdictsOnAll(conditions.map((condition) => verdictsOn(condition, space)));
-  decisions.push({ reason: undefined, rule: undefined, when: and([guard, met, histories.met]), asked: [] });
+  const granted = and([guard, met, histories.met]);
+  const needs = steps.flatMap((step) =>
+    step.on === 'approval' ? { rule: step.approval.rule, when: needsIn(step.approval, space) } : [],
+  );
+  const lacking = not(space.hasApproval);
+  const isApproved = or([space.hasApproval, not(or(needs.map(({ when }) => when)))]);
+  decisions.push({ reason: undefined, rule: undefined, when: and([granted, isApproved]), asked: [] });
+  for (const [index, { rule, when }] of needs.entries()) {
+    const first = needs.slice(0, index).map((earlier) => not(earlier.when));
+    decisions.push({ reason: 'approval.required', rule, when: and([granted, lacking, when, ...first]), asked: [] });
+  }
   for (const refusal of within(and([guard, met]), histories.refusals)) decisions.push({ ...refusal, asked: [] });
   const asked = mentionsIn(conditions, space);
   const forScopes = within(and([guard, scope]), refusalsBy(conditions, 'scope', space));
@@ -97,11 +108,18 @@ function trialsOf(step: Step, space: Space): readonly Trial[] {
         ...countable.map((condition) => unless(space.metBy(condition), 'argument.denied', rule)),
       ];
     }
+    case 'approval':
+      return [];
     case 'owner': {
       const { owner } = countingOf(step.rule);
       return owner.map((condition) => unless(space.met(condition), 'claim.denied', step.rule.rule));
     }
   }
+}
+
+/** When a call needs an approval. */
+function needsIn({ condition, arguments: inArguments }: Approval, space: Space): Formula {
+  return and([verdictsOn(condition, space).met, ...inArguments.map((each) => space.metBy(each))]);
 }
 
 function unless(met: Formula, reason: PolicyReason, rule: string): Trial {

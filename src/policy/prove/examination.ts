@@ -1,12 +1,13 @@
 import type { AllCondition } from '../conditions/all.ts';
 import type { Rules } from '../decide.ts';
+import type { GivenApproval } from '../approval.ts';
 import type { ArgumentCondition } from '../argument.ts';
 import type { HistoryRule } from '../history-rules.ts';
 import { planFor } from '../plan.ts';
 import type { ExampleCall, KnownCall } from './calls.ts';
 import { countingOf, type Histories, historiesOf, noHistories } from './over-time.ts';
 import { decisionsOn, type PossibleDecision, verdictsOn } from './decisions.ts';
-import { type Formula, and, holds, simplest } from './formula.ts';
+import { type Formula, and, holds, not, simplest } from './formula.ts';
 import { type Budget, search } from './search.ts';
 import { type Given, type Setting, Space } from './space.ts';
 import { Undecidable } from '../patterns/undecidable.ts';
@@ -33,6 +34,8 @@ type Answer =
 export interface Described {
   readonly callers?: AllCondition;
   readonly arguments?: readonly ArgumentCondition[];
+  /** Only calls with an approval, or without one; default: both. */
+  readonly approval?: GivenApproval | undefined;
   /** Whether rules over time may refuse a call, as earlier calls make them; default: they are always met. */
   readonly isAfterCalls?: true;
 }
@@ -63,16 +66,19 @@ export function examine(
   const plans = policies.map((rules, index) => planFor(rules, kindAt(kinds, index)));
   const steps = plans.flatMap((plan) => plan.steps);
   const countings = steps.flatMap((step) => ('rule' in step ? countingOf(step.rule) : []));
+  const approvals = plans.flatMap((plan) => plan.approvals);
   const conditions = [
     ...plans.flatMap((plan) => plan.conditions),
     ...(described.callers === undefined ? [] : [described.callers]),
     ...countings.flatMap(({ owner }) => owner),
+    ...approvals.map(({ condition }) => condition),
   ];
   const inArguments = [
     ...steps.flatMap((step) => (step.on === 'argument' ? step.argument : [])),
     ...(described.arguments ?? []),
     ...countings.flatMap(({ countable }) => countable),
     ...countings.flatMap(({ comparable }) => comparable),
+    ...approvals.flatMap((approval) => approval.arguments),
   ];
   const space = new Space(conditions, inArguments, setting);
   const histories = plans.map((plan) =>
@@ -84,6 +90,7 @@ export function examine(
     ...histories.map(({ constraint }) => constraint),
     described.callers === undefined ? true : verdictsOn(described.callers, space).met,
     ...(described.arguments ?? []).map((each) => space.metBy(each)),
+    described.approval === undefined || approvalIs(described.approval, space),
   ]);
   return {
     histories,
@@ -115,6 +122,10 @@ export function examine(
       }
     },
   };
+}
+
+function approvalIs(given: GivenApproval, { hasApproval }: Space): Formula {
+  return given === 'approved' ? hasApproval : not(hasApproval);
 }
 
 function kindAt(kinds: KnownCall['kinds'], index: number): KnownCall['kinds'][number] {

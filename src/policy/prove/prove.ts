@@ -55,7 +55,8 @@ export function prove(property: Property, policy: Policy, deciding: Deciding, ma
   const budget = { steps: maxSteps };
   const why: string[] = [];
   const searches: (() => readonly Example[])[] = [];
-  const speaksOf = { callers: property.callers, arguments: argumentsOf(property), isAfterCalls: true } as const;
+  const { callers, approval } = property;
+  const speaksOf = { callers, approval, arguments: argumentsOf(property), isAfterCalls: true } as const;
   try {
     for (const call of callsIn(property.calls, [rules])) {
       const { decisions, histories, find } = examine(call, [rules], speaksOf, deciding, budget);
@@ -119,14 +120,21 @@ function withEarlierCalls(
   { decide }: Deciding,
 ): Example | undefined {
   const alone = refusalIn(decide(policy, example));
-  if (rules.length === 0 || (alone !== undefined && refusalOf(alone.reason).by !== 'history')) return example;
+  // Approvals are asked for after rules over time.
+  const isBefore = alone !== undefined && !isByHistory(alone) && alone.reason !== 'approval.required';
+  if (rules.length === 0 || isBefore) return example;
   const after = (history: readonly EarlierCall[]): Example =>
     history.length === 0 ? example : { ...example, given: { ...example.given, history } };
   const isWanted = (history: readonly EarlierCall[]): boolean => {
-    return refusalIn(decide(policy, after(history)))?.rule === refusing?.rule;
+    const refusal = refusalIn(decide(policy, after(history)));
+    return (refusal === undefined || !isByHistory(refusal) ? undefined : refusal.rule) === refusing?.rule;
   };
   const history = earlierCalls(rules, refusing, example.when, isWanted);
   return history && after(history);
+}
+
+function isByHistory({ reason }: PolicyDenial): boolean {
+  return refusalOf(reason).by === 'history';
 }
 
 function refusalIn(decision: Decision): PolicyDenial | undefined {

@@ -2,6 +2,7 @@ import { keysOf } from '../../lib/json/pointer.ts';
 import type { EarlierCall } from '../../model/history.ts';
 import type { Principal } from '../../model/principal.ts';
 import { type ClaimRead, type Condition, type LeafCondition, leavesOf } from '../conditions/condition.ts';
+import type { GivenApproval } from '../approval.ts';
 import type { ArgumentCondition } from '../argument.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 import type { Predicate } from '../predicate.ts';
@@ -25,6 +26,8 @@ export interface Given {
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly lifetime?: string;
   readonly history?: readonly EarlierCall[];
+  /** Default: `none`. */
+  readonly approval?: GivenApproval;
 }
 
 /** What the configuration says of callers. */
@@ -57,6 +60,8 @@ export class Space {
   readonly #arguments: JsonObject;
   readonly #lifetimes: readonly (string | undefined)[];
   readonly #lifetime: Variable;
+  /** Without an approval, and with one. */
+  readonly #approval: Variable;
   readonly #reads: readonly {
     readonly rule: string;
     readonly place: Place;
@@ -71,6 +76,7 @@ export class Space {
       setting,
     );
     this.#lifetime = this.variables.add(this.#lifetimes.length);
+    this.#approval = this.variables.add(2);
     const scopes = leaves.flatMap(({ reads }) => reads.scopes);
     this.#scopes = new Map([...new Set(scopes)].map((scope) => [scope, this.variables.add(2)]));
     const claims = leaves.flatMap(({ rule, reads }) => reads.claims.map((claim) => ({ rule, ...claim })));
@@ -121,6 +127,11 @@ export class Space {
     return and(predicates.map((each) => predicateAt(place, each)));
   }
 
+  /** The statement that the call has an approval. */
+  get hasApproval(): Formula {
+    return atom(this.#approval, 2n);
+  }
+
   /** The caller and the arguments, where each variable has one class. */
   described(classes: readonly number[]): { readonly given: Given; readonly arguments: Record<string, unknown> } {
     const held = [...this.#scopes].filter(([, { index }]) => classes[index] === 1).map(([scope]) => scope);
@@ -131,6 +142,7 @@ export class Space {
       ...(granted.length > 0 && { scope: granted.join(' ') }),
       ...(Object.keys(claims).length > 0 && { claims }),
       ...(lifetime !== undefined && { lifetime }),
+      ...(classes[this.#approval.index] === 1 && { approval: 'approved' as const }),
     };
     return { given, arguments: membersOf(this.#arguments.places, classes) };
   }

@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { comparePolicies } from '../../../src/policy/compare/compare.ts';
 import { kindBetween } from '../../../src/policy/compare/differences.ts';
+import type { Decision, Policy } from '../../../src/model/policy.ts';
+import { decisionWith } from '../../../src/policy/approval.ts';
 import type { PolicyDocument } from '../../../src/policy/document.ts';
 import { deciding, policyOf } from '../prove/deciding.ts';
 import { randomProperty } from '../prove/random-properties.ts';
@@ -9,9 +11,16 @@ import { runs } from '../../support/runs.ts';
 import { everyExample, listingsOf, randomEdit, withoutListings } from './random-edits.ts';
 
 const setting = deciding();
-const examples = everyExample.map(({ given, when }) => {
-  return { principal: setting.callerOf(given), attempt: setting.attemptOf(when) };
-});
+const examples = everyExample.flatMap(({ given, when }) =>
+  (['none', 'approved'] as const).map((approval) => {
+    return { approval, principal: setting.callerOf(given), attempt: setting.attemptOf(when) };
+  }),
+);
+
+function decide(policy: Policy, { approval, principal, attempt }: (typeof examples)[number]): Decision {
+  const decision = policy.decide(principal, attempt);
+  return decisionWith(approval, decision, decision.plan.approval(principal, attempt));
+}
 
 /** Every kind of difference, and whether an entry causes it or the policy's own conditions. */
 function bruteForce(before: PolicyDocument, after: PolicyDocument): ReadonlySet<string> {
@@ -19,11 +28,12 @@ function bruteForce(before: PolicyDocument, after: PolicyDocument): ReadonlySet<
   const [listedBefore, listedAfter] = [policyOf(listingsOf(before)), policyOf(listingsOf(after))];
   const [ownBefore, ownAfter] = [policyOf(withoutListings(before)), policyOf(withoutListings(after))];
   const found = new Set<string>();
-  for (const { principal, attempt } of examples) {
-    const kind = kindBetween(was.decide(principal, attempt), is.decide(principal, attempt));
+  for (const example of examples) {
+    const { principal, attempt } = example;
+    const kind = kindBetween(decide(was, example), decide(is, example));
     if (kind === undefined) continue;
-    const byEntry = kindBetween(listedBefore.decide(principal, attempt), listedAfter.decide(principal, attempt));
-    const byOwn = kindBetween(ownBefore.decide(principal, attempt), ownAfter.decide(principal, attempt));
+    const byEntry = kindBetween(decide(listedBefore, example), decide(listedAfter, example));
+    const byOwn = kindBetween(decide(ownBefore, example), decide(ownAfter, example));
     const needs = [ownBefore, ownAfter].map((policy) =>
       policy.decide(principal, attempt).plan.neededScopes(principal).toSorted().join(' '),
     );
@@ -42,7 +52,9 @@ test(
       fc.property(randomEdit, ([before, after]) => {
         const { differences, undecided } = comparePolicies(policyOf(before), policyOf(after), setting);
         const found = differences.flatMap(({ kind, rule, witness }) =>
-          witness === undefined ? [] : [`${kind}, by ${rule === 'policy' ? 'policy' : 'an entry'}`],
+          witness === undefined
+            ? []
+            : [`${kind.replace(/^approval .*/, 'approval changed')}, by ${rule === 'policy' ? 'policy' : 'an entry'}`],
         );
         expect(undecided).toEqual([]);
         expect([...new Set(found)].toSorted()).toEqual([...bruteForce(before, after)].toSorted());

@@ -15,9 +15,19 @@ const condition: fc.Arbitrary<ConditionDocument> = fc.oneof(
   fc.constant({ any: [{ scope: 'read' }, { scope: 'pay' }] }),
 );
 const value = fc.constantFrom<ValueDocument>({ below: 1 }, { at_least: 1 }, { not: { below: 1 } }, { present: false });
+const approval = fc.option(
+  fc.constantFrom(
+    { by: {} },
+    { by: {}, when: { arguments: { '/n': { above: 0 } } } },
+    { by: {}, when: { scope: 'pay' } },
+  ),
+  { nil: undefined, freq: 2 },
+);
 const entry = fc
-  .tuple(condition, fc.option(value, { nil: undefined }))
-  .map(([own, n]) => (n === undefined ? own : Object.assign({}, own, { arguments: { '/n': n } })));
+  .tuple(condition, fc.option(value, { nil: undefined }), approval)
+  .map(([own, n, needed]) =>
+    Object.assign({}, own, n !== undefined && { arguments: { '/n': n } }, needed && { approval: needed }),
+  );
 const listings = {
   tools: fc.dictionary(fc.constantFrom('get_x', 'get_*', 'y'), entry, { maxKeys: 3 }),
   prompts: fc.dictionary(fc.constantFrom('p'), entry, { maxKeys: 1 }),
@@ -76,7 +86,7 @@ const others = [
 const whens = [
   ...others,
   ...named.flatMap((each) =>
-    [undefined, 0, 1, 'x', null].map((n) => Object.assign({ arguments: n === undefined ? {} : { n } }, each)),
+    [undefined, 0, 0.5, 1, 'x', null].map((n) => Object.assign({ arguments: n === undefined ? {} : { n } }, each)),
   ),
 ];
 

@@ -63,9 +63,13 @@ const { condition } = fc.letrec<{ condition: ConditionDocument }>((tie) => ({
 }));
 
 const args = fc.dictionary(pointer, value, { minKeys: 1, maxKeys: 2 });
-const entry: fc.Arbitrary<EntryDocument> = fc
+const approvalWhen = fc
   .tuple(condition, fc.option(args, { nil: undefined }))
-  .map(([own, found]) => (found === undefined ? own : Object.assign({}, own, { arguments: found })));
+  .map(([own, found]) => Object.assign({}, own, found && { arguments: found }));
+const approval = fc.record({ by: fc.constant({}), when: approvalWhen }, { requiredKeys: ['by'] });
+const entry: fc.Arbitrary<EntryDocument> = fc
+  .tuple(condition, fc.option(args, { nil: undefined }), fc.option(approval, { nil: undefined, freq: 2 }))
+  .map(([own, found, needed]) => Object.assign({}, own, found && { arguments: found }, needed && { approval: needed }));
 
 function listing<Entry>(names: readonly string[], entries: fc.Arbitrary<Entry>): fc.Arbitrary<Record<string, Entry>> {
   return fc.dictionary(fc.constantFrom(...names), entries, { maxKeys: 3 });
@@ -120,6 +124,7 @@ const reason = fc.constantFrom<PolicyReason>(
   'exclusion.matched',
   'tool.unlisted',
   'resource.unlisted',
+  'approval.required',
 );
 const then: fc.Arbitrary<PropertyDocument['then']> = fc.oneof(
   fc.constantFrom('allow' as const, 'deny' as const),
@@ -128,8 +133,10 @@ const then: fc.Arbitrary<PropertyDocument['then']> = fc.oneof(
 );
 
 const ofAnything: fc.Arbitrary<RandomProperty> = fc
-  .tuple(policy, condition, when, then)
-  .map(([own, for_all, calls, wanted]) => randomOf(own, for_all, calls, wanted));
+  .tuple(policy, condition, fc.constantFrom(undefined, 'none', 'approved'), when, then)
+  .map(([own, callers, given, calls, wanted]) =>
+    randomOf(own, Object.assign({}, callers, given && { approval: given }), calls, wanted),
+  );
 
 // A random policy seldom refuses all described callers for one reason, so that wrong proofs of challenges and of names
 // need policies that have little else.
@@ -220,7 +227,7 @@ export const randomProperty: fc.Arbitrary<RandomProperty> = fc.oneof(
 
 function randomOf(
   policy: PolicyDocument,
-  for_all: ConditionDocument,
+  for_all: PropertyDocument['for_all'],
   calls: PropertyDocument['when'],
   wanted: PropertyDocument['then'],
 ): RandomProperty {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import type { Policy } from '../../../src/model/policy.ts';
+import type { Decision, Policy } from '../../../src/model/policy.ts';
+import { decisionWith } from '../../../src/policy/approval.ts';
 import type { PolicyDocument } from '../../../src/policy/document.ts';
 import { isExpected } from '../../../src/policy/property.ts';
 import { isDescribed } from '../../../src/policy/prove/prove.ts';
@@ -65,6 +66,7 @@ const given = fc.record(
       { requiredKeys: [] },
     ),
     lifetime: fc.constantFrom('1ms', '5ms', '6ms', '60s', '61s'),
+    approval: fc.constantFrom('none' as const, 'approved' as const),
   },
   { requiredKeys: [] },
 );
@@ -91,7 +93,10 @@ export function refutation({ policy: document, property: wanted }: RandomPropert
     const principal = setting.callerOf(example.given);
     const attempt = setting.attemptOf(example.when);
     if (!evaluates(() => isDescribed(property, principal, attempt))) continue;
-    const decision = policy.decide(principal, attempt);
+    const { approval = 'none' } = example.given;
+    if (property.approval !== undefined && property.approval !== approval) continue;
+    const alone = policy.decide(principal, attempt);
+    const decision = decisionWith(approval, alone, alone.plan.approval(principal, attempt));
     if (isLeftOut(decision) || (isLeftOut(listing.decide(principal, attempt)) && !isNamed(example.when))) continue;
     if (!isExpected(decision, property.wanted)) return { example, decision };
   }
@@ -99,7 +104,7 @@ export function refutation({ policy: document, property: wanted }: RandomPropert
 }
 
 /** A policy could promise nothing on values that the gateway refuses for their mere size or spelling. */
-function isLeftOut(decision: ReturnType<Policy['decide']>): boolean {
+function isLeftOut(decision: Decision): boolean {
   const denial = decision.allow ? decision.shadow : decision.denial;
   return denial?.reason === 'policy.error' || /only an exact entry covers a/.test(denial?.detail ?? '');
 }

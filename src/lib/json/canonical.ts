@@ -1,0 +1,29 @@
+import { plainNumber } from './plain-number.ts';
+
+/** From the proposal "JSON.parse source text access", as in `lossless.ts`. */
+const { isRawJSON } = JSON as unknown as { readonly isRawJSON: (value: object) => boolean };
+
+/** An exponent that is added to: beyond, JavaScript would round the sum. */
+const longExponent = /[eE][+-]?0*[0-9]{15,}$/;
+
+/**
+ * A value of `parseToRewrite` as canonical JSON (RFC 8785): sorted members, no spaces. Unlike there, a number counts by
+ * its exact value: where a double would round it, its digits are written, so that 9007199254740993 and …992 differ.
+ */
+export function canonicalJson(value: unknown): string {
+  if (typeof value === 'number') return canonicalNumber(String(value));
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (isRawJSON(value)) return canonicalNumber(JSON.stringify(value));
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`).join(',')}}`;
+}
+
+function canonicalNumber(source: string): string {
+  if (longExponent.test(source)) return source;
+  const exact = plainNumber(source);
+  const rounded = String(Number(source));
+  return plainNumber(rounded) === exact ? rounded : exact;
+}

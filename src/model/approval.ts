@@ -1,0 +1,39 @@
+/**
+ * Approvals: one person allows one call, `docs/approvals.md`.
+ *
+ * @module
+ */
+
+import type { PolicyDenial } from './denial.ts';
+import type { Principal } from './principal.ts';
+
+/** The approval that a call needs. */
+export interface NeededApproval {
+  /** Paths into the policy file, such as `tools.transfer_funds.approval`: of each entry of the call that wants one. */
+  readonly rules: readonly string[];
+  /** Whether callers may approve their own calls. */
+  readonly self: boolean;
+  /** How long a request waits, and a denial lasts. */
+  readonly waitMs: number;
+  /** How long an approval can be used. */
+  readonly validMs: number;
+  /** JSON Pointers to the arguments that approvers see; undefined: all. */
+  readonly shows: readonly string[] | undefined;
+  /** The operator's words for the caller. */
+  readonly because: string | undefined;
+  /** What the policy says of it. */
+  readonly text: string;
+  /** Differs where an entry differs: a request and an approval end then. */
+  readonly identity: string;
+  /** Whether the call needs it for certain; false: that depends on arguments that were not recorded. */
+  readonly isCertain: boolean;
+  /** Whether the policy is in shadow mode: the call passes without one. */
+  readonly isShadow: boolean;
+  /** Whether a person may approve. */
+  readonly admits: (principal: Principal) => boolean;
+  /** The refusal of a call without one. */
+  readonly denial: PolicyDenial;
+}
+
+/** The times of an approval that states none. */
+export const approvalDefaults = { waitMs: 60 * 60_000, validMs: 10 * 60_000 } as const;

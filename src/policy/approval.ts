@@ -1,0 +1,164 @@
+/**
+ * @module Approvals, `docs/approvals.md`: which calls need one, and whose. Whether a call has one is not known here.
+ */
+
+import { canonicalJson } from '../lib/json/canonical.ts';
+import { malformedPointer } from '../lib/json/describe-value.ts';
+import { strictPointerReader } from '../lib/json/pointer.ts';
+import { durationMs } from '../lib/quantity.ts';
+import { approvalDefaults, type NeededApproval } from '../model/approval.ts';
+import type { PolicyDenial } from '../model/denial.ts';
+import { type Decision, type Explanation, unknownArguments } from '../model/policy.ts';
+import type { Principal } from '../model/principal.ts';
+import { type ArgumentCondition, compileArguments } from './argument.ts';
+import type { AllCondition } from './conditions/all.ts';
+import { compileCondition } from './conditions/compile-condition.ts';
+import type { EntryDocument } from './document.ts';
+import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
+
+/** In words, what a call wants. */
+const wanted = 'an approval of this call';
+
+/** `approval` of an entry. */
+export interface Approval {
+  /** Path in the policy file. */
+  readonly rule: string;
+  /** A call that meets both needs an approval. They are read cautiously: what cannot be judged meets them. */
+  readonly condition: AllCondition;
+  readonly arguments: readonly ArgumentCondition[];
+  /** Who may approve. */
+  readonly by: AllCondition;
+  readonly self: boolean;
+  readonly waitMs: number;
+  readonly validMs: number;
+  readonly shows: readonly string[] | undefined;
+  readonly because: string | undefined;
+  /** What it says, as text: equal for approvals that say the same. */
+  readonly text: string;
+  /** The same of its whole entry. */
+  readonly entryText: string;
+}
+
+/** What surrounds an approval. */
+interface Surrounding {
+  /** Where the entry stands. */
+  readonly path: DocumentPath;
+  /** Whether calls of the entry have arguments. */
+  readonly takesArguments: boolean;
+  readonly because: string | undefined;
+  readonly faults: PolicyFault[];
+}
+
+/** Compiles `approval` of an entry. Appends to `faults` what cannot be compiled. */
+export function compileApproval(
+  entry: EntryDocument,
+  { path: of, takesArguments, because, faults }: Surrounding,
+): Approval | undefined {
+  const { approval } = entry;
+  if (approval === undefined) return undefined;
+  const path = [...of, 'approval'];
+  const { when = {}, by, self = false, wait, valid, shows } = approval;
+  if (!takesArguments) {
+    const message = 'only tools and prompts have arguments';
+    if (when.arguments !== undefined) faults.push({ path: [...path, 'when', 'arguments'], message });
+    if (shows !== undefined) faults.push({ path: [...path, 'shows'], message });
+  }
+  for (const [index, pointer] of (shows ?? []).entries()) {
+    if (strictPointerReader(pointer) !== undefined) continue;
+    faults.push({ path: [...path, 'shows', index], message: malformedPointer(pointer) });
+  }
+  return {
+    rule: rulePath(path),
+    condition: compileCondition(when, [...path, 'when'], faults, 'cautious'),
+    arguments: compileArguments(when.arguments ?? {}, [...path, 'when'], faults, 'cautious'),
+    by: compileCondition(by, [...path, 'by'], faults),
+    self,
+    waitMs: durationMs(wait ?? '') ?? approvalDefaults.waitMs,
+    validMs: durationMs(valid ?? '') ?? approvalDefaults.validMs,
+    shows,
+    because,
+    text: canonicalJson(approval),
+    entryText: canonicalJson(entry),
+  };
+}
+
+/**
+ * Whether a call needs an approval.
+ *
+ * @throws whatever a predicate throws: such a call is refused.
+ */
+export function needsApproval(approval: Approval, principal: Principal, args: unknown): boolean | 'unknown' {
+  if (approval.condition.judge(principal) !== 'met') return false;
+  if (args === unknownArguments) return approval.arguments.length === 0 || 'unknown';
+  return approval.arguments.every(({ read, predicates }) => {
+    const value = read(args);
+    return predicates.every(({ test }) => test(value));
+  });
+}
+
+/** The approvals of a call as one: a single person who meets the conditions of all of them decides. */
+export function joinedApproval(
+  approvals: readonly Approval[],
+  { isShadow, isCertain = true }: { readonly isShadow: boolean; readonly isCertain?: boolean },
+): NeededApproval | undefined {
+  const [first] = approvals;
+  if (first === undefined) return undefined;
+  const rules = approvals.map(({ rule }) => rule);
+  return {
+    rules,
+    self: approvals.every(({ self }) => self),
+    waitMs: Math.min(...approvals.map(({ waitMs }) => waitMs)),
+    validMs: Math.min(...approvals.map(({ validMs }) => validMs)),
+    // A person must see what each of the entries shows.
+    shows: approvals.some(({ shows }) => shows === undefined)
+      ? undefined
+      : approvals.flatMap(({ shows = [] }) => shows),
+    because: approvals.find(({ because }) => because !== undefined)?.because,
+    text: canonicalJson(approvals.map((each) => [each.rule, each.text])),
+    identity: canonicalJson(approvals.map(({ rule, entryText }) => [rule, entryText])),
+    isCertain,
+    isShadow,
+    admits: (principal) => approvals.every(({ by }) => admits(by, principal)),
+    denial: denialOf(first),
+  };
+}
+
+function admits(by: AllCondition, principal: Principal): boolean {
+  try {
+    return by.judge(principal) === 'met';
+  } catch {
+    return false;
+  }
+}
+
+function denialOf({ rule, because }: Approval): PolicyDenial {
+  const base = { reason: 'approval.required', detail: `wanted ${wanted}, found none`, scope: [], rule } as const;
+  return because === undefined ? base : { ...base, because };
+}
+
+/** An approval, as far as the call alone decides it: whether there is one is `unknown`. */
+export function explainApproval(approval: Approval, principal: Principal, args: unknown): Explanation {
+  const { rule } = approval;
+  const base = { rule, kind: 'approval', wanted, parts: [] } as const;
+  try {
+    return needsApproval(approval, principal, args) === false
+      ? { ...base, outcome: 'holds', found: 'that this call needs none' }
+      : { ...base, outcome: 'unknown', found: 'unknown' };
+  } catch {
+    return { ...base, outcome: 'error', found: 'a value that cannot be judged' };
+  }
+}
+
+/** Whether a call has an approval that it can use. */
+export type GivenApproval = 'none' | 'approved';
+
+/**
+ * A decision, where it is known whether the call has an approval. The last word: a call that is refused for something
+ * else does not ask for one.
+ */
+export function decisionWith(given: GivenApproval, decision: Decision, needed: NeededApproval | undefined): Decision {
+  const isMissing = given === 'none' && needed?.isCertain === true;
+  if (!decision.allow || decision.shadow !== undefined || !isMissing) return decision;
+  const { denial, isShadow } = needed;
+  return isShadow ? { ...decision, shadow: denial } : { allow: false, rule: denial.rule, denial };
+}

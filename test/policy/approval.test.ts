@@ -1,0 +1,217 @@
+import { describe, expect, test } from 'vitest';
+import { parseToRewrite } from '../../src/lib/json/lossless.ts';
+import { canonicalJson } from '../../src/lib/json/canonical.ts';
+import type { NeededApproval } from '../../src/model/approval.ts';
+import { type Attempt, type Policy, unknownArguments } from '../../src/model/policy.ts';
+import { comparePolicies } from '../../src/policy/compare/compare.ts';
+import { compilePolicy } from '../../src/policy/compile.ts';
+import type { ApprovalDocument, ArgumentsDocument, PolicyDocument } from '../../src/policy/document.ts';
+import { PolicyError } from '../../src/policy/policy-error.ts';
+import { decideAfter } from '../../src/review/earlier-calls.ts';
+import { call, caller, message } from './caller.ts';
+import { deciding, policyOf, proofOf } from './prove/deciding.ts';
+
+const by = { claims: { role: 'supervisor' } };
+
+function transfers(approval: ApprovalDocument): PolicyDocument {
+  return { tools: { transfer: { scope: 'payments', approval } } };
+}
+
+function needs(when: ArgumentsDocument, args: unknown, given: Parameters<typeof caller>[0] = {}): boolean {
+  const policy = compilePolicy('test', transfers({ when, by }));
+  return approvalOf(policy, call('transfer', args), caller(given)) !== undefined;
+}
+
+function approvalOf(policy: Policy, attempt: Attempt, principal = caller()): NeededApproval | undefined {
+  return policy.decide(principal, attempt).plan.approval(principal, attempt);
+}
+
+describe('R-286: only a value of the right type spares a call from an approval', () => {
+  const above = { arguments: { '/amount': { above: 1000 } } };
+  test.each<[unknown, boolean]>([
+    [{ amount: 1000 }, false],
+    [{ amount: 1001 }, true],
+    [{ amount: '5000' }, true],
+    [{ amount: [5000] }, true],
+    [{ amount: null }, true],
+    [{ amount: { value: 1 } }, true],
+    [{ amount: true }, true],
+    [{}, true],
+    [undefined, true],
+  ])('of %j above 1000: %s', (args, expected) => expect(needs(above, args)).toBe(expected));
+
+  test.each<[ArgumentsDocument, unknown, boolean]>([
+    [{}, {}, true],
+    [{ arguments: { '/note': { present: true } } }, {}, false],
+    [{ arguments: { '/note': { present: true } } }, { note: 'x' }, true],
+    [{ arguments: { '/note': { present: false } } }, { note: 'x' }, false],
+    [{ arguments: { '/note/x': { present: false } } }, { note: '{"x":1}' }, true],
+    [{ arguments: { '/note/x': { present: true } } }, { note: '{"x":1}' }, true],
+    [{ arguments: { '/to': 'ops' } }, { to: 'bank' }, false],
+    [{ arguments: { '/to': 'ops' } }, { to: ['ops'] }, true],
+    [{ arguments: { '/to': { not: ['ops', 'hr'] } } }, { to: 'ops' }, false],
+    [{ arguments: { '/to': { not: ['ops', 'hr'] } } }, {}, true],
+    [{ arguments: { '/to': { not: ['ops', 'hr'] } } }, { to: ['ops'] }, true],
+    [{ arguments: { '/to': { not: { not: 'ops' } } } }, {}, true],
+    [{ arguments: { '/tags': { contains: 'risky' } } }, { tags: ['calm'] }, false],
+    [{ arguments: { '/tags': { contains: 'risky' } } }, { tags: [1] }, true],
+    [{ arguments: { '/tags': { contains: 'risky' } } }, { tags: 'risky' }, true],
+    [{ arguments: { '/n': { integer: true, above: 10 } } }, { n: '5' }, false],
+    [{ arguments: { '/n': { integer: true, above: 10 } } }, { n: '5.0' }, true],
+    [{ arguments: { '/amount': { above: 1000 }, '/to': 'ops' } }, { amount: 5, to: 'ops' }, false],
+  ])('under %j of %j: %s', (when, args, expected) => expect(needs(when, args)).toBe(expected));
+
+  test.each<[ArgumentsDocument, Parameters<typeof caller>[0], boolean]>([
+    [{ claims: { role: 'intern' } }, { claims: { role: 'lead' } }, false],
+    [{ claims: { role: 'intern' } }, { claims: {} }, true],
+    [{ scope: 'bulk' }, { scope: 'bulk' }, true],
+    [{ scope: 'bulk' }, {}, false],
+    [{ not: { max_lifetime: '60s' } }, { lifetime: 60 }, false],
+    [{ not: { max_lifetime: '60s' } }, { lifetime: null }, true],
+    [{ max_lifetime: '60s' }, { lifetime: null }, true],
+    [{ any: [{ claims: { a: 1 } }, { claims: { b: 1 } }] }, { claims: { a: 2, b: 2 } }, false],
+  ])('under %j of a caller with %j: %s', (when, given, expected) => expect(needs(when, {}, given)).toBe(expected));
+
+  test('what cannot be judged refuses the call', () => {
+    const policy = policyOf(transfers({ when: { arguments: { '/note': { matches: 'x' } } }, by }));
+    const decision = policy.decide(caller({ scope: 'payments' }), call('transfer', { note: 'y'.repeat(5000) }));
+    expect(decision).toMatchObject({ allow: false, denial: { reason: 'policy.error' } });
+  });
+});
+
+describe('R-287: an approval is asked for last', () => {
+  const policy = policyOf({
+    ...transfers({ when: { arguments: { '/amount': { above: 10 } } }, by }),
+    because: 'Ask Eve.',
+  });
+  const decide = (given: Parameters<typeof caller>[0], args: object, approval: 'none' | 'approved' = 'none') =>
+    decideAfter({ policy, principal: caller(given), attempt: call('transfer', args), earlier: [], approval }).decision;
+
+  test('a call that lacks a scope is asked for the scope', () =>
+    expect(decide({}, { amount: 11 })).toMatchObject({ denial: { reason: 'scope.insufficient' } }));
+  test('then for the approval, with the words of the operator', () =>
+    expect(decide({ scope: 'payments' }, { amount: 11 })).toEqual({
+      allow: false,
+      rule: 'tools.transfer.approval',
+      denial: {
+        reason: 'approval.required',
+        detail: 'wanted an approval of this call, found none',
+        rule: 'tools.transfer.approval',
+        scope: [],
+        because: 'Ask Eve.',
+      },
+    }));
+  test('with one it passes', () =>
+    expect(decide({ scope: 'payments' }, { amount: 11 }, 'approved')).toMatchObject({ allow: true }));
+  test('without need of one too', () =>
+    expect(decide({ scope: 'payments' }, { amount: 10 })).toMatchObject({ allow: true }));
+  test('explain shows it, and that it is unknown', () => {
+    const [principal, attempt] = [caller({ scope: 'payments' }), call('transfer', { amount: 11 })];
+    const [entry, approval] = policy.decide(principal, attempt).plan.explain(principal, attempt).slice(-2);
+    expect(entry).toMatchObject({ kind: 'listed', outcome: 'holds' });
+    expect(approval).toMatchObject({ kind: 'approval', rule: 'tools.transfer.approval', outcome: 'unknown' });
+  });
+  test('arguments that were not recorded leave it open', () =>
+    expect(approvalOf(policy, call('transfer', unknownArguments))).toMatchObject({ isCertain: false }));
+  test('a completion uses nothing of what it names', () => {
+    const prompts = policyOf({ prompts: { plan: { approval: { by } } } });
+    expect(approvalOf(prompts, message('completion/complete', 'prompt plan'))).toBeUndefined();
+    expect(approvalOf(prompts, message('prompts/get', 'prompt plan'))).toBeDefined();
+  });
+  test('in shadow mode it is only recorded', () => {
+    const shadow = policyOf({ ...transfers({ by }), mode: 'shadow' });
+    const shadowed = { policy: shadow, principal: caller({ scope: 'payments' }), attempt: call('transfer', {}) };
+    expect(decideAfter({ ...shadowed, earlier: [], approval: 'none' }).decision).toMatchObject({
+      allow: true,
+      shadow: { reason: 'approval.required' },
+    });
+  });
+});
+
+test('R-286: of several entries one person must satisfy all, in the shortest of the times', () => {
+  const policy = policyOf({
+    tools: { transfer: { approval: { by, self: true, wait: '5m', shows: ['/amount'] } } },
+    methods: { 'tools/call': { approval: { by: { claims: { team: 'risk' } }, valid: '1m' } } },
+  });
+  const needed = approvalOf(policy, call('transfer', {}));
+  expect(needed).toMatchObject({ self: false, waitMs: 300_000, validMs: 60_000, shows: undefined });
+  expect(needed?.rules).toEqual(['tools.transfer.approval', 'methods.tools/call.approval']);
+  expect(needed?.admits(caller({ claims: { role: 'supervisor' } }))).toBe(false);
+  expect(needed?.admits(caller({ claims: { role: 'supervisor', team: 'risk' } }))).toBe(true);
+  expect(policy.approvalAt(needed?.rules ?? [])?.identity).toBe(needed?.identity);
+  expect(policy.approvalAt(['tools.other.approval'])).toBeUndefined();
+});
+
+test.each<[string, PolicyDocument, string]>([
+  [
+    'arguments of a resource',
+    { resources: { 'a:x': { approval: { by, when: { arguments: { '/x': 1 } } } } } },
+    'only tools',
+  ],
+  ['shown arguments of a method', { methods: { x: { approval: { by, shows: ['/x'] } } } }, 'only tools and prompts'],
+  ['a malformed pointer', transfers({ by, shows: ['/~2'] }), 'is not a JSON Pointer'],
+  ['a condition that cannot be compiled', transfers({ by: { claims: { '/~2': 1 } } }), 'is not a JSON Pointer'],
+])('refuses %s', (_what, document, why) => {
+  const refused = (): unknown => compilePolicy('test', document);
+  expect(refused).toThrow(PolicyError);
+  expect(refused).toThrow(why);
+});
+
+describe('R-288: proofs and comparisons know approvals', () => {
+  const limited = transfers({ when: { arguments: { '/amount': { above: 1000 } } }, by });
+  const large = { tool: 'transfer', arguments: { '/amount': { above: 1000 } } };
+  // oxlint-disable unicorn/no-thenable -- a property has it
+  test('no transfer above 1000 without a supervisor', () =>
+    expect(proofOf(limited, { for_all: { approval: 'none' }, when: large, then: 'deny' }).outcome).toBe('holds'));
+  test('with one it may pass, and the example says so', () =>
+    expect(proofOf(limited, { for_all: {}, when: large, then: 'deny' })).toMatchObject({
+      outcome: 'fails',
+      counterexample: { given: { scope: 'payments', approval: 'approved' } },
+    }));
+  test('a text is no way around it', () =>
+    expect(
+      proofOf(limited, {
+        for_all: { approval: 'none' },
+        when: { tool: 'transfer', arguments: { '/amount': { not: { at_most: 1000 } } } },
+        then: 'deny',
+      }).outcome,
+    ).toBe('holds'));
+  test('both are possible, whichever is harder', () =>
+    expect(proofOf(limited, { for_all: { scope: 'payments' }, when: large, then: 'allow' })).toMatchObject({
+      outcome: 'fails',
+      decision: { denial: { reason: 'approval.required' } },
+    }));
+  // oxlint-enable unicorn/no-thenable
+
+  const none = { tools: { transfer: { scope: 'payments' } } };
+  test.each<[string, PolicyDocument, PolicyDocument, object]>([
+    ['approval added', none, limited, { was: 'allow', now: 'approval.required' }],
+    ['approval removed', limited, none, { was: 'approval.required', now: 'allow' }],
+    ['approval changed', limited, transfers({ by }), { was: 'allow', now: 'approval.required' }],
+    [
+      'approval changed',
+      limited,
+      transfers({ ...limited.tools?.['transfer']?.approval, by: {} }),
+      { witness: undefined },
+    ],
+    ['approval changed', transfers({ by }), transfers({ by, self: true }), { witness: undefined }],
+  ])('compare says %s', (kind, before, after, rest) => {
+    const { differences } = comparePolicies(policyOf(before), policyOf(after), deciding());
+    expect(differences).toMatchObject([{ kind, rule: 'tools.transfer', ...rest }]);
+  });
+});
+
+test.each([
+  ['{"b":1,"a":2}', '{"a":2,"b":1}'],
+  ['[1.0, 1e0, 10e-1, 1]', '[1,1,1,1]'],
+  ['[-0, 0, 0.0]', '[0,0,0]'],
+  ['1e400', '1e400'],
+  ['10e399', '1e400'],
+  ['9007199254740993', '9007199254740993e0'],
+  ['9007199254740992', '9007199254740992'],
+  ['0.1', '0.1'],
+  ['0.10000000000000000001', '10000000000000000001e-20'],
+  ['1e21', '1e+21'],
+  ['1000000000000000000000', '1e+21'],
+  ['{"ä":"\\u00e4","\\ud83d\\ude00":null}', '{"ä":"ä","😀":null}'],
+])('canonical JSON of %s is %s', (text, canonical) => expect(canonicalJson(parseToRewrite(text))).toBe(canonical));
