@@ -133,6 +133,16 @@ routes:
     upstream: { url: http://mcp:3001/mcp }`,
   },
   {
+    heading: 'revocation',
+    keys: ['revocation'],
+    example: `
+revocation:
+  file: /var/lib/sallyport/revocations.jsonl
+  events:
+    okta: { issuer: https://acme.okta.com, subjects: main, token: '\${env:SSF_TOKEN}' }
+  endpoint: { path: /revoke-subject, scope: revoke, subjects: main }`,
+  },
+  {
     heading: 'shared',
     keys: ['shared', 'on_store_failure'],
     example: `

@@ -10,9 +10,12 @@ export interface FetchJsonOptions {
   readonly timeoutMs: number;
   /** The longest accepted body; a longer one is refused while it arrives. Default 512 KiB. */
   readonly maxBytes?: number;
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'POST' | 'PATCH';
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: URLSearchParams;
+  /** A form, or a text whose type `headers` names. */
+  readonly body?: URLSearchParams | string;
+  /** Ends the call early. */
+  readonly signal?: AbortSignal;
 }
 
 /** A call without a usable answer: refused, timed out, too large, compressed or cut off. */
@@ -47,8 +50,8 @@ export function createJsonFetcher(): JsonFetcher {
   const options = { keepAlive: true, maxFreeSockets: MAX_IDLE_SOCKETS, timeout: IDLE_MS };
   const agents = [new http.Agent(options), new HttpsAgent(options)] as const;
 
-  function open(url: URL, { method = 'GET', headers, body }: FetchJsonOptions): ClientRequest {
-    const form = body?.toString();
+  function open(url: URL, { method = 'GET', headers, body, signal }: FetchJsonOptions): ClientRequest {
+    const text = body?.toString();
     const [plain, secure] = agents;
     const isSecure = url.protocol === 'https:';
     const request = (isSecure ? httpsRequest : http.request)(url, {
@@ -56,16 +59,17 @@ export function createJsonFetcher(): JsonFetcher {
       method,
       maxHeaderSize: MAX_HEADER_BYTES,
       insecureHTTPParser: false,
+      ...(signal !== undefined && { signal }),
       headers: {
         accept: 'application/json',
-        ...(form !== undefined && {
+        ...(text !== undefined && {
           'content-type': 'application/x-www-form-urlencoded;charset=UTF-8',
-          'content-length': Buffer.byteLength(form),
+          'content-length': Buffer.byteLength(text),
         }),
         ...headers,
       },
     });
-    return request.end(form);
+    return request.end(text);
   }
 
   return {
@@ -76,7 +80,7 @@ export function createJsonFetcher(): JsonFetcher {
         const attempt = (): Promise<JsonAnswer> => receive(open(target, options), deadline, options);
         return await attempt().catch((error: unknown) => {
           // RFC 9110 §9.2.2: a request lost on a connection that the server was closing may be sent again.
-          if (error instanceof StaleConnection && options.method !== 'POST') return attempt();
+          if (error instanceof StaleConnection && (options.method ?? 'GET') === 'GET') return attempt();
           throw error;
         });
       } catch (error) {

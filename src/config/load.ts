@@ -15,6 +15,7 @@ import { readLocks } from './lock-file.ts';
 import { type ReadPolicies, readPolicies } from './policies.ts';
 import { ConfigError, Problem } from './problems.ts';
 import { readLimits, readRate } from './limits.ts';
+import { readRevocation } from './revocation.ts';
 import { readRoutes, type Referents } from './routes.ts';
 import { violations } from './schema.ts';
 import { readTelemetry } from './telemetry.ts';
@@ -115,6 +116,13 @@ function readRoot(
   const servers = readAuthorizationServers(root.get('authorization_servers'), frontDoor?.server);
   const limits = root.get('limits');
   const rate = readRate(limits.get('rate'));
+  const routes = readRoutes(root.get('routes'), {
+    publicUrl,
+    servers,
+    ...policies,
+    frontDoorIssuer: frontDoor?.issuer,
+    rate,
+  });
   return {
     publicUrl,
     ...readAddresses(root),
@@ -124,6 +132,13 @@ function readRoot(
     shared: readShared(root),
     authorizationServers: servers,
     frontDoor,
+    revocation: readRevocation(root.get('revocation'), {
+      publicUrl,
+      servers,
+      frontDoor,
+      routes,
+      base,
+    }),
     scopeHierarchy: readScopes(root.get('scopes')),
     sessionKey: root.get('session_key').read(longSecret),
     allowedHosts: new Set([...loopbackHosts, hostOf(publicUrl), ...root.get('allowed_hosts').list(hostName)]),
@@ -131,13 +146,7 @@ function readRoot(
     limits: readLimits(limits),
     telemetry: readTelemetry(root.get('telemetry')),
     log: readLog(root.get('log'), base),
-    routes: readRoutes(root.get('routes'), {
-      publicUrl,
-      servers,
-      ...policies,
-      frontDoorIssuer: frontDoor?.issuer,
-      rate,
-    }),
+    routes,
     policies: new Map(
       [...policies.folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined),
     ),

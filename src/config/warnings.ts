@@ -41,10 +41,23 @@ export function warningsOf(config: Config): readonly string[] {
   for (const { name, issuer } of config.frontDoor?.providers.values() ?? []) {
     warnings.push(...insecure(`front_door.identity_providers.${name}`, issuer));
   }
+  for (const { name, issuer } of config.revocation?.sources.values() ?? []) {
+    warnings.push(...insecure(`revocation.events.${name}`, issuer));
+  }
+  warnings.push(...revocationPlace(config));
   warnings.push(...missingScopes(config), ...missingRoute(config));
   warnings.push(...unsupportedScopes(config));
   warnings.push(...config.routes.flatMap(placeholderClaims));
   return warnings;
+}
+
+/** Where revocations are kept, if that may surprise. */
+function revocationPlace({ revocation, shared }: Config): readonly string[] {
+  if (revocation === undefined) return [];
+  if (shared === undefined && revocation.file === undefined)
+    return ['revocation keeps revocations in memory, and a restart forgets them: set revocation.file, or shared'];
+  if (shared === undefined || revocation.file === undefined) return [];
+  return ['revocation.file has no effect with shared, which keeps revocations: remove it'];
 }
 
 /** Whether the configuration trusts only authorization servers on this machine: a demo, or a test. */

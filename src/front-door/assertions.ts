@@ -19,7 +19,8 @@ import { jwtBearerGrant } from './client-policy.ts';
 import type { Resources } from './resources.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import type { Store } from './store.ts';
-import { requireSubject, subjectOf } from './subject.ts';
+import { subjectOf } from '../model/person.ts';
+import { requireSubject } from './subject.ts';
 
 /** How old an assertion may be. */
 const MAX_AGE_SECONDS = 300;

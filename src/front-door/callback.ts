@@ -9,7 +9,7 @@ import { goOnPage } from './pages.ts';
 import type { People } from './people.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import type { PendingSignIn, SignIns } from './sign-ins.ts';
-import { subjectOf } from './subject.ts';
+import { subjectOf } from '../model/person.ts';
 
 /** What the callback is built from. */
 export interface CallbackParts {

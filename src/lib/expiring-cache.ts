@@ -7,6 +7,8 @@ export interface ExpiringCache<Value> {
   /** Keeps `value` until `expiresAt` (ms since the epoch); does nothing if that has passed. */
   set(key: string, value: Value, expiresAt: number): void;
   delete(key: string): void;
+  /** Every entry, expired ones too. */
+  entries(): Iterable<readonly [key: string, value: Value]>;
 }
 
 /**
@@ -33,6 +35,9 @@ export function createExpiringCache<Value extends object>(max: number, clock: Cl
     },
     delete(key) {
       entries?.delete(key);
+    },
+    *entries() {
+      for (const [key, { value }] of entries?.entries() ?? []) yield [key, value];
     },
   };
 }

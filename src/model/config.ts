@@ -1,6 +1,7 @@
 import type { AuthorizationServer } from './authorization-server.ts';
 import type { FrontDoor } from './front-door.ts';
 import type { Policy } from './policy.ts';
+import type { RevocationSettings } from './revocation.ts';
 import type { Rate, Route } from './route.ts';
 
 /** A socket address to listen on. Port 0 lets the system choose. */
@@ -57,6 +58,8 @@ export interface Config {
   readonly authorizationServers: ReadonlyMap<string, AuthorizationServer>;
   /** Undefined: there is no front door. */
   readonly frontDoor: FrontDoor | undefined;
+  /** Undefined: no token ends before it expires, but by its server. */
+  readonly revocation: RevocationSettings | undefined;
   /** Scope → the scopes that it implies, transitively closed, without itself. */
   readonly scopeHierarchy: ReadonlyMap<string, readonly string[]>;
   /** The key that binds MCP sessions to the callers that began them; undefined: random at each start. */

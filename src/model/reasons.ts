@@ -102,6 +102,8 @@ export const refusals = {
   'token.expired': { ...token, inPhantom: 'refusal', onReload: 'kept' },
   'token.not_yet_valid': { ...token, inPhantom: 'refusal', onReload: 'kept' },
   'token.inactive': { ...token, inPhantom: 'outage', onReload: 'kept' },
+  'token.revoked': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.too_old': { ...token, inPhantom: 'outage', onReload: 'checked' },
   'token.audience': { ...token, inPhantom: 'outage', onReload: 'checked' },
   'token.sender_constrained': { ...token, inPhantom: 'refusal', onReload: 'checked' },
   'token.unbound': { ...token, inPhantom: 'outage', onReload: 'checked' },

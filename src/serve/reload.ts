@@ -80,6 +80,7 @@ const places: Readonly<Record<RestartKey, Place>> = {
   'front_door.keys': ['frontDoor', 'keys'],
   'limits.request_headers': ['limits', 'requestHeadersBytes'],
   'log.file': ['log', 'file'],
+  'revocation.file': ['revocation', 'file'],
   telemetry: ['telemetry'],
 };
 

@@ -9,7 +9,7 @@ import { createCredentialSources } from '../pipeline/exchange/credential-source.
 import { createStreamIndex, type OpenStream } from '../pipeline/forward/open-streams.ts';
 import { createPools } from '../pipeline/forward/pools.ts';
 import { createGateway } from './gateway/gateway.ts';
-import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/scopes.ts';
+import type { ConfigScope, ConfiguredGateway, ProcessScope, RevocationAccess } from './gateway/scopes.ts';
 import { createProcessLedger } from '../store/memory-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createRotatingKeys } from '../lib/rotating-keys.ts';
@@ -27,8 +27,10 @@ import type { Definition } from '../model/lock.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
 import type { Ledger } from '../model/ledger.ts';
 import type { RateLimiters } from '../model/limits.ts';
+import type { RevocationNews, RevokedTokens } from '../model/revocation.ts';
 import type { StoreState } from '../model/shared.ts';
 import type { Tracer } from '../model/tracer.ts';
+import { isAmong } from '../store/revocation-index.ts';
 import { createShared } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -49,6 +51,8 @@ export interface Surroundings {
   readonly tracer?: Tracer | undefined;
   /** Tells the other processes which definitions this one saw; undefined: there are none. */
   readonly share?: WatchParts['share'] | undefined;
+  /** Undefined: the process started without `revocation`. */
+  readonly revocation?: RevocationAccess | undefined;
 }
 
 /** The gateway of the newest configuration, and the state that outlives a configuration. */
@@ -64,6 +68,8 @@ export interface ReloadableGateway {
   readonly use: (config: Config) => void;
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
   readonly endTokens: (digests: readonly string[]) => void;
+  /** Ends the streams of tokens that were revoked, and drops caches. The index has the revocations already. */
+  readonly revoked: (news: RevocationNews) => void;
   /** Ends all open streams and WebSockets. */
   readonly endStreams: () => void;
   close(): Promise<void>;
@@ -91,6 +97,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   });
   const processScope: ProcessScope = {
     ...surroundings,
+    revocation: surroundings.revocation,
     certificateOf: createCertificateOf(config.tls?.clientCa),
     pools: createPools(),
     authenticators: createAuthenticators(metrics.tokenCache, clock, shared.answers, (refused) => {
@@ -136,6 +143,8 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     metrics.configLoaded(next.hash);
     for (const stream of open.all()) endIfRefused(stream);
     for (const warning of warningsOf(next)) log.event('warn', warning);
+    if (next.revocation !== undefined && surroundings.revocation === undefined)
+      log.event('warn', 'revocation was added: a restart is needed for it, the rest is in force');
   }
 
   function configScopeOf(next: Config, limiters: RateLimiters): ConfigScope {
@@ -163,6 +172,30 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
 
   function endTokens(digests: readonly string[]): void {
     for (const digest of digests) processScope.authenticators.revoke(FRONT_DOOR, digest);
+  }
+
+  /** The news of a moment are handled together: each walks through all streams. */
+  const pendingNews = { issuers: new Set<string>(), dropped: [] as RevokedTokens[] };
+  let newsTimer: NodeJS.Timeout | undefined;
+
+  function revoked({ revocations, dropped }: RevocationNews): void {
+    for (const { issuer } of revocations) pendingNews.issuers.add(issuer);
+    pendingNews.dropped.push(...dropped);
+    newsTimer ??= setTimeout(handleNews, NEWS_MS).unref();
+  }
+
+  function handleNews(): void {
+    newsTimer = undefined;
+    const { issuers } = pendingNews;
+    const dropped = pendingNews.dropped.splice(0);
+    for (const stream of issuers.size === 0 ? [] : open.all()) {
+      const { principal } = stream.grant;
+      if (principal !== undefined && issuers.has(principal.issuer) && surroundings.revocation?.check.revokes(principal))
+        endFor(stream, 'token.revoked', 'the token was revoked');
+    }
+    issuers.clear();
+    if (dropped.length === 0) return;
+    processScope.authenticators.drop((principal) => dropped.some((tokens) => isAmong(tokens, principal)));
   }
 
   function streamsOfFrontDoor(): readonly OpenStream[] {
@@ -200,6 +233,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       Array.from(clients, ([name, client]) => ({ ...client.state(), keys: processScope.authenticators.keySet(name) })),
     use,
     endTokens,
+    revoked,
     endStreams() {
       for (const stream of open.all()) stream.end('the gateway stops');
     },
@@ -216,6 +250,9 @@ async function lookAt(url: string, signal: AbortSignal): Promise<readonly Defini
   const { listDefinitions } = await import('../mcp/client/list-definitions.ts');
   return listDefinitions(url, { signal });
 }
+
+/** How long news of revocations are gathered. */
+const NEWS_MS = 10;
 
 type Clients = ConfigScope['clients'];
 

@@ -33,6 +33,8 @@ export interface Service {
   reload(config: Config): void;
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
   readonly endTokens: (digests: readonly string[]) => void;
+  /** As {@link ReloadableGateway.revoked}. */
+  readonly revoked: ReloadableGateway['revoked'];
   /** Drains: accepts no more connections, lets requests finish for `graceMs`, then ends the rest. */
   close(graceMs: number): Promise<void>;
 }
@@ -132,6 +134,7 @@ export async function startService(
     servers: newest.servers,
     reload: newest.use,
     endTokens: newest.endTokens,
+    revoked: newest.revoked,
     async close(graceMs) {
       // In the same turn before the listeners destroy their connections: clients see the end of a stream, no failure.
       const ending = setTimeout(newest.endStreams, graceMs);

@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Config, Telemetry } from '../model/config.ts';
 import type { Ledger } from '../model/ledger.ts';
 import type { Tracer } from '../model/tracer.ts';
+import { RevocationFileFault } from '../store/revocation-file.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
@@ -14,6 +15,7 @@ import { recordBeside, type Recorder } from '../telemetry/recorder.ts';
 import { DecisionFileFault, openDecisionFile } from './decision-file.ts';
 import { type OpenCertificate, type Service, startService } from './service.ts';
 import type { Surroundings } from './reloadable-gateway.ts';
+import { type KeptRevocations, openRevocation } from './revocation.ts';
 import { standardOutput } from './standard-output.ts';
 
 /** A running gateway, of one process or several, and its admin listener. */
@@ -28,6 +30,8 @@ export interface Running {
   reload(config: Config, snapshot: Snapshot): void;
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
   endTokens(digests: readonly string[]): void;
+  /** Undefined without `revocation`. */
+  readonly kept: KeptRevocations | undefined;
   /** Opens `log.file` again, after its rotation. */
   reopenLog(): void;
   /** Reports to the log, the metrics and the admin listener that the newest files are not in force. */
@@ -44,6 +48,8 @@ export interface StartOptions {
   readonly key?: Buffer;
   /** Tells other processes which definitions passed here. */
   readonly share?: Surroundings['share'];
+  /** The process that keeps revocations; default: this one. */
+  readonly revocation?: Surroundings['revocation'];
   /** Counts calls for rules over time; default: in the memory of this process. */
   readonly ledger?: Ledger;
   /** Opens the certificate of `tls`; default: reads its files, and follows them. */
@@ -59,6 +65,8 @@ export interface Serving {
   readonly metrics: Metrics;
   /** Opens `log.file` again, after its rotation. */
   readonly reopenLog: () => void;
+  /** Undefined where another process keeps revocations, and without `revocation`. */
+  readonly kept: KeptRevocations | undefined;
   /** Undefined without an admin listener: then nothing is recorded. */
   readonly console: ProcessConsole | undefined;
   readonly close: (graceMs: number) => Promise<void>;
@@ -83,14 +91,26 @@ export async function startServing(config: Config, options: StartOptions): Promi
     await Promise.all([lines.close(), file?.close()]);
   };
   let service: Service;
+  let kept: KeptRevocations | undefined;
   try {
-    service = await startService(config, { log, metrics, clock, key, ledger, tracer, share }, openCertificate);
+    // Before the first request: a token that was revoked before a restart must not be accepted after it.
+    if (config.revocation !== undefined && options.revocation === undefined)
+      kept = await openRevocation(config, log, clock);
+    const revocation = options.revocation ?? kept;
+    service = await startService(
+      config,
+      { log, metrics, clock, key, ledger, tracer, share, revocation },
+      openCertificate,
+    );
   } catch (error) {
+    await kept?.close();
     await closeOutputs();
     throw error;
   }
+  kept?.follow(service.revoked);
   return {
     service,
+    kept,
     log,
     metrics,
     reopenLog: () => file?.reopen(log),
@@ -103,6 +123,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
       })),
     async close(graceMs) {
       await service.close(graceMs);
+      await kept?.close();
       await closeOutputs();
     },
   };
@@ -144,13 +165,17 @@ export function adminOptions(log: Log, clock: Clock = Date.now): AdminOptions {
 
 /** Starts the gateway and its admin listener. Throws as {@link startServing}. */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
-  const { service, log, metrics, console, reopenLog, close } = await startServing(config, options);
+  const { service, kept, log, metrics, console, reopenLog, close } = await startServing(config, options);
   const { clock = Date.now } = options;
   const inForce: InForce = { config, since: clock(), problems: [] };
   let admin: Admin | undefined;
   try {
     if (config.admin !== undefined && console !== undefined) {
-      const view = { metrics: withMore(metrics.page, options.moreMetrics), inForce, source: singleSource(console) };
+      const view = {
+        metrics: withMore(withMore(metrics.page, kept?.metrics), options.moreMetrics),
+        inForce,
+        source: singleSource(console),
+      };
       admin = await startAdmin(config.admin, view, adminOptions(log, clock));
     }
   } catch (error) {
@@ -166,7 +191,9 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     log,
     reopenLog,
     endTokens: service.endTokens,
+    kept,
     reload(next) {
+      kept?.use(next);
       service.reload(next);
       admin?.reload(next.admin);
       Object.assign(inForce, { config: next, since: clock(), problems: [] } satisfies InForce);
@@ -190,7 +217,8 @@ export class WorkerFault extends Error {
 
 /** Why the gateway cannot listen, in one line. Rethrows any other error, which is a bug. */
 export function listenFault(error: unknown): string {
-  if (error instanceof WorkerFault || error instanceof DecisionFileFault) return error.message;
+  if (error instanceof WorkerFault || error instanceof DecisionFileFault || error instanceof RevocationFileFault)
+    return error.message;
   if (!(error instanceof Error) || !('code' in error)) throw error;
   if ('hostname' in error) return `${String(error.hostname)} cannot be resolved to an address (${String(error.code)})`;
   if (!('port' in error)) throw error;

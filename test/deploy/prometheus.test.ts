@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createRevocationTelemetry } from '../../src/telemetry/revocation.ts';
 
 interface Dashboard {
   readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
@@ -29,6 +30,8 @@ const queries = [
 ];
 const conditions = alerts.groups.flatMap(({ rules }) => rules).map(({ expr }) => expr);
 
+const revocationPage = await createRevocationTelemetry({ event() {} }, () => 0).metrics();
+
 const program = process.env['PROMTOOL'] ?? 'promtool';
 const hasPromtool = spawnSync(program, ['--version']).status === 0;
 if (!hasPromtool) process.stdout.write('promtool is not on the PATH: the alert rules are not tested by it\n');
@@ -41,6 +44,8 @@ describe('the dashboard, the alerts and docs/monitoring.md', () => {
         .registry.getMetricsAsArray()
         .map(({ name }) => name),
     );
+    // Those of revocation are a page of their own.
+    for (const [, name = ''] of revocationPage.matchAll(/^# TYPE (\S+)/gm)) known.add(name);
     for (const query of [...queries, ...conditions]) {
       for (const [name] of query.matchAll(/\b(?:sallyport|nodejs|process)_[a-z0-9_]+/g)) {
         expect([...known]).toContain(name.replace(/_bucket$/, ''));

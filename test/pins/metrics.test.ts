@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createFrontDoorTelemetry } from '../../src/telemetry/front-door.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createRevocationTelemetry } from '../../src/telemetry/revocation.ts';
 
 /** What dashboards and alert rules name: metric, kind, labels. */
 const pinned = [
@@ -48,6 +49,18 @@ test('R-169: metric names and labels of the front door', async () => {
     'sallyport_front_door_tokens_total{grant="jwt_bearer",result="ok"} 1',
     'sallyport_front_door_tokens_total{grant="other",result="unsupported_grant_type"} 1',
     'sallyport_front_door_registrations_total{result="ok"} 1',
+  ]);
+});
+
+test('R-169: metric names and labels of revocation', async () => {
+  const telemetry = createRevocationTelemetry({ event() {} }, () => 3);
+  telemetry.counted('okta', 'session-revoked', 'kept');
+  telemetry.sourceUp('okta', true);
+  const samples = (await telemetry.metrics()).split('\n').filter((line) => line.startsWith('sallyport_'));
+  expect(samples).toEqual([
+    'sallyport_revocations_total{source="okta",event="session-revoked",result="kept"} 1',
+    'sallyport_revocations_kept 3',
+    'sallyport_revocation_source_up{source="okta"} 1',
   ]);
 });
 

@@ -31,6 +31,8 @@ token.claims                      401  invalid_token       -       A valid acces
 token.expired                     401  invalid_token       -       A valid access token is required
 token.not_yet_valid               401  invalid_token       -       A valid access token is required
 token.inactive                    401  invalid_token       -       A valid access token is required
+token.revoked                     401  invalid_token       -       A valid access token is required
+token.too_old                     401  invalid_token       -       A valid access token is required
 token.audience                    401  invalid_token       -       A valid access token is required
 token.sender_constrained          401  invalid_token       -       A valid access token is required
 token.unbound                     401  invalid_token       -       A valid access token is required

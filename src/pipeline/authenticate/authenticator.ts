@@ -18,6 +18,7 @@ import { claimedIssuer, createJwtVerifier, requireAlgorithm, requireType } from 
 import { KeySource } from './keys.ts';
 import type { Possession } from './possession.ts';
 import { withHierarchy } from './principal.ts';
+import type { RevocationGuard } from './revoked.ts';
 
 /** Validates tokens for one route. */
 export interface Authentication {
@@ -42,6 +43,7 @@ export interface Authenticators {
     clients: ReadonlyMap<string, AuthorizationServerClient>,
     scopeHierarchy: Config['scopeHierarchy'],
     failures: Failures,
+    revocation?: RevocationGuard,
   ): (route: Route, possession: Possession) => Authentication;
   /**
    * Ends a token that the authorization server `name` has revoked: no cache answers for it any more.
@@ -49,6 +51,8 @@ export interface Authenticators {
    * @param key The SHA-256 of the token, as the caches know it.
    */
   revoke(name: string, key: string): void;
+  /** Drops what caches know of valid tokens: their next use asks the server, or verifies them, again. */
+  drop(isMeant: (principal: Principal) => boolean): void;
   /** The signing keys of the authorization server `name`; undefined: none were fetched yet. */
   keySet(name: string): KeySetState | undefined;
 }
@@ -75,6 +79,7 @@ export function createAuthenticators(
     clients: ReadonlyMap<string, AuthorizationServerClient>,
     scopeHierarchy: Config['scopeHierarchy'],
     failures: Failures,
+    revocation?: RevocationGuard,
   ): ReturnType<Authenticators> => {
     if (!trustsTheSame(trust, clients, scopeHierarchy)) {
       const prefixes = [...clients.values()].flatMap(({ server }) => server.introspection?.prefix ?? []);
@@ -95,11 +100,11 @@ export function createAuthenticators(
       const verified =
         verifiers.get(key) ?? createCachedVerifier(trusted, route.tokens, count, refuseEverywhere, clock);
       verifiers.set(key, verified);
-      return authenticationFor({ route, trusted, verified, possession, scopeHierarchy, failures });
+      return authenticationFor({ route, trusted, verified, possession, scopeHierarchy, failures, revocation });
     };
   };
   const keySet = (name: string): KeySetState | undefined => trust.authorities.get(name)?.keys.state();
-  return Object.assign(authenticators, { revoke, keySet });
+  return Object.assign(authenticators, { revoke, drop, keySet });
 
   function revoke(name: string, key: string): void {
     const authority = trust.authorities.get(name);
@@ -107,6 +112,15 @@ export function createAuthenticators(
     authority.introspect?.revoke(key);
     for (const verifier of trust.verifiers.values()) verifier.evict(key);
     onRefused?.({ key, issuers: [authority.issuer], reason: 'token.inactive' });
+  }
+
+  function drop(isMeant: (principal: Principal) => boolean): void {
+    for (const verifier of trust.verifiers.values()) {
+      for (const { key, issuer } of verifier.evictWhere(isMeant)) {
+        for (const authority of trust.authorities.values())
+          if (authority.issuer === issuer) authority.introspect?.drop(key);
+      }
+    }
   }
 
   function authorityOf(
@@ -166,10 +180,12 @@ interface AuthenticationParts {
   readonly possession: Possession;
   readonly scopeHierarchy: Config['scopeHierarchy'];
   readonly failures: Failures;
+  /** Undefined: no revocation is configured. */
+  readonly revocation: RevocationGuard | undefined;
 }
 
 function authenticationFor(parts: AuthenticationParts): Authentication {
-  const { route, trusted, verified, possession, scopeHierarchy, failures } = parts;
+  const { route, trusted, verified, possession, scopeHierarchy, failures, revocation } = parts;
   const audiences = new Set(route.audiences);
   return {
     authenticate(token, call) {
@@ -186,16 +202,23 @@ function authenticationFor(parts: AuthenticationParts): Authentication {
       }
       const form = claimedIssuer(token.value) === undefined ? 'opaque' : 'jwt';
       const maySee = trusted.every(({ issuer, maySee }) => issuer !== server.issuer || maySee(token.value));
-      const inUse = { principal, form, maySee, server, route, audiences } as const;
+      const inUse = { principal, form, maySee, server, route, audiences, revocation } as const;
       for (const check of Object.values(reloadChecks)) check(inUse);
       return withHierarchy(principal, scopeHierarchy);
     },
     // RFC 9449 §4.3 binds a proof to one request. The stream that it opened continues by the token alone.
-    revalidate: async (token, client) => requireAudience(await verified.revalidate(token, client), audiences),
+    revalidate: async (token, client) => requireGood(await verified.revalidate(token, client)),
   };
 
   function requireOwn(principal: Principal, token: PresentedToken, call: Call): Principal | Promise<Principal> {
-    return possession(requireAudience(principal, audiences), token, call);
+    return possession(requireGood(principal), token, call);
+  }
+
+  function requireGood(principal: Principal): Principal {
+    requireAudience(principal, audiences);
+    revocation?.requireRecent(principal);
+    revocation?.requireNotRevoked(principal);
+    return principal;
   }
 }
 
@@ -208,6 +231,7 @@ interface TokenInUse {
   readonly server: AuthorizationServer;
   readonly route: Route;
   readonly audiences: ReadonlySet<string>;
+  readonly revocation: RevocationGuard | undefined;
 }
 
 /**
@@ -235,6 +259,8 @@ const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> 
       throw new Denial('token.audience', 'the route no longer accepts tokens without aud');
     requireAudience(principal, audiences);
   },
+  'token.revoked': ({ principal, revocation }) => revocation?.requireNotRevoked(principal),
+  'token.too_old': ({ principal, revocation }) => revocation?.requireRecent(principal),
   'token.unbound'({ principal: { confirmation }, route: { dpop } }) {
     if (confirmation === undefined && dpop?.required === true)
       throw new Denial('token.unbound', 'the route no longer accepts tokens that are bound to no key');

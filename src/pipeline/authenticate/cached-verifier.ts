@@ -21,6 +21,8 @@ export interface CachedVerifier {
   revalidate(token: PresentedToken, client?: string): Promise<Principal>;
   /** Evicts a valid token: its next use validates it again. */
   evict(key: string): void;
+  /** Evicts the valid tokens of these callers, and returns their keys with the issuers. */
+  evictWhere(isMeant: (principal: Principal) => boolean): readonly { readonly key: string; readonly issuer: string }[];
 }
 
 /** Counts a look-up of the token cache; `negative`: the token was refused a few seconds ago. */
@@ -84,6 +86,7 @@ export function createCachedVerifier(
       }
     },
     evict: (key) => known.delete(key),
+    evictWhere: (isMeant) => known.deleteWhere(isMeant),
   };
 
   /** While this call waited, another one may have filled the cache. */

@@ -104,6 +104,8 @@ export interface SharedIntrospector extends Introspector {
    * shared or in flight.
    */
   revoke(digest: string): void;
+  /** Drops the shared answer about a token, by its SHA-256 (base64url). */
+  drop(digest: string): void;
 }
 
 /** Bounds memory; the oldest revocation is forgotten first. */
@@ -186,6 +188,7 @@ export function createSharedIntrospection(
       revoked.set(key, {}, clock() + REVOKED_MS);
       shared?.delete('introspection', key);
     },
+    drop: (digest) => shared?.delete('introspection', keyOfDigest(digest)),
   };
 }
 

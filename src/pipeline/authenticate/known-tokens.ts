@@ -37,6 +37,8 @@ export interface VerifiedTokens {
   /** @param by The keys of a signed token: it is evicted with its key, since a stolen key can sign any `exp`. */
   set(key: string, principal: Principal, expiresAt: number, by?: VerifiedBy): void;
   delete(key: string): void;
+  /** Deletes the tokens of these callers, and returns their keys with the issuers. */
+  deleteWhere(isMeant: (principal: Principal) => boolean): readonly { readonly key: string; readonly issuer: string }[];
 }
 
 /** Creates an empty {@link VerifiedTokens}. */
@@ -56,6 +58,15 @@ export function createVerifiedTokens(clock: Clock): VerifiedTokens {
       tokens.set(key, { principal, by }, expiresAt);
     },
     delete: (key) => tokens.delete(key),
+    deleteWhere(isMeant) {
+      const deleted: { key: string; issuer: string }[] = [];
+      for (const [key, { principal }] of tokens.entries()) {
+        if (!isMeant(principal)) continue;
+        deleted.push({ key, issuer: principal.issuer });
+      }
+      for (const { key } of deleted) tokens.delete(key);
+      return deleted;
+    },
   };
 }
 

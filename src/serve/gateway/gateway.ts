@@ -11,6 +11,7 @@ import { createClientBehind } from '../../pipeline/listen/trusted-proxies.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
 import { FRONT_DOOR } from '../../model/front-door.ts';
+import type { Route } from '../../model/route.ts';
 import type { Gateway, Stages } from '../../pipeline/pipeline.ts';
 import { createCrossOrigin } from '../../pipeline/respond/cross-origin.ts';
 import { createFrontDoorMetadata } from '../../pipeline/respond/front-door-metadata.ts';
@@ -19,7 +20,8 @@ import { createRefuse } from '../../pipeline/respond/refuse.ts';
 import { createRouter } from '../../pipeline/route/router.ts';
 import { canonicalTarget } from '../../pipeline/route/target.ts';
 import { createForwardAuth } from './forward-auth.ts';
-import { createRouteStages } from './route-stages.ts';
+import { createRevocationEndpoints } from './revocation-endpoints.ts';
+import { createRouteStages, type ServedRoute } from './route-stages.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './scopes.ts';
 
 /** Builds the gateway of `config`. Sends nothing to any server yet. */
@@ -28,7 +30,14 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   const allowed = createAllowed(config);
   const crossOrigin = createCrossOrigin(allowed.origin);
   const stagesOf = createRouteStages(config, configScope, processScope, { allowed, crossOrigin });
-  const routed = createRouter(new Map(config.routes.map((route) => [route.path, stagesOf(route)])));
+  const access = processScope.revocation;
+  const revocation = config.revocation && access && createRevocationEndpoints(config, access.receive);
+  const routed = createRouter(
+    new Map([
+      ...config.routes.map((route) => [route.path, stagesOf(route)] as const),
+      ...endpointStages(config.revocation?.endpoint?.route),
+    ]),
+  );
   const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);
   const refuse = createRefuse(undefined, { publicUrl: config.publicUrl, crossOrigin });
 
@@ -42,7 +51,7 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   const gateway: Gateway = {
     arrive: (request, response) => arrive(request, response, certificateOf),
     canonical: (arrived) => canonicalCall(arrived, canonicalTarget, clientBehind),
-    publish: (call) => publishMetadata(call) || publish(call),
+    publish: (call) => publishMetadata(call) || revocation?.push(call) === true || publish(call),
     route: (call) => routed(call.path),
     refuse: (call, ...refusal) => (addressed(call) ?? { refuse }).refuse(call, ...refusal),
     record(outcome) {
@@ -63,6 +72,12 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
     revalidate: async (token, { path, client }) => routed(path).authentication?.revalidate(token, client),
     forwardAuth: createForwardAuth(gateway, (call) => routed(call.path).forwardAuthStages, { config, crossOrigin }),
   };
+
+  /** The endpoint of `revocation` is a route as any other, except that the gateway answers it. */
+  function endpointStages(route: Route | undefined): readonly (readonly [string, ServedRoute])[] {
+    if (route === undefined || revocation === undefined) return [];
+    return [[route.path, { ...stagesOf(route), forward: (granted) => revocation.revoke(granted) }]];
+  }
 
   /** The stages of the route that a refused call names, so that an MCP client gets an MCP error. Decides nothing. */
   function addressed(call: Call): Stages | undefined {

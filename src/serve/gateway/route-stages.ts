@@ -9,6 +9,7 @@ import type { Authentication } from '../../pipeline/authenticate/authenticator.t
 import { createTokenReader } from '../../pipeline/authenticate/credentials.ts';
 import { createPossession } from '../../pipeline/authenticate/possession.ts';
 import { createProofChecks } from '../../pipeline/authenticate/proof-check.ts';
+import { createRevocationGuard } from '../../pipeline/authenticate/revoked.ts';
 import { createActionReader } from '../../pipeline/authorize/action.ts';
 import { createAuthorize } from '../../pipeline/authorize/authorize.ts';
 import { createForward } from '../../pipeline/forward/forward.ts';
@@ -67,7 +68,11 @@ export function createRouteStages(
   const { log, metrics, clock, pools, replays, streams, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailures(config.limits.failures, { limiters, clock, warnOfProxy });
-  const authentications = processScope.authenticators(clients, config.scopeHierarchy, failures);
+  const guard =
+    config.revocation &&
+    processScope.revocation &&
+    createRevocationGuard(processScope.revocation.check, config.revocation.keepMs, clock);
+  const authentications = processScope.authenticators(clients, config.scopeHierarchy, failures, guard);
   const proofChecks = createProofChecks({ publicUrl, nonces, replays, clock });
   const handles = createHandleBinding(sessions, clock);
   const { requestBodyBytes } = config.limits;

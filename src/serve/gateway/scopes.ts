@@ -14,6 +14,7 @@ import type { Call } from '../../model/call.ts';
 import type { PresentedToken } from '../../model/grant.ts';
 import type { Ledger } from '../../model/ledger.ts';
 import type { RateLimiters } from '../../model/limits.ts';
+import type { RevocationCheck, RevocationReceiver } from '../../model/revocation.ts';
 import type { ReplayMemory } from '../../model/shared.ts';
 import type { Gateway } from '../../pipeline/pipeline.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -28,6 +29,8 @@ export interface ProcessScope {
   readonly certificateOf: CertificateOf;
   readonly pools: Pools;
   readonly authenticators: Authenticators;
+  /** Undefined: the process started without `revocation`. */
+  readonly revocation: RevocationAccess | undefined;
   /** Proofs of possession that were used. */
   readonly replays: ReplayMemory;
   readonly credentialSources: CredentialSources;
@@ -40,6 +43,12 @@ export interface ProcessScope {
    * may hold secrets that are no longer valid.
    */
   readonly newest: () => Pick<ConfiguredGateway, 'revalidate'>;
+}
+
+/** The kept revocations, and the process that keeps them. */
+export interface RevocationAccess {
+  readonly check: RevocationCheck;
+  readonly receive: RevocationReceiver;
 }
 
 /** What belongs to one configuration. Clients are kept from the previous one if their settings are equal. */

@@ -14,6 +14,7 @@ import { createWorkerMetrics } from '../../telemetry/metrics.ts';
 import { closeOrphanedConnections } from './orphaned-connections.ts';
 import { answerFrom } from './primary-ledger.ts';
 import { fixedIn } from '../reload.ts';
+import { everything, openRevocation, readiness, type WorkerQuestion } from '../revocation.ts';
 import { copyLines, standardOutput } from '../standard-output.ts';
 import { adminOptions, type Running, type StartOptions, withMore, WorkerFault } from '../start.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
@@ -56,6 +57,12 @@ export async function startWorkers(
       Date.now,
     ));
   certificate?.onRenewed((certificates) => tellAll({ kind: 'renewed', certificates }));
+  const { config: first } = loaded;
+  const kept = first.revocation && (await openRevocation(first, log, Date.now));
+  kept?.follow(
+    (news) => tellAll({ kind: 'revoked', news }),
+    () => tellAll(readiness(kept.check)),
+  );
   let { snapshot } = loaded;
   const backOff = createBackOff(FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
   let stopping = false;
@@ -79,6 +86,8 @@ export async function startWorkers(
     worker.process.stderr?.pipe(process.stderr, { end: false });
     // A message to a worker that has just ended fails (EPIPE); `exit` reports its end.
     worker.on('error', () => {});
+    // Before it begins: a worker that does not know of a revocation must not accept the token.
+    for (const message of kept === undefined ? [] : everything(kept.check)) tell(worker, message);
     tell(worker, { kind: 'begin', file, snapshot, fixed, key, certificates: certificate?.current() });
     if (refused.length > 0) tell(worker, { kind: 'reload-refused' });
     for (const other of workers()) if (other !== worker) tell(other, { kind: 'tell-sightings', newcomer: worker.id });
@@ -93,9 +102,15 @@ export async function startWorkers(
         if (message.kind === 'sightings') passOn(message, worker);
         if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
         if (message.kind === 'ledger') tell(worker, answerFrom(ledger, message));
+        if (message.kind === 'revocation') void answerRevocation(worker, message);
       });
       worker.once('exit', (code) => reject(new WorkerFault(`a worker ended before it listened (${code})`)));
     });
+  }
+
+  async function answerRevocation(worker: Worker, { number, question }: WorkerQuestion): Promise<void> {
+    const answer = (await kept?.receive(question)) ?? { status: 404 };
+    tell(worker, { kind: 'revocation-answer', number, answer });
   }
 
   function passOn(message: Extract<FromWorker, { kind: 'sightings' }>, from: Worker): void {
@@ -142,6 +157,7 @@ export async function startWorkers(
       else worker.process.kill('SIGKILL');
     }
     await Promise.all(ended);
+    await kept?.close();
   }
 
   let url: string | undefined;
@@ -149,7 +165,12 @@ export async function startWorkers(
   try {
     [url] = await Promise.all(Array.from({ length: count }, fork));
     cluster.on('exit', replaceEnded);
-    const view = { metrics: withMore(metrics.page, moreMetrics), inForce, workers: () => workers().length, source };
+    const view = {
+      metrics: withMore(withMore(metrics.page, kept?.metrics), moreMetrics),
+      inForce,
+      workers: () => workers().length,
+      source,
+    };
     admin = loaded.config.admin && (await startAdmin(loaded.config.admin, view, adminOptions(log)));
   } catch (error) {
     await stop(0);
@@ -162,9 +183,11 @@ export async function startWorkers(
     adminUrl: admin?.url,
     log,
     reopenLog: () => tellAll({ kind: 'reopen-log' }),
+    kept,
     endTokens: (digests) => tellAll({ kind: 'end-tokens', digests }),
     reload(next: Config, nextSnapshot) {
       snapshot = nextSnapshot;
+      kept?.use(next);
       tellAll({ kind: 'reload', file, snapshot });
       log.configure(next.log);
       admin?.reload(next.admin);

@@ -5,6 +5,7 @@ import type { Question } from '../../admin/console/process-source.ts';
 import type { Sighting } from '../../model/lock.ts';
 import type { LedgerAnswer, LedgerQuestion } from './primary-ledger.ts';
 import type { Fixed } from '../reload.ts';
+import type { PrimaryAnswer, RevocationMessage, WorkerQuestion } from '../revocation.ts';
 
 /** A message of the primary process to a worker. */
 export type ToWorker =
@@ -26,6 +27,8 @@ export type ToWorker =
   | { readonly kind: 'end-tokens'; readonly digests: readonly string[] }
   | { readonly kind: 'renewed'; readonly certificates: Certificates }
   | LedgerAnswer
+  | RevocationMessage
+  | PrimaryAnswer
   /** A question of the console. */
   | { readonly kind: 'ask'; readonly id: number; readonly question: Question; readonly argument: unknown }
   /** Definitions that another worker saw on a route with a lock. */
@@ -46,6 +49,7 @@ export type FromWorker =
   | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown }
   | { readonly kind: 'decisions'; readonly batch: Batch }
   | LedgerQuestion
+  | WorkerQuestion
   /** Definitions that this worker saw, for the others, or for one that begins. */
   | {
       readonly kind: 'sightings';

@@ -4,11 +4,12 @@ import { load } from '../../config/load.ts';
 import { ConfigError, problemsOf } from '../../config/problems.ts';
 import { receivedCertificate, type ReceivedCertificate } from '../../pipeline/listen/own-certificate.ts';
 import type { Config } from '../../model/config.ts';
-import type { Ledger } from '../../model/ledger.ts';
+import { RevocationIndex } from '../../store/revocation-index.ts';
 import { reportAsWorker } from '../../telemetry/metrics.ts';
 import { createAskingLedger } from './primary-ledger.ts';
 import { asAtStart } from '../reload.ts';
-import { listenFault, type Serving, startServing } from '../start.ts';
+import { AskingReceiver, learn } from '../revocation.ts';
+import { listenFault, type Serving, type StartOptions, startServing } from '../start.ts';
 import { tellPrimary, type ToWorker } from './worker-messages.ts';
 
 /** The serving process, and the certificate that the primary process renews. */
@@ -24,32 +25,50 @@ export async function work(): Promise<never> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   let serving: Working | undefined;
   const ledger = createAskingLedger(tellPrimary);
+  const receiver = new AskingReceiver(tellPrimary);
+  /** Undefined: the primary process keeps no revocations. */
+  let revocations: RevocationIndex | undefined;
   // Calls in flight must not wait while a configuration is loaded.
   process.on('message', (message: ToWorker) => {
     if (message.kind === 'counted') ledger.onAnswer(message);
+    if (message.kind === 'revocation-answer') receiver.onAnswer(message);
+    // They come before the first request, and must not wait either.
+    if (message.kind !== 'revoked' && message.kind !== 'revocations-ready') return;
+    learn((revocations ??= new RevocationIndex()), message);
+    if (message.kind === 'revoked') serving?.service.revoked(message.news);
   });
   // Without the primary process, workers must not go on.
   process.once('disconnect', () => void end(serving, 0));
   // One message at a time: a message that comes while a configuration is loaded waits.
   for await (const [message] of on(process, 'message') as AsyncIterable<[ToWorker]>) {
     // prom-client uses the same channel to ask for metrics.
-    if (!('kind' in message) || message.kind === 'counted') continue;
-    if (message.kind === 'begin') serving = await begin(message, ledger);
-    else if (serving !== undefined) await obey(serving, message);
+    if (!('kind' in message) || isHandled(message)) continue;
+    if (message.kind === 'begin') {
+      const revocation = revocations && { check: revocations, receive: receiver.receive.bind(receiver) };
+      serving = await begin(message, { ledger, ...(revocation !== undefined && { revocation }) });
+    } else if (serving !== undefined) await obey(serving, message);
   }
   throw new TypeError('messages end with the process');
 }
 
+/** A message that is handled as it comes. */
+type HandledMessage = Extract<ToWorker, { kind: 'counted' | 'revocation-answer' | 'revoked' | 'revocations-ready' }>;
+
+function isHandled(message: ToWorker): message is HandledMessage {
+  const { kind } = message;
+  return kind === 'counted' || kind === 'revocation-answer' || kind === 'revoked' || kind === 'revocations-ready';
+}
+
 async function begin(
   { file, snapshot, fixed, key, certificates }: Extract<ToWorker, { kind: 'begin' }>,
-  ledger: Ledger,
+  parts: Pick<StartOptions, 'ledger' | 'revocation'>,
 ): Promise<Working> {
   let certificate: ReceivedCertificate | undefined;
   try {
     const serving = await startServing(asAtStart(await configOf(file, snapshot), fixed), {
       key: Buffer.from(key, 'hex'),
       share: (route, sightings) => tellPrimary({ kind: 'sightings', route, sightings }),
-      ledger,
+      ...parts,
       ...(certificates !== undefined && {
         openCertificate: ({ clientCa }, observer) =>
           (certificate = receivedCertificate(clientCa, certificates, observer)),
@@ -64,7 +83,7 @@ async function begin(
   }
 }
 
-async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin' | 'counted' }>): Promise<void> {
+async function obey(serving: Working, message: Exclude<ToWorker, HandledMessage | { kind: 'begin' }>): Promise<void> {
   const { metrics } = serving;
   switch (message.kind) {
     case 'reload':

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAuthenticators } from '../../../src/pipeline/authenticate/authenticator.ts';
+import { createRevocationGuard } from '../../../src/pipeline/authenticate/revoked.ts';
 import { unlimitedFailures } from '../../../src/pipeline/limit/failures.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../../src/model/authorization-server.ts';
 import { refusals, type Reason } from '../../../src/model/reasons.ts';
@@ -27,6 +28,13 @@ const dpop = { required: false, nonce: false, algorithms: ['ES256'], lifetimeMs:
 const byKey: Confirmation = { jwkThumbprint: 'k', certificateThumbprint: undefined };
 const byCertificate: Confirmation = { jwkThumbprint: undefined, certificateThumbprint: 'c' };
 
+/** Remembers a day, and one revocation. */
+const revocation = createRevocationGuard(
+  { isReady: () => true, revokes: ({ subject }) => subject === 'revoked' },
+  86_400_000,
+  Date.now,
+);
+
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 const jwtText = `${part({ alg: 'ES256' })}.${part({})}.AA`;
 
@@ -43,6 +51,7 @@ function accept(
     clients,
     new Map([['write', ['read']]]),
     unlimitedFailures,
+    revocation,
   )(whole as Route, (principal) => principal).accept(
     {
       issuer: opaqueOnly.issuer,
@@ -61,6 +70,7 @@ const ofJwt = (algorithm: string, type: string): Partial<Principal> => ({
   issuer: jwtOnly.issuer,
   form: 'jwt',
   signature: { algorithm, type },
+  issuedAt: Date.now() / 1000,
 });
 const without = { audience: [], claims: {} };
 
@@ -77,6 +87,19 @@ const refusedOnReload: readonly (readonly [Reason, string, Partial<Principal>, P
   ['token.audience', 'no aud where it is required', without, {}],
   ['token.audience', 'no aud in a JWT', { ...ofJwt('ES256', 'at+jwt'), ...without }, {}],
   ['token.audience', 'the aud of another route', {}, { audiences: ['other'] }],
+  ['token.revoked', 'a subject whose rights ended', { subject: 'revoked' }, {}],
+  [
+    'token.too_old',
+    'a JWT that does not say when it was issued',
+    { ...ofJwt('ES256', 'at+jwt'), issuedAt: undefined },
+    {},
+  ],
+  [
+    'token.too_old',
+    'a JWT from before what is remembered',
+    { ...ofJwt('ES256', 'at+jwt'), issuedAt: Date.now() / 1000 - 86_401 },
+    {},
+  ],
   ['token.unbound', 'bound to nothing where it must be', {}, { dpop: { ...dpop, required: true } }],
   ['token.sender_constrained', 'bound to a key where DPoP is not served', { confirmation: byKey }, {}],
 ];

@@ -1,0 +1,193 @@
+import { resolve } from 'node:path';
+import type { EventSourceKeys, GatewayKeys } from '../../schema/validators.js';
+import type { AuthorizationServer } from '../model/authorization-server.ts';
+import type { FrontDoor } from '../model/front-door.ts';
+import type { TokenForm } from '../model/principal.ts';
+import type { EventSource, RevocationEndpoint, RevocationSettings, RevocationTarget } from '../model/revocation.ts';
+import type { Route } from '../model/route.ts';
+import { compilePolicy } from '../policy/compile.ts';
+import { didYouMean } from '../lib/wording.ts';
+import { serverIn } from './authorization-servers.ts';
+import type { Field } from './field.ts';
+import { issuerUrl } from './urls.ts';
+import { anyText, reject, routePath } from './values.ts';
+
+type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
+type EndpointKeys = NonNullable<RevocationKeys['endpoint']>;
+
+/** What the keys of `revocation` refer to. */
+export interface RevocationReferents {
+  readonly publicUrl: string;
+  readonly servers: ReadonlyMap<string, AuthorizationServer>;
+  readonly frontDoor: FrontDoor | undefined;
+  readonly routes: readonly Route[];
+  /** The folder of `gateway.yaml`. */
+  readonly base: string;
+}
+
+/** `revocation`. Problems are reported to the fields, and the result is then not used. */
+export function readRevocation(
+  field: Field<RevocationKeys | undefined>,
+  referents: RevocationReferents,
+): RevocationSettings | undefined {
+  if (!field.present) return undefined;
+  const file = field.get('file').text();
+  const targets = targetsOf(referents);
+  const sources = new Map<string, EventSource>();
+  /** Those of `routes`, and then of sources: one path leads to one thing. */
+  const paths = new Map(referents.routes.map(({ name, path }) => [path.toLowerCase(), `the route ${name}`]));
+  const claim = (path: string, owner: string, at: Field): void => {
+    const other = paths.get(path.toLowerCase());
+    if (other !== undefined) at.addProblem(`${at.quoted()} is also the path of ${other}`);
+    paths.set(path.toLowerCase(), owner);
+  };
+  for (const [name, source] of field.get('events').entries()) {
+    const read = readSource(name, source, referents.publicUrl, targets);
+    if (read.path !== undefined) claim(read.path, `revocation.events.${name}`, source.get('path'));
+    sources.set(name, read);
+  }
+  const endpoint = field.get('endpoint').present ? readEndpoint(field.get('endpoint'), referents, targets) : undefined;
+  if (endpoint !== undefined) claim(endpoint.route.path, 'the endpoint', field.get('endpoint').get('path'));
+  return {
+    keepMs: field.get('keep').duration(),
+    file: file === undefined ? undefined : resolve(referents.base, file),
+    sources,
+    endpoint,
+    commandTargets: [...targets.values()],
+  };
+}
+
+function readSource(
+  name: string,
+  field: Field<EventSourceKeys>,
+  publicUrl: string,
+  targets: ReadonlyMap<string, RevocationTarget>,
+): EventSource {
+  const delivery = field.get('delivery').choice();
+  const isPush = delivery === 'push';
+  const [path, authorization, token] = [field.get('path'), field.get('authorization'), field.get('token')];
+  if (isPush && !path.present) field.addProblem('missing key: path (needed with delivery: push)', 'key');
+  for (const key of [path, authorization]) {
+    if (!isPush && key.present) key.addProblem('applies only with delivery: push', 'key');
+  }
+  const stream = field.get('stream').choice();
+  // A stream that is pushed to can be managed elsewhere.
+  if (!token.present && (!isPush || (field.get('stream').present && stream === 'create')))
+    field.addProblem(`missing key: token (needed with ${isPush ? 'stream: create' : 'delivery: poll'})`, 'key');
+  const streamId = field.get('stream_id');
+  if (streamId.present && stream !== 'existing') streamId.addProblem('applies only with stream: existing', 'key');
+  return {
+    name,
+    issuer: field.get('issuer').read(issuerUrl) ?? '',
+    audience: field.get('audience').text() ?? publicUrl,
+    targets: readTargets(field, targets),
+    delivery,
+    path: path.read(routePath),
+    authorization: authorization.read(headerValue),
+    token: token.read(headerValue),
+    stream,
+    streamId: streamId.text(),
+  };
+}
+
+function readEndpoint(
+  field: Field<EndpointKeys | undefined>,
+  { publicUrl, servers }: RevocationReferents,
+  targets: ReadonlyMap<string, RevocationTarget>,
+): RevocationEndpoint {
+  const path = field.get('path').read(routePath) ?? '';
+  const trusted = field.get('authorization_servers');
+  if (!trusted.present && servers.size !== 1)
+    field.addProblem('missing key: authorization_servers (it has no default where several are defined)', 'key');
+  const authorizationServers = trusted.present ? trusted.list(serverIn(servers)) : [...servers.values()];
+  return {
+    route: {
+      name: 'revocation',
+      path,
+      protocol: 'http',
+      methods: new Set(['POST']),
+      public: false,
+      isFrontDoor: false,
+      resource: undefined,
+      firstChallenge: 'policy',
+      authorizationServers,
+      audiences: [field.get('audience').text() ?? publicUrl + path],
+      tokens: formsOf(authorizationServers),
+      statesTokens: false,
+      policy: compilePolicy('revocation', { scope: field.get('scope').read(anyText) ?? '' }),
+      lock: undefined,
+      upstream: noUpstream,
+      keepaliveMs: undefined,
+      revalidateMs: undefined,
+      dpop: undefined,
+      finalRefusals: 'http',
+      rate: undefined,
+      below: 'refuse',
+      query: 'refuse',
+      upgrade: undefined,
+    },
+    targets: readTargets(field, targets),
+  };
+}
+
+/** The gateway answers itself. */
+const noUpstream: Route['upstream'] = {
+  origin: 'http://127.0.0.1:9',
+  path: '',
+  identity: new Map(),
+  signedIdentity: undefined,
+  token: { kind: 'none' },
+  allowedCommands: [],
+  connectTimeoutMs: 1,
+  responseTimeoutMs: 1,
+};
+
+function formsOf(servers: readonly AuthorizationServer[]): ReadonlySet<TokenForm> {
+  return new Set(
+    servers.flatMap(({ jwt, introspection }): TokenForm[] => [
+      ...(jwt ? ['jwt' as const] : []),
+      ...(introspection ? ['opaque' as const] : []),
+    ]),
+  );
+}
+
+/** `subjects` and `may_revoke`. */
+function readTargets(
+  field: Field<Pick<EventSourceKeys, 'subjects' | 'may_revoke'> | undefined>,
+  targets: ReadonlyMap<string, RevocationTarget>,
+): readonly RevocationTarget[] {
+  const targetIn = (name: string): RevocationTarget => {
+    const near = didYouMean(name, [...targets.keys()]);
+    return (
+      targets.get(name) ??
+      reject('is neither an authorization server nor an identity provider', near && `did you mean ${near}?`)
+    );
+  };
+  const subjects = field.get('subjects');
+  if (!subjects.present && targets.size > 1)
+    field.addProblem(`missing key: subjects (one of ${[...targets.keys()].join(', ')})`, 'key');
+  const first = subjects.present ? subjects.read(targetIn) : [...targets.values()][0];
+  const others = field.get('may_revoke').list(targetIn);
+  return [...new Set([...(first === undefined ? [] : [first]), ...others])];
+}
+
+/** All whose people may be named, by name: the authorization servers, and the providers of the front door. */
+function targetsOf({ servers, frontDoor }: RevocationReferents): ReadonlyMap<string, RevocationTarget> {
+  const ofServers = Array.from(servers.values(), ({ name, issuer }): [string, RevocationTarget] => [
+    name,
+    { name, issuers: [issuer], tokenIssuer: issuer, isProvider: false },
+  ]);
+  const ofProviders = Array.from(
+    frontDoor?.providers.values() ?? [],
+    ({ name, issuer }): [string, RevocationTarget] => [
+      name,
+      { name, issuers: [issuer], tokenIssuer: frontDoor?.issuer ?? '', isProvider: true },
+    ],
+  );
+  // People sign in at a provider that has the name of a server.
+  return new Map([...ofServers, ...ofProviders]);
+}
+
+function headerValue(text: string): string {
+  return /^[!-~](?:[\t -~]*[!-~])?$/.test(text) ? text : reject('is not a header value: use visible ASCII characters');
+}

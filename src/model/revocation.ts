@@ -1,0 +1,108 @@
+import type { Principal } from './principal.ts';
+import type { Route } from './route.ts';
+
+/** The tokens that a revocation speaks of: those that have every member that is set; without one, all of the issuer. */
+export interface RevokedTokens {
+  /** `iss` of the tokens, as configured. */
+  readonly issuer: string;
+  /** `sub`. */
+  readonly subject?: string;
+  /** `email` in lower case. */
+  readonly email?: string;
+  /** `email_digest`, of the front door's tokens: {@link emailDigest}. */
+  readonly emailDigest?: string;
+  /** `sid`. */
+  readonly session?: string;
+  /** `jti`. */
+  readonly token?: string;
+}
+
+/** A revocation: it refuses tokens whose `iat` is not after its time. */
+export interface Revocation extends RevokedTokens {
+  /** Seconds since the epoch, whole. A token of the same second is refused. */
+  readonly at: number;
+  /** When it arrived, in seconds since the epoch. It is forgotten after `revocation.keep`. */
+  readonly arrivedAt: number;
+}
+
+/** What another process or replica learns: revocations, and tokens of which only the caches are dropped. */
+export interface RevocationNews {
+  readonly revocations: readonly Revocation[];
+  readonly dropped: readonly RevokedTokens[];
+}
+
+/** Answers whether tokens were revoked. */
+export interface RevocationCheck {
+  /** Whether everything is known. While it is not, no token counts as good. */
+  isReady(): boolean;
+  /** Whether a revocation refuses the token. */
+  revokes(principal: Pick<Principal, 'issuer' | 'subject' | 'issuedAt' | 'claims'>): boolean;
+}
+
+/** Whose tokens a source may revoke. */
+export interface RevocationTarget {
+  /** The name of the authorization server, or of the front door's identity provider. */
+  readonly name: string;
+  /** Every `iss` by which a source names the subjects. */
+  readonly issuers: readonly string[];
+  /** `iss` of the tokens. */
+  readonly tokenIssuer: string;
+  /** Whether it is an identity provider: the front door gives its people subjects of their own. */
+  readonly isProvider: boolean;
+}
+
+/** A Shared Signals transmitter, `revocation.events.NAME`. */
+export interface EventSource {
+  readonly name: string;
+  /** Compared byte for byte. */
+  readonly issuer: string;
+  readonly audience: string;
+  /** Those whose people it speaks of first, then the others. */
+  readonly targets: readonly RevocationTarget[];
+  readonly delivery: 'push' | 'poll';
+  /** Where it pushes; undefined with `poll`. */
+  readonly path: string | undefined;
+  /** The `Authorization` value that it pushes with; undefined: any. */
+  readonly authorization: string | undefined;
+  /** The bearer token for its endpoints; undefined: the stream is managed elsewhere. */
+  readonly token: string | undefined;
+  readonly stream: 'create' | 'existing';
+  readonly streamId: string | undefined;
+}
+
+/** `revocation`: who may end the rights of whom, and how long that is remembered. */
+export interface RevocationSettings {
+  readonly keepMs: number;
+  /** The absolute path of the file that keeps revocations; undefined: in `shared`, or in memory. */
+  readonly file: string | undefined;
+  readonly sources: ReadonlyMap<string, EventSource>;
+  /** Global token revocation; undefined: there is no endpoint. */
+  readonly endpoint: RevocationEndpoint | undefined;
+  /** Whose tokens operators may revoke: those of every authorization server and identity provider. */
+  readonly commandTargets: readonly RevocationTarget[];
+}
+
+/** The endpoint of global token revocation. */
+export interface RevocationEndpoint {
+  /** What its callers must show. It has no upstream. */
+  readonly route: Route;
+  readonly targets: readonly RevocationTarget[];
+}
+
+/** An answer to a transmitter or to a caller of the endpoint. */
+export interface RevocationAnswer {
+  readonly status: number;
+  /** A JSON value; undefined: no body. */
+  readonly body?: unknown;
+}
+
+/** A question to the process that keeps revocations. */
+export type RevocationQuestion =
+  | { readonly ask: 'push'; readonly source: string; readonly set: string }
+  | { readonly ask: 'endpoint'; readonly body: string; readonly by: string | undefined };
+
+/** Answers a question. */
+export type RevocationReceiver = (question: RevocationQuestion) => Promise<RevocationAnswer>;
+
+/** The largest number of revocations that are kept. */
+export const MAX_REVOCATIONS = 1_000_000;

@@ -1,0 +1,273 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createBackOff } from '../lib/back-off.ts';
+import type { Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/error-reason.ts';
+import type { RevocationObserver } from '../model/observer.ts';
+import type { EventSource, RevocationAnswer } from '../model/revocation.ts';
+import { STREAM_UPDATED, VERIFICATION } from './events.ts';
+import type { Receiver, ReceivedSource } from './receiver.ts';
+import { type EventStream, Transmitter, TransmitterError } from './transmitter.ts';
+
+/** What the delivery of a source is built from. */
+export interface DeliveryParts {
+  readonly source: EventSource;
+  readonly publicUrl: string;
+  readonly receiver: Receiver;
+  readonly observer: RevocationObserver;
+  readonly clock: Clock;
+  /** Whether this replica manages the stream and polls now. Rejects while the store is unavailable. */
+  readonly lease: () => Promise<boolean>;
+  /** What all replicas share, so that each knows the verification states of the others. */
+  readonly stateKey: string;
+  readonly timing?: Partial<DeliveryTiming>;
+}
+
+/** The pauses of a delivery, in milliseconds. */
+export interface DeliveryTiming {
+  readonly firstRetryMs: number;
+  readonly longestRetryMs: number;
+  /** Between polls of a transmitter that does not hold back its empty answers. */
+  readonly idleMs: number;
+  /** How often the stream is looked at. */
+  readonly checkMs: number;
+  /** How often a replica without the lease asks for it. */
+  readonly leaseMs: number;
+}
+
+const timing: DeliveryTiming = {
+  firstRetryMs: 1_000,
+  longestRetryMs: 60_000,
+  idleMs: 500,
+  checkMs: 5 * 60_000,
+  leaseMs: 5_000,
+};
+
+/** The events of one source: keeps its stream, takes what it pushes, or polls. It is never in the way of a request. */
+export class Delivery implements ReceivedSource {
+  readonly name: string;
+  readonly targets: EventSource['targets'];
+  readonly #parts: DeliveryParts;
+  readonly #timing: DeliveryTiming;
+  readonly #transmitter: Transmitter;
+  readonly #loop: Promise<void>;
+  #stream: EventStream | undefined;
+  #isVerified = false;
+  #checkAt = 0;
+  #isUp: boolean | undefined;
+  #closed = false;
+  #wake: () => void = () => {};
+
+  constructor(parts: DeliveryParts) {
+    const { source, publicUrl, clock } = parts;
+    this.#parts = parts;
+    this.#timing = { ...timing, ...parts.timing };
+    this.name = source.name;
+    this.targets = source.targets;
+    this.#transmitter = new Transmitter(source, publicUrl, clock);
+    this.#loop = this.#run();
+  }
+
+  get source(): EventSource {
+    return this.#parts.source;
+  }
+
+  async expected() {
+    const { source } = this.#parts;
+    const { keys, criticalMembers } = await this.#transmitter.metadata();
+    const audiences = [source.audience, ...(this.#stream?.audiences ?? [])];
+    return { issuer: source.issuer, audiences, keys, criticalMembers };
+  }
+
+  /** Takes a SET that was pushed, RFC 8935 §2. */
+  async push(set: string): Promise<RevocationAnswer> {
+    const received = await this.#parts.receiver.receive(this, set);
+    switch (received.kind) {
+      case 'taken':
+        return { status: 202 };
+      case 'refused':
+        return { status: 400, body: errorOf(received.error.code, received.error.message) };
+      case 'unavailable':
+        return { status: 503 };
+    }
+  }
+
+  knowsState(state: unknown): boolean {
+    const [nonce = '', mac = ''] = typeof state === 'string' ? state.split('.') : [];
+    const expected = this.#macOf(nonce);
+    return mac.length === expected.length && timingSafeEqual(Buffer.from(mac), Buffer.from(expected));
+  }
+
+  onStreamEvent(uri: string): void {
+    if (uri === VERIFICATION) this.#isVerified = true;
+    if (uri !== STREAM_UPDATED) return;
+    this.#checkAt = 0;
+    this.#wake();
+  }
+
+  /** Whether events arrive, and the last answer of a verification; undefined: another replica sees to it. */
+  state(): { readonly up: boolean | undefined; readonly verified: boolean } {
+    return { up: this.#isUp, verified: this.#isVerified };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#transmitter.close();
+    this.#wake();
+    await this.#loop;
+    this.#parts.observer.sourceUp(this.name, undefined);
+  }
+
+  async #run(): Promise<void> {
+    const { firstRetryMs, longestRetryMs } = this.#timing;
+    const backOff = createBackOff(firstRetryMs, longestRetryMs, Math.random);
+    let pauseMs = 0;
+    const acks: Acks = { taken: [], refused: {} };
+    while (!this.#closed) {
+      try {
+        // oxlint-disable-next-line no-await-in-loop: one after another, for as long as the gateway lives
+        pauseMs = await this.#step(acks);
+        backOff.reset();
+      } catch (error) {
+        this.#setUp(false, reasonOf(error));
+        // The stream may be gone: it is looked for again.
+        if (error instanceof TransmitterError) this.#checkAt = 0;
+        pauseMs = backOff.next();
+      }
+      // oxlint-disable-next-line no-await-in-loop
+      if (!this.#closed && pauseMs > 0) await this.#pause(pauseMs);
+    }
+  }
+
+  /** Does what is due; resolves with the pause until the next step. */
+  async #step(acks: Acks): Promise<number> {
+    const { source, lease } = this.#parts;
+    const isManaged = source.token !== undefined;
+    // Each replica has to know the audience of the stream. Only one makes it, and polls.
+    const isLeader = await lease();
+    if (isManaged && this.#parts.clock() >= this.#checkAt) await this.#check(isLeader);
+    if (!isManaged) await this.#transmitter.metadata();
+    if (!isLeader) {
+      this.#setUp(undefined);
+      return this.#timing.leaseMs;
+    }
+    if (source.delivery === 'push') {
+      this.#setUp(true);
+      return Math.min(this.#timing.leaseMs, Math.max(1, this.#checkAt - this.#parts.clock()));
+    }
+    return this.#poll(acks);
+  }
+
+  /** Finds the stream or makes it, enables a paused one, and asks for a verification of a new one. */
+  async #check(isLeader: boolean): Promise<void> {
+    const { source } = this.#parts;
+    const found = await this.#find(isLeader);
+    const { checkMs } = this.#timing;
+    if (found === undefined) {
+      if (isLeader) throw new TransmitterError('there is no stream, or several: name one by stream_id');
+      return;
+    }
+    const isNew = this.#stream?.id !== found.id;
+    this.#stream = found;
+    if (isLeader) {
+      const status = await this.#transmitter.status(found);
+      if (status !== 'enabled') {
+        if (source.stream === 'existing') throw new TransmitterError(`the stream is ${status}`);
+        await this.#transmitter.enable(found);
+      }
+      // It would be in the way of the poll by which it arrives.
+      if (isNew) void this.#transmitter.verify(found, this.#newState()).catch(() => {});
+    }
+    this.#checkAt = this.#parts.clock() + Math.min(checkMs, (found.inactivityMs ?? Infinity) / 2);
+  }
+
+  async #find(isLeader: boolean): Promise<EventStream | undefined> {
+    const { source } = this.#parts;
+    const streams = await this.#transmitter.streams();
+    if (source.stream === 'existing') return streams.length === 1 ? streams[0] : undefined;
+    const own = streams.find((stream) => this.#transmitter.isOwn(stream));
+    if (!isLeader) return own;
+    if (own !== undefined) return this.#transmitter.complete(own);
+    const made = await this.#transmitter.create();
+    if (made !== undefined) return made;
+    // 409: a transmitter with one stream for each receiver.
+    const again = await this.#transmitter.streams();
+    return again.find((stream) => this.#transmitter.isOwn(stream)) ?? (again.length === 1 ? again[0] : undefined);
+  }
+
+  async #poll(acks: Acks): Promise<number> {
+    const endpoint = this.#stream?.endpoint;
+    if (endpoint === undefined) throw new TransmitterError('the stream has no endpoint to poll');
+    const begun = this.#parts.clock();
+    // The lease ends while a transmitter holds back its answer, unless it is renewed meanwhile.
+    const renewal = setInterval(() => void this.#parts.lease().catch(() => {}), this.#timing.leaseMs).unref();
+    const { taken, refused } = acks;
+    try {
+      const { sets, moreAvailable } = await this.#transmitter.poll(endpoint, taken, refused);
+      this.#setUp(true);
+      acks.taken = [];
+      acks.refused = {};
+      const hasAll = await this.#take(sets, acks);
+      // What could not be kept comes again.
+      if (!hasAll) return this.#timing.firstRetryMs;
+      const isQuick = this.#parts.clock() - begun < this.#timing.idleMs;
+      return sets.size === 0 && !moreAvailable && isQuick ? this.#timing.idleMs : 0;
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  async #take(sets: ReadonlyMap<string, string>, acks: Acks): Promise<boolean> {
+    let hasAll = true;
+    const all = await Promise.all(
+      Array.from(sets, async ([id, set]) => [id, await this.#parts.receiver.receive(this, set)] as const),
+    );
+    for (const [id, received] of all) {
+      if (received.kind === 'taken') acks.taken.push(id);
+      else if (received.kind === 'refused') acks.refused[id] = errorOf(received.error.code, received.error.message);
+      else hasAll = false;
+    }
+    return hasAll;
+  }
+
+  #setUp(isUp: boolean | undefined, problem?: string): void {
+    const { observer } = this.#parts;
+    if (this.#closed) return;
+    observer.sourceUp(this.name, isUp);
+    if (isUp === false && this.#isUp !== false)
+      observer.event('warn', 'a source of revocations is unavailable', { source: this.name, problem });
+    if (isUp === true && this.#isUp === false)
+      observer.event('info', 'a source of revocations is available again', { source: this.name });
+    this.#isUp = isUp;
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(done, ms).unref();
+      this.#wake = done;
+      function done(): void {
+        clearTimeout(timer);
+        resolve();
+      }
+    });
+  }
+
+  #newState(): string {
+    const nonce = randomBytes(16).toString('base64url');
+    return `${nonce}.${this.#macOf(nonce)}`;
+  }
+
+  #macOf(nonce: string): string {
+    const about = `revocation verification ${this.name} ${nonce}`;
+    return createHmac('sha256', this.#parts.stateKey).update(about).digest('base64url');
+  }
+}
+
+/** What the next poll says of the events of the last one. */
+interface Acks {
+  taken: string[];
+  refused: Record<string, { readonly err: string; readonly description: string }>;
+}
+
+function errorOf(err: string, description: string) {
+  return { err, description: description.slice(0, 200) };
+}

@@ -1,0 +1,164 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../lib/clock.ts';
+import { lengthPrefixed } from '../lib/length-prefixed.ts';
+import { MAX_REVOCATIONS, type Revocation, type RevocationNews, type RevokedTokens } from '../model/revocation.ts';
+import { type KeptEvent, RevocationFile } from '../store/revocation-file.ts';
+import type { RevocationIndex } from '../store/revocation-index.ts';
+import type { RevocationStore } from '../store/revocation-store.ts';
+
+/** An event to keep. */
+export interface NewEvent {
+  readonly tokens: readonly RevokedTokens[];
+  /** The time of the event in seconds; undefined: only what is cached is dropped. */
+  readonly at: number | undefined;
+  /** The issuer of the event and its `jti`; undefined: it is never repeated. */
+  readonly id: readonly string[] | undefined;
+}
+
+/** What a keeper is built from. */
+export interface KeeperParts {
+  readonly clock: Clock;
+  readonly index: RevocationIndex;
+  readonly keepMs: number;
+  /** Called with what other processes have to learn. */
+  readonly onNews: (news: RevocationNews) => void;
+  /** Called when an issuer has no room left, and all its tokens were revoked. */
+  readonly onFull: (issuer: string) => void;
+  readonly max?: number;
+}
+
+/** The place that survives a restart. */
+export type Place =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'file'; readonly file: RevocationFile }
+  | { readonly kind: 'store'; readonly store: RevocationStore };
+
+/** Bounds memory; the oldest is forgotten first. A repetition that is not noticed revokes what is revoked already. */
+const MAX_IDS = 100_000;
+
+/** Keeps revocations: in this process first, so that they hold at once, then where a restart finds them. */
+export class Keeper {
+  readonly #parts: KeeperParts;
+  /** The ids of events, with their arrival in seconds. */
+  readonly #ids = new Map<string, number>();
+  #place: Place = { kind: 'memory' };
+  #keepMs: number;
+
+  constructor(parts: KeeperParts) {
+    this.#parts = parts;
+    this.#keepMs = parts.keepMs;
+    parts.index.keepFor(parts.keepMs);
+  }
+
+  get keepMs(): number {
+    return this.#keepMs;
+  }
+
+  set keepMs(keepMs: number) {
+    this.#keepMs = keepMs;
+    this.#parts.index.keepFor(keepMs);
+  }
+
+  /** Keeps in `file` from now on. Returns how many bytes of its end were no whole line. */
+  async useFile(path: string): Promise<number> {
+    const { file, events, cutBytes } = await RevocationFile.open(path, () => this.#remembered());
+    for (const { revocations, id, arrivedAt } of events) {
+      this.#parts.index.add(revocations);
+      if (id !== undefined) this.#remember(id, arrivedAt);
+    }
+    this.#place = { kind: 'file', file };
+    return cutBytes;
+  }
+
+  /** Keeps in `store` from now on. */
+  useStore(store: RevocationStore): void {
+    this.#place = { kind: 'store', store };
+  }
+
+  /**
+   * Keeps an event. Resolves when it will be found after a restart, where there is a place for it.
+   *
+   * @throws the error of the file or the store. The revocation holds here, and has to be sent again.
+   */
+  async keep({ tokens, at, id }: NewEvent): Promise<'kept' | 'repeated'> {
+    const now = Math.floor(this.#parts.clock() / 1000);
+    const key = id && hash('sha256', lengthPrefixed(id), 'base64url');
+    if (key !== undefined && this.#knows(key)) return 'repeated';
+    if (at === undefined) return this.#drop(tokens, key, now);
+    // Never later than now: a transmitter with a wrong clock must not refuse tokens that are yet to be issued.
+    const time = Math.max(0, Math.min(Math.floor(at), now));
+    const revocations = this.#withinBound(tokens.map((each) => ({ ...each, at: time, arrivedAt: now })));
+    this.take({ revocations, dropped: [] });
+    const result = await this.#persist(revocations, key, now);
+    if (key !== undefined) this.#remember(key, now);
+    return result;
+  }
+
+  /** Takes what another replica has kept. */
+  take(news: RevocationNews): void {
+    const changed = this.#parts.index.add(news.revocations);
+    if (changed > 0 || news.dropped.length > 0) this.#parts.onNews(news);
+  }
+
+  async close(): Promise<void> {
+    if (this.#place.kind === 'file') await this.#place.file.close();
+    if (this.#place.kind === 'store') await this.#place.store.close();
+  }
+
+  async #drop(dropped: readonly RevokedTokens[], key: string | undefined, now: number): Promise<'kept' | 'repeated'> {
+    this.take({ revocations: [], dropped });
+    if (this.#place.kind === 'store' && (await this.#place.store.drop(dropped, key)) === 'repeated') return 'repeated';
+    if (key !== undefined) this.#remember(key, now);
+    return 'kept';
+  }
+
+  async #persist(
+    revocations: readonly Revocation[],
+    id: string | undefined,
+    now: number,
+  ): Promise<'kept' | 'repeated'> {
+    if (this.#place.kind === 'file') await this.#place.file.append({ revocations, id, arrivedAt: now });
+    if (this.#place.kind !== 'store') return 'kept';
+    const result = await this.#place.store.keep(revocations, id);
+    if (result === 'full') {
+      for (const { issuer } of revocations) this.#parts.onFull(issuer);
+      await this.#place.store.follow();
+    }
+    return result === 'repeated' ? 'repeated' : 'kept';
+  }
+
+  /** Without room, a further one becomes one of all tokens of the issuer. No other one is forgotten. */
+  #withinBound(revocations: readonly Revocation[]): readonly Revocation[] {
+    const { index, max = MAX_REVOCATIONS, onFull } = this.#parts;
+    return revocations.map((revocation) => {
+      if (!index.isFullFor(revocation, max)) return revocation;
+      const { issuer, at, arrivedAt, token } = revocation;
+      onFull(issuer);
+      return { issuer, at: token === undefined ? at : arrivedAt, arrivedAt };
+    });
+  }
+
+  #knows(key: string): boolean {
+    const arrivedAt = this.#ids.get(key);
+    return arrivedAt !== undefined && arrivedAt * 1000 + this.#keepMs > this.#parts.clock();
+  }
+
+  #remember(key: string, arrivedAt: number): void {
+    this.#ids.set(key, arrivedAt);
+    if (this.#ids.size <= MAX_IDS) return;
+    const [oldest] = this.#ids.keys();
+    if (oldest !== undefined) this.#ids.delete(oldest);
+  }
+
+  /** What a file that is written anew holds. */
+  #remembered(): readonly KeptEvent[] {
+    const ids = [...this.#ids].filter(([key]) => this.#knows(key));
+    return [
+      ...Array.from(this.#parts.index.all(), (revocation) => ({
+        revocations: [revocation],
+        arrivedAt: revocation.arrivedAt,
+      })),
+      ...ids.map(([id, arrivedAt]) => ({ revocations: [], id, arrivedAt })),
+    ];
+  }
+}

@@ -1,0 +1,122 @@
+import type { JWTVerifyGetKey } from 'jose';
+import * as errors from 'jose/errors';
+import { jwtVerify } from 'jose/jwt/verify';
+import type { Clock } from '../lib/clock.ts';
+import { isObject } from '../lib/json/own-member.ts';
+
+/** RFC 8935 §2.4, and `invalid_state` of SSF 1.0 §8.1.4.2. */
+export type SetErrorCode =
+  | 'invalid_request'
+  | 'invalid_key'
+  | 'invalid_issuer'
+  | 'invalid_audience'
+  | 'authentication_failed'
+  | 'invalid_state';
+
+/** The refusal of a SET, which tells the transmitter not to send it again. */
+export class SetError extends Error {
+  override readonly name = 'SetError';
+  readonly code: SetErrorCode;
+
+  constructor(code: SetErrorCode, description: string) {
+    super(description);
+    this.code = code;
+  }
+}
+
+/** A SET that was verified, RFC 8417. */
+export interface SecurityEvent {
+  readonly id: string;
+  /** Seconds since the epoch. */
+  readonly issuedAt: number;
+  /** The URI of its only event. */
+  readonly uri: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+  /** `sub_id`, or in older events `subject` of the event. */
+  readonly subject: unknown;
+  readonly transaction: string | undefined;
+}
+
+/** Who may send a SET, and to whom. */
+export interface ExpectedSet {
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  readonly keys: JWTVerifyGetKey;
+}
+
+/** Asymmetric ones alone: a published key must not be a secret that signs (RFC 8725 §3.1). */
+const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
+/** The longest SET: an event is a few hundred bytes long. */
+const MAX_SET_BYTES = 64 * 1024;
+const MAX_ID = 512;
+
+/**
+ * Verifies a SET in full.
+ *
+ * @throws {SetError} for one that is not as expected.
+ * @throws the errors of `keys` while the keys of the transmitter cannot be fetched: the SET may be good.
+ */
+export async function verifiedSet(text: string, expected: ExpectedSet, clock: Clock): Promise<SecurityEvent> {
+  if (Buffer.byteLength(text) > MAX_SET_BYTES) throw invalid(`the SET is longer than ${MAX_SET_BYTES} bytes`);
+  const payload = await verifiedPayload(text, expected, clock);
+  const { iat, jti, exp, sub, events, sub_id: subject, txn } = payload;
+  // SSF 1.0 §4.1.7 and §4.1.8: so that no SET passes for an access token or an ID token, nor the other way round.
+  if (exp !== undefined || sub !== undefined) throw invalid('a SET has neither exp nor sub');
+  if (typeof iat !== 'number' || !Number.isFinite(iat)) throw invalid('iat is not a time');
+  if (typeof jti !== 'string' || jti === '' || jti.length > MAX_ID) throw invalid('jti is not an identifier');
+  if (!isObject(events)) throw invalid('events is not an object');
+  const [entry, ...others] = Object.entries(events);
+  if (entry === undefined || others.length > 0) throw invalid('a SET has exactly one event');
+  const [uri, event] = entry;
+  if (!isObject(event)) throw invalid('the event is not an object');
+  return {
+    id: jti,
+    issuedAt: iat,
+    uri,
+    payload: event,
+    subject: subject ?? event['subject'],
+    transaction: typeof txn === 'string' ? txn : undefined,
+  };
+}
+
+async function verifiedPayload(
+  text: string,
+  { issuer, audiences, keys }: ExpectedSet,
+  clock: Clock,
+): Promise<Readonly<Record<string, unknown>>> {
+  const options = {
+    typ: 'secevent+jwt',
+    algorithms,
+    issuer,
+    audience: [...audiences],
+    requiredClaims: ['iat', 'jti'],
+    currentDate: new Date(clock()),
+  };
+  try {
+    return (await jwtVerify(text, keys, options)).payload;
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+/** The claims whose refusal has a code of its own. */
+const codes: Readonly<Record<string, SetErrorCode>> = { iss: 'invalid_issuer', aud: 'invalid_audience' };
+
+function refusalOf(error: unknown): unknown {
+  if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired)
+    return new SetError(codes[error.claim] ?? 'invalid_request', error.message);
+  if (error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid) return invalid(error.message);
+  const isKey =
+    error instanceof errors.JOSEAlgNotAllowed ||
+    error instanceof errors.JWKSNoMatchingKey ||
+    error instanceof errors.JWKSMultipleMatchingKeys ||
+    error instanceof errors.JWSSignatureVerificationFailed ||
+    error instanceof errors.JOSENotSupported;
+  if (isKey) return new SetError('invalid_key', error.message);
+  // A short RSA key is a TypeError of jose. Everything else says nothing of the SET.
+  return error instanceof TypeError ? new SetError('invalid_key', error.message) : error;
+}
+
+function invalid(description: string): SetError {
+  return new SetError('invalid_request', description);
+}

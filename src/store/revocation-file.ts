@@ -1,0 +1,202 @@
+import { open, readFile, rename, type FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { isObject } from '../lib/json/own-member.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
+import type { Revocation } from '../model/revocation.ts';
+
+/** One event: the revocations that it made, and the id by which its repetition is known. */
+export interface KeptEvent {
+  readonly revocations: readonly Revocation[];
+  readonly id?: string | undefined;
+  /** When the event arrived, in seconds since the epoch. */
+  readonly arrivedAt: number;
+}
+
+/** Why the file cannot be used, in one line. */
+export class RevocationFileFault extends Error {
+  override readonly name = 'RevocationFileFault';
+}
+
+/** The file names people: by default only the user of the gateway may read it. */
+const MODE = 0o600;
+/** The file is written anew when it has this many lines more than twice what is remembered. */
+const SPARE_LINES = 10_000;
+
+/** An append that waits for its turn. */
+interface Waiting {
+  readonly text: string;
+  readonly done: () => void;
+  readonly failed: (error: Error) => void;
+}
+
+/** The file of `revocation.file`: a line for each event, appended and flushed to the disk before it counts as kept. */
+export class RevocationFile {
+  readonly #path: string;
+  readonly #remembered: () => readonly KeptEvent[];
+  #file: FileHandle;
+  /** The end of the last whole line. */
+  #end: number;
+  #lines: number;
+  #isTorn = false;
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | undefined;
+
+  private constructor(
+    path: string,
+    file: FileHandle,
+    end: number,
+    lines: number,
+    remembered: () => readonly KeptEvent[],
+  ) {
+    this.#path = path;
+    this.#file = file;
+    this.#end = end;
+    this.#lines = lines;
+    this.#remembered = remembered;
+  }
+
+  /**
+   * Opens the file, which need not exist. A last line that was not written whole, as a crash leaves it, was never
+   * acknowledged, and is cut off.
+   *
+   * @param remembered What a file that is written anew holds.
+   * @throws {RevocationFileFault} if it cannot be read and written, or has a line that no gateway wrote.
+   */
+  static async open(
+    path: string,
+    remembered: () => readonly KeptEvent[],
+  ): Promise<{ readonly file: RevocationFile; readonly events: readonly KeptEvent[]; readonly cutBytes: number }> {
+    try {
+      const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return Buffer.alloc(0);
+        throw error;
+      });
+      const { events, end } = eventsIn(path, bytes);
+      const file = await open(path, bytes.length === 0 ? 'a+' : 'r+', MODE);
+      // Not for appending: a write after a failed one has to begin where the last whole line ends.
+      await file.close();
+      const handle = await open(path, 'r+');
+      await handle.truncate(end);
+      await handle.datasync();
+      await syncFolder(path);
+      return {
+        file: new RevocationFile(path, handle, end, events.length, remembered),
+        events,
+        cutBytes: bytes.length - end,
+      };
+    } catch (error) {
+      if (error instanceof RevocationFileFault) throw error;
+      throw new RevocationFileFault(`revocation.file: ${(error as Error).message}`);
+    }
+  }
+
+  /** Appends an event. Resolves when it would be found after a crash. Rejects if it is not kept. */
+  append(event: KeptEvent): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ text: `${JSON.stringify(event)}\n`, done: resolve, failed: reject });
+      this.#writing ??= this.#write().finally(() => (this.#writing = undefined));
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.#file.close();
+  }
+
+  /** Writes all that waits, again and again: those that come during a flush share the next one. */
+  async #write(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      // oxlint-disable-next-line no-await-in-loop: one after another
+      await this.#writeBatch(batch);
+    }
+  }
+
+  async #writeBatch(batch: readonly Waiting[]): Promise<void> {
+    try {
+      if (this.#isTorn) await this.#file.truncate(this.#end);
+      this.#isTorn = true;
+      const bytes = Buffer.from(batch.map(({ text }) => text).join(''));
+      await writeWhole(this.#file, bytes, this.#end);
+      await this.#file.datasync();
+      this.#isTorn = false;
+      this.#end += bytes.length;
+      this.#lines += batch.length;
+      for (const { done } of batch) done();
+    } catch (error) {
+      for (const { failed } of batch) failed(error as Error);
+      return;
+    }
+    // The batch is kept already, whatever comes of this.
+    await this.#shorten().catch(() => {});
+  }
+
+  /** Writes a file that is much longer than it need be anew, beside it, and puts it in its place. */
+  async #shorten(): Promise<void> {
+    if (this.#lines < SPARE_LINES) return;
+    const events = this.#remembered();
+    if (this.#lines < 2 * events.length + SPARE_LINES) return;
+    const bytes = Buffer.from(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+    const next = await open(`${this.#path}.new`, 'w', MODE);
+    await writeWhole(next, bytes, 0);
+    await next.datasync();
+    await rename(`${this.#path}.new`, this.#path);
+    await syncFolder(this.#path);
+    const before = this.#file;
+    this.#file = next;
+    this.#end = bytes.length;
+    this.#lines = events.length;
+    await before.close();
+  }
+}
+
+async function writeWhole(file: FileHandle, bytes: Buffer, from: number): Promise<void> {
+  for (let written = 0; written < bytes.length;) {
+    // oxlint-disable-next-line no-await-in-loop: the rest of the same bytes
+    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, from + written);
+    written += bytesWritten;
+  }
+}
+
+/** A new name in a folder survives a crash only after this. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(dirname(path), 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** The events of a file, and where the last whole one ends. */
+function eventsIn(path: string, bytes: Buffer): { events: KeptEvent[]; end: number } {
+  const events: KeptEvent[] = [];
+  let end = 0;
+  while (end < bytes.length) {
+    const newline = bytes.indexOf(10, end);
+    const event = newline === -1 ? undefined : eventOf(bytes.toString('utf8', end, newline));
+    if (event === undefined) {
+      if (newline === -1 || newline === bytes.length - 1) break;
+      const problem = `line ${events.length + 1} is not a revocation, and is not the last one`;
+      throw new RevocationFileFault(`revocation.file: ${path}: ${problem}; restore the file, or move it away`);
+    }
+    events.push(event);
+    end = newline + 1;
+  }
+  return { events, end };
+}
+
+function eventOf(line: string): KeptEvent | undefined {
+  const event = parsedJson(line);
+  if (!isObject(event) || !Array.isArray(event['revocations']) || typeof event['arrivedAt'] !== 'number')
+    return undefined;
+  return event['revocations'].every(isRevocation) ? (event as unknown as KeptEvent) : undefined;
+}
+
+/** Whether a JSON value is a revocation. */
+export function isRevocation(value: unknown): value is Revocation {
+  if (!isObject(value)) return false;
+  const { issuer, at, arrivedAt } = value;
+  return typeof issuer === 'string' && Number.isInteger(at) && Number.isInteger(arrivedAt);
+}

@@ -1,0 +1,227 @@
+import type { Clock } from '../lib/clock.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
+import { MAX_REVOCATIONS, type Revocation, type RevokedTokens } from '../model/revocation.ts';
+import { StoreError, type StoreConnection } from './connection.ts';
+import { isRevocation } from './revocation-file.ts';
+import { revokedKey } from './revocation-index.ts';
+import type { Sealing } from './sealing.ts';
+
+/** How often a replica asks whether others have kept revocations. Much less than the second that is promised. */
+const FOLLOW_MS = 200;
+/** How many entries one command reads or writes. */
+const PAGE = 500;
+/** How long the news of dropped caches live: longer than any replica is unavailable and keeps its caches. */
+const DROPPED_MS = 60_000;
+/** The longest sealed entry that is read: an attacker with write access could make it of any length. */
+const MAX_BYTES = 16 * 1024;
+
+/** In one slot of a cluster, since one step needs all of them. */
+const KIND = '{revocations}';
+
+/**
+ * KEYS: the entries by their field, their order, their arrival, the counter, and the id of the event. ARGV: the most
+ * entries, the time before which they are forgotten (ms), the life of the id (ms, '' without one), then six for each
+ * entry: its field, time, arrival (ms) and value, and field and value of the entry that takes its place when there is
+ * no room. The later time of two entries counts. Returns what became of the event.
+ */
+const keepScript = `
+if ARGV[3] ~= '' and redis.call('EXISTS', KEYS[5]) == 1 then return 'repeated' end
+local ended = redis.call('ZRANGE', KEYS[3], '-inf', ARGV[2], 'BYSCORE', 'LIMIT', 0, 100)
+if #ended > 0 then
+  redis.call('HDEL', KEYS[1], unpack(ended))
+  redis.call('ZREM', KEYS[2], unpack(ended))
+  redis.call('ZREM', KEYS[3], unpack(ended))
+end
+local result = 'kept'
+local function put(field, at, arrived, value)
+  local before = redis.call('HGET', KEYS[1], field)
+  if before and tonumber(string.match(before, '^%d+')) >= tonumber(at) then return end
+  redis.call('HSET', KEYS[1], field, value)
+  redis.call('ZADD', KEYS[2], redis.call('INCR', KEYS[4]), field)
+  redis.call('ZADD', KEYS[3], arrived, field)
+end
+for index = 4, #ARGV, 6 do
+  local isNew = redis.call('HEXISTS', KEYS[1], ARGV[index]) == 0
+  if isNew and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[1]) then
+    result = 'full'
+    put(ARGV[index + 4], string.match(ARGV[index + 5], '^%d+'), ARGV[index + 2], ARGV[index + 5])
+  else
+    put(ARGV[index], ARGV[index + 1], ARGV[index + 2], ARGV[index + 3])
+  end
+end
+if ARGV[3] ~= '' then redis.call('SET', KEYS[5], '1', 'PX', ARGV[3]) end
+return result
+`;
+
+/** What became of an event in the store. `full`: all tokens of the issuer were revoked, for lack of room. */
+export type StoredResult = 'kept' | 'repeated' | 'full';
+
+/** What a store of revocations is built from. */
+export interface RevocationStoreParts {
+  readonly connection: StoreConnection;
+  readonly sealing: Sealing;
+  readonly clock: Clock;
+  readonly keepMs: () => number;
+  readonly max?: number;
+  /** Called with what this and other replicas keep, and when all of it is known for the first time. */
+  readonly onNews: (revocations: readonly Revocation[], dropped: readonly RevokedTokens[]) => void;
+  readonly onComplete: () => void;
+  /** What this replica knows, for a store that has lost it. */
+  readonly known: () => Iterable<Revocation>;
+  readonly onCorrupt: (place: string) => void;
+}
+
+/** The revocations that replicas share. Each has an order in the store, by which a replica reads what it has missed. */
+export class RevocationStore {
+  readonly #parts: RevocationStoreParts;
+  readonly #entries: string;
+  readonly #keys: readonly string[];
+  readonly #timer: NodeJS.Timeout;
+  /** The newest entry that this replica has read. */
+  #read = 0;
+  #isComplete = false;
+  #following: Promise<void> | undefined;
+
+  constructor(parts: RevocationStoreParts) {
+    this.#parts = parts;
+    const place = (name: string): string => parts.sealing.place(KIND, name);
+    this.#entries = place('entries');
+    this.#keys = [this.#entries, place('order'), place('arrivals'), place('counter')];
+    this.#timer = setInterval(() => void this.follow(), FOLLOW_MS).unref();
+  }
+
+  /**
+   * Keeps the revocations of an event, in one step for all replicas.
+   *
+   * @param id The id of the event: its repetition changes nothing.
+   * @throws {StoreError} while the store is unavailable: it may be kept or not, and must be sent again.
+   */
+  async keep(revocations: readonly Revocation[], id?: string): Promise<StoredResult> {
+    return this.#put(
+      revocations.map((revocation) => [revocation, revocation.arrivedAt * 1000] as const),
+      id,
+    );
+  }
+
+  /** Tells replicas to drop what they have cached of tokens. */
+  async drop(dropped: readonly RevokedTokens[], id?: string): Promise<StoredResult> {
+    const now = this.#parts.clock();
+    const goneAt = now - this.#parts.keepMs() + DROPPED_MS;
+    // In milliseconds: the next one for the same tokens is news again.
+    const entries = dropped.map((tokens) => [{ ...tokens, at: Math.floor(now), arrivedAt: 0 }, goneAt] as const);
+    return this.#put(entries, id);
+  }
+
+  /** Whether this caller has the lease `name`, for `forMs`. */
+  async lease(name: string, holder: string, forMs: number): Promise<boolean> {
+    const key = this.#parts.sealing.place(KIND, `lease ${name}`);
+    const script = `
+      local holder = redis.call('GET', KEYS[1])
+      if holder and holder ~= ARGV[1] then return 0 end
+      redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+      return 1`;
+    const run = { keys: [key], arguments: [holder, String(forMs)] };
+    return (await this.#parts.connection.run('set', (client) => client.eval(script, run))) === 1;
+  }
+
+  /** Reads what is new. Never rejects. */
+  follow(): Promise<void> {
+    this.#following ??= this.#readNews()
+      .catch((error: unknown) => {
+        // What is known goes on.
+        if (!(error instanceof StoreError)) throw error;
+      })
+      .finally(() => (this.#following = undefined));
+    return this.#following;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#following;
+  }
+
+  async #put(entries: readonly (readonly [Revocation, number])[], id: string | undefined): Promise<StoredResult> {
+    const { connection, sealing, clock, keepMs, max = MAX_REVOCATIONS } = this.#parts;
+    const values = entries.flatMap(([revocation, arrivedMs]) => {
+      const { issuer, at, arrivedAt } = revocation;
+      const all: Revocation = { issuer, at: revocation.token === undefined ? at : arrivedAt, arrivedAt };
+      return [
+        this.#fieldOf(revocation),
+        String(at),
+        String(arrivedMs),
+        this.#valueOf(revocation),
+        this.#fieldOf(all),
+        this.#valueOf(all),
+      ];
+    });
+    const bounds = [String(max), String(clock() - keepMs()), id === undefined ? '' : String(keepMs())];
+    const keys = [...this.#keys, sealing.place(KIND, `event ${id ?? ''}`)];
+    const run = { keys, arguments: [...bounds, ...values] };
+    return (await connection.run('set', (client) => client.eval(keepScript, run))) as StoredResult;
+  }
+
+  #fieldOf(revocation: Revocation): string {
+    // The news of a dropped cache must not take the place of a revocation.
+    return this.#parts.sealing.place(revocation.arrivedAt === 0 ? 'dropped' : 'revoked', revokedKey(revocation));
+  }
+
+  #valueOf(revocation: Revocation): string {
+    const sealed = this.#parts.sealing.seal(this.#fieldOf(revocation), JSON.stringify(revocation));
+    return `${revocation.at} ${sealed}`;
+  }
+
+  async #readNews(): Promise<void> {
+    const { connection, onComplete } = this.#parts;
+    const [, order = '', , counter = ''] = this.#keys;
+    const newest = Number((await connection.run('get', (client) => client.get(counter))) ?? 0);
+    if (newest < this.#read) {
+      // Another primary, or an empty one, which lacks what the last one had not passed on.
+      this.#read = 0;
+      await this.#restore();
+    }
+    while (this.#read < newest) {
+      const from = `(${this.#read}`;
+      const page = { BY: 'SCORE', LIMIT: { offset: 0, count: PAGE } } as const;
+      // oxlint-disable-next-line no-await-in-loop: pages
+      const members = await connection.run('get', (client) => client.zRangeWithScores(order, from, '+inf', page));
+      const last = members.at(-1);
+      if (last === undefined) {
+        this.#read = newest;
+        break;
+      }
+      const fields = members.map(({ value }) => value);
+      // oxlint-disable-next-line no-await-in-loop
+      const values = await connection.run('get', (client) => client.hmGet(this.#entries, fields));
+      this.#take(fields, values);
+      this.#read = last.score;
+    }
+    if (this.#isComplete) return;
+    this.#isComplete = true;
+    onComplete();
+  }
+
+  #take(fields: readonly string[], values: readonly (string | null)[]): void {
+    const revocations: Revocation[] = [];
+    const dropped: RevokedTokens[] = [];
+    for (const [index, field] of fields.entries()) {
+      const value = values[index];
+      // Replaced or forgotten since the page was read.
+      if (typeof value !== 'string') continue;
+      const [, at = '', sealed = ''] = (value.length <= MAX_BYTES ? /^([0-9]+) (.+)$/s.exec(value) : null) ?? [];
+      const text = this.#parts.sealing.open(field, sealed);
+      const revocation = text === undefined ? undefined : parsedJson(text);
+      if (!isRevocation(revocation) || String(revocation.at) !== at) this.#parts.onCorrupt(field);
+      else if (revocation.arrivedAt === 0) dropped.push(revocation);
+      else revocations.push(revocation);
+    }
+    this.#parts.onNews(revocations, dropped);
+  }
+
+  async #restore(): Promise<void> {
+    const all = [...this.#parts.known()];
+    for (let start = 0; start < all.length; start += PAGE) {
+      // oxlint-disable-next-line no-await-in-loop: pages, so that no step of the store is long
+      await this.keep(all.slice(start, start + PAGE));
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import { startTransmitter, transmitterToken, type Transmitter, push } from '../support/transmitter.ts';
+import { startWorld, type World } from './gateway.ts';
+
+/** A gateway that takes events of a transmitter, an issuer whose people they speak of, and an upstream with streams. */
+export interface RevocationWorld extends World {
+  readonly transmitter: Transmitter;
+  /** Pushes a SET to the gateway. */
+  push(set: string, options?: Parameters<typeof push>[2]): ReturnType<typeof push>;
+  /** Pushes a signed event about `alice`, or another subject. */
+  event(uri: string, subject?: unknown, event?: Readonly<Record<string, unknown>>): ReturnType<typeof push>;
+  /** The subject of a person at the issuer. */
+  person(sub?: string): { format: 'iss_sub'; iss: string; sub: string };
+  /** Opens an event stream; resolves with what ends it once it is open. */
+  stream(token: string): Promise<{ readonly over: Promise<string> }>;
+}
+
+export interface RevocationWorldOptions {
+  /** More lines below `revocation`, each indented by two. */
+  readonly revocation?: string;
+  /** Replaces the source. */
+  readonly source?: (transmitter: string) => string;
+  /** More lines at the top level. */
+  readonly yaml?: string;
+  readonly transmitter?: Transmitter;
+  readonly policies?: Readonly<Record<string, string>>;
+}
+
+/** Starts it. Routes: `/api` (JWT and opaque tokens), `/mcp`. */
+export async function startRevocationWorld(options: RevocationWorldOptions = {}): Promise<RevocationWorld> {
+  const transmitter = options.transmitter ?? (await startTransmitter());
+  const {
+    source = (issuer) => `issuer: ${issuer}, delivery: push, path: /events, subjects: main, may_revoke: [second]`,
+  } = options;
+  const world = await startWorld({
+    upstream(request, response) {
+      if (request.url !== '/api/stream') return void response.end('{}');
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+    },
+    yaml: (issuer, upstream) => `
+authorization_servers:
+  main:
+    issuer: ${issuer}
+    jwt: { algorithms: [RS256] }
+    introspection: { client_id: gateway, client_secret: s3cr3t, cache: 10m }
+  second: { issuer: 'https://second.example', jwt: { algorithms: [RS256] } }
+revocation:
+  events:
+    okta: { ${source(transmitter.url)} }
+${options.revocation ?? ''}
+${options.yaml ?? ''}
+routes:
+  - { name: api, path: /api, authorization_servers: [main], audience: a, upstream: { url: '${upstream}/api' } }
+`,
+    env: () => ({ TRANSMITTER_TOKEN: transmitterToken }),
+    policies: options.policies ?? {},
+  });
+  const person = (sub = 'alice') => ({ format: 'iss_sub', iss: world.issuer.url, sub }) as const;
+  const pushed: RevocationWorld['push'] = (set, how) => push(`${world.gateway.url}/events`, set, how);
+  return {
+    ...world,
+    transmitter,
+    person,
+    push: pushed,
+    event: async (uri, subject = person(), event) => pushed(await transmitter.sign(uri, subject, event)),
+    async stream(token) {
+      const response = await fetch(`${world.gateway.url}/api/stream`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      if (response.status !== 200) throw new Error(`${response.status}`);
+      const reader = response.body?.getReader();
+      await reader?.read();
+      const over = (async () => {
+        try {
+          while ((await reader?.read())?.done === false);
+          return 'end';
+        } catch {
+          return 'broken';
+        }
+      })();
+      return { over };
+    },
+    async close() {
+      await world.close();
+      await transmitter.close();
+    },
+  };
+}
