@@ -64,7 +64,7 @@ export function Health(): JSX.Element {
               {problem !== undefined && <p>{problem}</p>}
               {Object.entries(circuits ?? {}).map(([operation, circuit]) => (
                 <p key={operation}>
-                  {operation}: circuit {circuit === 'open' ? 'open, no call for now' : 'half open, one call tries'}
+                  {operation} failed 5 times: {circuit === 'open' ? 'no call for now' : 'testing with one call'}
                 </p>
               ))}
             </div>
@@ -137,7 +137,7 @@ function KeySet({ keys: { count, fetched, newest } }: { readonly keys: KeySetSta
   );
 }
 
-const differences = { changed: 'changed', new: 'is new', twice: 'stands twice', gone: 'is gone' } as const;
+const differences = { changed: 'changed', new: 'is new', twice: 'appears twice', gone: 'is gone' } as const;
 
 /** What the MCP server of a route shows, beside what was approved. */
 function LockedRoute({ lock }: { readonly lock: LockState }): JSX.Element {

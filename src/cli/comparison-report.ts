@@ -20,7 +20,7 @@ const gap = ' '.repeat(12);
 
 function lines(difference: NamedDifference): readonly string[] {
   const { kind, rule, witness } = difference;
-  const about = witness === undefined && kind !== 'history changed' ? '' : `: ${rule}`;
+  const about = witness === undefined && kind !== 'rules over time changed' ? '' : `: ${rule}`;
   const change = changeOf(difference);
   const head = `  ${kind}${about}${change === '' ? '' : gap}${change}`;
   if (witness === undefined) return [head];

@@ -74,7 +74,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
         log.event('info', 'configuration reloaded', { config: next.config.hash });
       } catch (error) {
         const problems = error instanceof Error ? error.message : String(error);
-        log.event('error', 'configuration refused; the last good one goes on', { problems });
+        log.event('error', 'configuration refused; still running the previous configuration', { problems });
       }
     }
   } catch (error) {

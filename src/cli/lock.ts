@@ -141,7 +141,7 @@ export function remedyForStranger(route: Route, command: string): string {
 async function written(route: Route, folder: PolicyFolder, shown: readonly DescribedDefinition[]): Promise<Result> {
   const url = serverUrl(route.upstream);
   const policy = route.policy?.name ?? '';
-  const twice = [...keysTwiceIn(shown)].map((key) => `${key} stands twice`);
+  const twice = [...keysTwiceIn(shown)].map((key) => `${key} appears twice`);
   const unreadable = shown
     .filter(({ sha256 }) => sha256 === '')
     .map((each) => `${definitionKey(each)} has no RFC 8785 form`);

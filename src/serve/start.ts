@@ -201,7 +201,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     reloadRefused(problems) {
       inForce.problems = problems;
       metrics.reloadFailed();
-      log.event('error', 'configuration refused; the last good one goes on', { problems });
+      log.event('error', 'configuration refused; still running the previous configuration', { problems });
     },
     async close(graceMs) {
       await admin?.close();

@@ -154,7 +154,7 @@ export function connectStore(
     const client = current;
     if (client === undefined) {
       observer.storeRequest(operation, 'away');
-      throw new StoreError(`the shared store is away: ${problem}`);
+      throw new StoreError(`the shared store is unavailable: ${problem}`);
     }
     try {
       const value = await within(commandMs, command(client));

@@ -84,7 +84,7 @@ test('another interface for an approved tool (SEP-1865), while models read the s
 describe('what two parsers read differently reaches no client', () => {
   const twice = JSON.stringify(evil).replace(/^\{/, '{"description":"Pays.",');
   test.for([
-    ['a member that stands twice', `{"jsonrpc":"2.0","id":1,"result":{"tools":[${twice}]}}`],
+    ['a member that appears twice', `{"jsonrpc":"2.0","id":1,"result":{"tools":[${twice}]}}`],
     [
       'the approved one last',
       `{"jsonrpc":"2.0","id":1,"result":{"tools":[${JSON.stringify(pay).replace(/^\{/, '{"description":"mallory",')}]}}`,
@@ -132,7 +132,7 @@ describe('a list where none was asked for', () => {
   });
 });
 
-test('a tool that stands twice is hidden and refused, on one page and on two', async () => {
+test('a tool that appears twice is hidden and refused, on one page and on two', async () => {
   const world = await start({ shows: { ...approved, tools: [[pay, read], [pay]] } });
   await world.compared();
   expect(await world.call('pay')).toBe('tool.changed');

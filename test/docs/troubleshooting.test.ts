@@ -49,7 +49,7 @@ test('what is quoted of the gateway is what it says', async () => {
     expect(messages).toContain(message);
   }
   const reload = await readFile('src/serve/start.ts', 'utf8');
-  expect(reload).toContain('configuration refused; the last good one goes on');
+  expect(reload).toContain('configuration refused; still running the previous configuration');
   const codes = [...page.matchAll(/^\| (-32\d{3}) +\| `([a-z_.]+)`(?:, `([a-z_.]+)`)?/gm)];
   expect(codes).toHaveLength(9);
   for (const [, code, ...reasons] of codes) {

@@ -167,7 +167,7 @@ test.each<[string, ToolHeader, unknown, string[]]>([
   ['a broken encoding', at('r'), { r: 'eu' }, ['=?base64?e?=']],
   ['a broken encoding for an argument that is absent', at('r'), {}, ['=?base64?e?=']],
   ['a broken encoding for a number', number, { n: 1 }, ['=?base64?e?=']],
-  ['a header that stands twice', at('r'), { r: 'eu' }, ['eu', 'eu']],
+  ['a header that appears twice', at('r'), { r: 'eu' }, ['eu', 'eu']],
   ['a second header that says something else', at('r'), { r: 'eu' }, ['eu', 'us']],
   ['another boolean', at('r'), { r: true }, ['True']],
   ['another number', number, { n: 42 }, ['42.5']],

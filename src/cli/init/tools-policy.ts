@@ -47,7 +47,7 @@ const secretWords: ReadonlySet<string> = new Set([
  */
 export function toolsPolicy(tools: readonly Tool[]): ToolsPolicy {
   const readOnly = new Map<string, boolean>();
-  // A name that stands twice only reads if both do.
+  // A name that appears twice only reads if both do.
   for (const tool of tools) readOnly.set(tool.name, tool.readOnly && readOnly.get(tool.name) !== false);
   const names = [...readOnly.keys()];
   const listed = names.filter(isListable).slice(0, MAX_TOOLS);

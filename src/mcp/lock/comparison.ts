@@ -119,7 +119,7 @@ export function createComparison(approved: Definitions, before: Sightings = noth
 /** What a comparison remembers. */
 interface Sightings {
   readonly sightings: readonly Sighting[];
-  /** What stood twice in the last look. A page that passes may show one of both alone. */
+  /** What appeared twice in the last look. A page that passes may show one of both alone. */
   readonly twiceInLook: ReadonlySet<string>;
   readonly hasLooked: boolean;
 }

@@ -60,6 +60,6 @@ export function inWords(changed: ChangedDefinition): string {
 
 /** What is the matter with a definition, in words: `description changed`. */
 export function verbOf({ difference, members }: ChangedDefinition): string {
-  const verb = { changed: 'changed', new: 'is new', twice: 'stands twice', gone: 'is gone' }[difference];
+  const verb = { changed: 'changed', new: 'is new', twice: 'appears twice', gone: 'is gone' }[difference];
   return members.length === 0 ? verb : `${members.join(', ')} ${verb}`;
 }

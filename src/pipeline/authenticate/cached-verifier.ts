@@ -174,9 +174,8 @@ type TokenCheck =
 function notAcceptedForm(form: TokenForm, authorities: readonly Authority[]): string {
   const isOpaque = form === 'opaque';
   const canValidate = authorities.some(({ introspect, verify }) => (isOpaque ? introspect : verify) !== undefined);
-  const cause = canValidate
-    ? `its tokens lack ${form}`
-    : `none of its authorization servers has ${isOpaque ? 'introspection' : 'jwt'}`;
+  if (canValidate) return `the route accepts ${isOpaque ? 'JWTs' : 'opaque tokens'} only: add ${form} to its tokens`;
+  const cause = `none of its authorization servers has ${isOpaque ? 'introspection' : 'jwt'}`;
   return `the route does not accept ${isOpaque ? 'opaque tokens' : 'JWTs'}: ${cause}`;
 }
 

@@ -8,15 +8,15 @@ import { describeValue } from '../../lib/json/describe-value.ts';
 
 /** `iss is "https://a"; accepted: "https://b"`. An empty string is a token without that member. */
 export function notAccepted(name: string, found: unknown, accepted: Iterable<string>): string {
-  return notAcceptedOf(name, found === '' ? [] : [found], accepted);
+  return notAcceptedOf(name, found === '' || found === undefined ? [] : [found], accepted);
 }
 
 /** {@link notAccepted} for a member with several values: the first three are shown. */
 export function notAcceptedOf(name: string, found: readonly unknown[], accepted: Iterable<string>): string {
-  const shown = found.slice(0, 3).map(describeValue).join(', ') || 'nothing';
   const more = found.length > 3 ? ` and ${found.length - 3} more` : '';
-  const wanted = [...accepted].map((each) => (each === '' ? 'nothing' : JSON.stringify(each)));
-  return `${name} is ${shown}${more}; accepted: ${wanted.join(', ')}`;
+  const said = `${name} is ${found.slice(0, 3).map(describeValue).join(', ')}${more}`;
+  const expected = [...accepted].map((value) => (value === '' ? 'none' : JSON.stringify(value)));
+  return `${found.length === 0 ? `the token has no ${name}` : said}; accepted: ${expected.join(', ')}`;
 }
 
 /** `exp is 90 s ago; clock_tolerance is 5 s`. */

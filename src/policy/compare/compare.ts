@@ -36,7 +36,7 @@ interface Difference {
     | DecisionKind
     | 'approval added'
     | 'approval removed'
-    | 'history changed'
+    | 'rules over time changed'
     | 'mode changed'
     | 'lists changed'
     | 'lock changed';
@@ -155,7 +155,7 @@ function compareHistories(kinds: Edited<CallKind>, rules: Edited<Rules>, { histo
   const after = historyInWords(planFor(rules[1], kinds[1]).rulesOverTime);
   if (before === after) return;
   const rule = ruleOf(kinds);
-  const difference = { kind: 'history changed', rule, witness: undefined } as const;
+  const difference = { kind: 'rules over time changed', rule, witness: undefined } as const;
   histories.set(rule, { ...difference, was: before, now: after });
 }
 

@@ -131,7 +131,7 @@ export async function startWorkers(
         worker,
         problems.map((problem) => `worker ${pid}: ${problem}`),
       );
-      log.event('error', 'a worker refused the configuration; the last good one goes on there', { pid, problems });
+      log.event('error', 'a worker refused the configuration; it still runs the previous one', { pid, problems });
     }
     noteProblems();
   }
@@ -199,7 +199,7 @@ export async function startWorkers(
       refused = problems;
       noteProblems();
       tellAll({ kind: 'reload-refused' });
-      log.event('error', 'configuration refused; the last good one goes on', { problems });
+      log.event('error', 'configuration refused; still running the previous configuration', { problems });
     },
     async close(graceMs) {
       await stop(graceMs);

@@ -22,7 +22,7 @@ describe('spliceStrings', () => {
     ['is not there', '{"a":1}'],
     ['is another', '{"a":{"b":"y"}}'],
     ['is no string', '{"a":{"b":["x"]}}'],
-    ['stands twice', '{"a":{"b":"x","b":"x"}}'],
+    ['appears twice', '{"a":{"b":"x","b":"x"}}'],
     ['is below a string', '{"a":"x"}'],
   ])('throws for a string that %s', (_, text) => {
     expect(() => spliceStrings(text, [{ path: ['a', 'b'], from: 'x', to: 'z' }])).toThrow(SyntaxError);

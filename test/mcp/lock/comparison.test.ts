@@ -56,7 +56,7 @@ describe('twice', () => {
   test('in one list that passes, until it stands there once', () => {
     const comparison = createComparison(approving(pay));
     comparison.pass([pay, pay]);
-    expect(verdict(comparison, 'pay')).toBe('tool "pay" stands twice');
+    expect(verdict(comparison, 'pay')).toBe('tool "pay" appears twice');
     comparison.pass([pay]);
     expect(verdict(comparison, 'pay')).toBe('approved');
   });
@@ -65,7 +65,7 @@ describe('twice', () => {
     const comparison = createComparison(approving(pay));
     comparison.look([pay, read, pay]);
     comparison.pass([pay]);
-    expect(verdict(comparison, 'pay')).toBe('tool "pay" stands twice');
+    expect(verdict(comparison, 'pay')).toBe('tool "pay" appears twice');
     comparison.look([pay]);
     expect(verdict(comparison, 'pay')).toBe('approved');
   });
@@ -77,9 +77,9 @@ test('another lock is compared with what was seen before', () => {
   expect(comparison.differing().map(inWords)).toEqual(['tool "pay": title changed', 'tool "read" is new']);
   const next = comparison.with(approving(evil, read));
   expect(verdict(next, 'pay')).toBe('approved');
-  expect(next.differing().map(inWords)).toEqual(['tool "read" stands twice']);
+  expect(next.differing().map(inWords)).toEqual(['tool "read" appears twice']);
   next.pass([read]);
-  expect(verdict(next, 'read')).toBe('tool "read" stands twice');
+  expect(verdict(next, 'read')).toBe('tool "read" appears twice');
   expect(verdict(createComparison(approving(pay)).with(approving(pay)), 'pay')).toBe('unverified');
 });
 

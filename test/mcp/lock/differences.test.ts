@@ -17,7 +17,7 @@ test('finds none in what was approved, in any order', () => {
   expect(found(approving(...all), ...all.toReversed())).toEqual([]);
 });
 
-test('names what changed, is new, stands twice or is gone, sorted', () => {
+test('names what changed, is new, appears twice or is gone, sorted', () => {
   const approved = approving(tool('pay', { title: 'a', constructor: 1 }), tool('read'), tool('old'), instructions('a'));
   const shown = [tool('read'), tool('pay', { title: 'b', description: 'c' }), tool('read'), prompt('pay'), tool('pay')];
   expect(found(approved, ...shown)).toEqual([
@@ -25,11 +25,11 @@ test('names what changed, is new, stands twice or is gone, sorted', () => {
     'prompt "pay" is new',
     'tool "old" is gone',
     'tool "pay": constructor, title changed',
-    'tool "read" stands twice',
+    'tool "read" appears twice',
   ]);
 });
 
-test('a change is what counts of one that also stands twice', () => {
+test('a change is what counts of one that also appears twice', () => {
   const changed = tool('pay', { title: 'b' });
   expect(found(approving(tool('pay')), changed, changed)).toEqual(['tool "pay": title changed']);
 });

@@ -104,7 +104,7 @@ describe('the validation of a token', () => {
     await authenticate(jwtOf(other));
     expect(asked).toEqual([`verify ${jwt}`, `verify by ${other} ${jwtOf(other)}`]);
     for (const iss of ['https://evil.example', `${issuer}/`, undefined]) {
-      const detail = `iss is ${JSON.stringify(iss) ?? 'nothing'}; accepted: "${other}", "${issuer}"`;
+      const detail = `${iss === undefined ? 'the token has no iss' : `iss is ${JSON.stringify(iss)}`}; accepted: "${other}", "${issuer}"`;
       await expect(authenticate(jwtOf(iss))).rejects.toMatchObject({ reason: 'token.issuer', detail });
     }
     expect(asked).toHaveLength(2);
@@ -127,8 +127,8 @@ describe('the validation of a token', () => {
   });
 
   test.for<[form: TokenForm, token: string, why: string]>([
-    ['jwt', 't', 'the route does not accept opaque tokens: its tokens lack opaque'],
-    ['opaque', jwt, 'the route does not accept JWTs: its tokens lack jwt'],
+    ['jwt', 't', 'the route accepts JWTs only: add opaque to its tokens'],
+    ['opaque', jwt, 'the route accepts opaque tokens only: add jwt to its tokens'],
   ])('calls no server where only %s is accepted', async ([form, token, detail]) => {
     const unable = authorityOf('https://unable.example', { introspect: undefined, verify: undefined });
     verifier = createOf([form], [authorityOf(issuer), unable]);

@@ -4,9 +4,9 @@ import { notAccepted, notAcceptedOf, outOfTime } from '../../../src/pipeline/aut
 describe('what a refused token says', () => {
   test.each<[found: unknown, accepted: string[], detail: string]>([
     ['https://b', ['https://a'], 'iss is "https://b"; accepted: "https://a"'],
-    ['b', ['a', '', 'c'], 'iss is "b"; accepted: "a", nothing, "c"'],
-    ['', ['a'], 'iss is nothing; accepted: "a"'],
-    [undefined, ['a'], 'iss is nothing; accepted: "a"'],
+    ['b', ['a', '', 'c'], 'iss is "b"; accepted: "a", none, "c"'],
+    ['', ['a'], 'the token has no iss; accepted: "a"'],
+    [undefined, ['a'], 'the token has no iss; accepted: "a"'],
     [['a'], ['a'], 'iss is an array of 1; accepted: "a"'],
     [{ a: 1 }, ['a'], 'iss is an object of 1; accepted: "a"'],
   ])('%j beside %j', (found, accepted, detail) => {
@@ -24,7 +24,7 @@ describe('what a refused token says', () => {
     expect(notAcceptedOf('aud', ['a', 'b', 'c', 'd', 'e'], ['x'])).toBe(
       'aud is "a", "b", "c" and 2 more; accepted: "x"',
     );
-    expect(notAcceptedOf('aud', [], new Set(['x', 'y']))).toBe('aud is nothing; accepted: "x", "y"');
+    expect(notAcceptedOf('aud', [], new Set(['x', 'y']))).toBe('the token has no aud; accepted: "x", "y"');
   });
 });
 

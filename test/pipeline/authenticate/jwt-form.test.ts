@@ -157,7 +157,7 @@ describe('RFC 7515 §4.1.4 — without kid', () => {
 describe('a refusal', () => {
   test.for<[claims: object, header: object, detail: string]>([
     [{ iss: 'https://x.example' }, {}, 'iss is "https://x.example"; accepted: "https://as.example"'],
-    [{ iss: undefined }, {}, 'iss is nothing; accepted: "https://as.example"'],
+    [{ iss: undefined }, {}, 'the token has no iss; accepted: "https://as.example"'],
     [{ iss: [issuer] }, {}, 'iss is an array of 1; accepted: "https://as.example"'],
     [{ exp: now - 65 }, {}, 'exp is 65 s ago; clock_tolerance is 5 s'],
     [{ exp: undefined }, {}, 'missing required "exp" claim, found nothing'],
@@ -165,7 +165,7 @@ describe('a refusal', () => {
     [{ nbf: now + 6 }, {}, 'nbf is 6 s ahead; clock_tolerance is 5 s'],
     [{ iat: [now] }, {}, '"iat" claim must be a number, found an array of 1'],
     [{ sub: ['alice'] }, {}, 'sub is an array of 1; it must be a string that is not empty'],
-    [{}, { typ: 'x+jwt' }, 'typ is "x+jwt"; accepted: "at+jwt", "jwt", nothing'],
+    [{}, { typ: 'x+jwt' }, 'typ is "x+jwt"; accepted: "at+jwt", "jwt", none'],
     [{}, { kid: 'k9' }, 'no applicable key found in the JSON Web Key Set'],
   ])('says what it found and what is accepted: %j %j', async ([claims, header, detail]) => {
     const token = [

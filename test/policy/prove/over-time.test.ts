@@ -160,12 +160,12 @@ describe('R-276: compare', () => {
   test('shows a rule over time that changed', () => {
     const now = `${approved}; tools.disburse.quota[0]: at most 3 calls per 1h`;
     expect(edited({ after, quota: [{ count: 3, per: '1h' }] })).toEqual([
-      ['history changed', 'tools.disburse', was, now],
+      ['rules over time changed', 'tools.disburse', was, now],
     ]);
   });
 
   test('shows a rule over time that is gone, and none that is the same', () => {
-    expect(edited({ after })).toEqual([['history changed', 'tools.disburse', was, approved]]);
+    expect(edited({ after })).toEqual([['rules over time changed', 'tools.disburse', was, approved]]);
     expect(edited({ quota, after, because: 'Approve it first.' })).toEqual([]);
   });
 
@@ -174,7 +174,7 @@ describe('R-276: compare', () => {
     const now = policyOf({ tools: { 'pay_*': { quota: [{ count: 1, per: '1h', by: 'everyone' }] }, pay_a: {} } });
     expect(comparePolicies(before, now, deciding()).differences).toEqual([
       {
-        kind: 'history changed',
+        kind: 'rules over time changed',
         rule: 'tools.pay_a',
         was: 'tools.pay_*.quota[0]: at most 1 calls per 1h by everyone',
         now: 'none',
