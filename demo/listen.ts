@@ -6,7 +6,7 @@ export interface Running {
   /** Its origin with its actual port, without a trailing slash. */
   readonly url: string;
   /** Stops the server and closes every connection to it. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /**

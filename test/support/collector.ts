@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../../demo/listen.ts';
 import { readTraces, type CollectedSpan } from './otlp.ts';
 
 /** A real OpenTelemetry collector, as far as traces go. */
@@ -33,9 +33,8 @@ export async function startCollector(port = 0): Promise<Collector> {
       for (const look of waiting) look();
     });
   });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const collector: Collector = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listen(server, port)),
     server,
     spans: [],
     requests: [],
@@ -56,11 +55,6 @@ export async function startCollector(port = 0): Promise<Collector> {
       const spans = await collector.until((all) => all.some((span) => span.name === name));
       return spans.find((span) => span.name === name) as CollectedSpan;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
   return collector;
 }

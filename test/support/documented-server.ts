@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { jwtVerify, SignJWT } from 'jose';
+import { listen, type Running } from '../../demo/listen.ts';
 import { createKey, type IssuerKey } from './issuer.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -71,7 +71,7 @@ export async function startDocumentedServer(fixture: Fixture): Promise<Documente
   const client = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const answers = new Map<string, Members>();
   const places = new Map<string, string>();
-  const servers: Server[] = [];
+  const servers: Running[] = [];
   let phantom: string | undefined;
   let issued = 0;
   for (const host of fixture.hosts) {
@@ -80,9 +80,9 @@ export async function startDocumentedServer(fixture: Fixture): Promise<Documente
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => void answer(host, request, response, Buffer.concat(chunks).toString()));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    places.set(host, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    servers.push(server);
+    const running = await listen(server, 0);
+    places.set(host, running.url);
+    servers.push(running);
   }
 
   function local(text: string): string {
@@ -154,10 +154,7 @@ export async function startDocumentedServer(fixture: Fixture): Promise<Documente
       return token;
     },
     async close() {
-      for (const server of servers) {
-        server.closeAllConnections();
-        server.close();
-      }
+      await Promise.all(servers.map((server) => server.close()));
     },
   };
 }

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type JWTPayload, SignJWT } from 'jose';
+import { listen } from '../../demo/listen.ts';
 import type { TestIdentityProvider, TestPerson } from './identity-provider.ts';
 import { createKey, type IssuerKey } from './issuer.ts';
 import { keepCredential, keepForm, keepSecret } from './secrecy.ts';
@@ -122,8 +122,7 @@ export async function startEmulatedProvider(habits: Habits, redirectUri: string)
   const key = await createKey('k1');
   const { paths, clientId } = habits;
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url: origin, close } = await listen(server, 0);
   const clientSecret = randomBytes(24).toString('base64url');
   keepSecret(clientSecret);
   const codes = new Map<string, Issued>();
@@ -232,11 +231,7 @@ export async function startEmulatedProvider(habits: Habits, redirectUri: string)
     userInfoRequests: 0,
     forge: undefined,
     answer: undefined,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
   return provider;
 }

@@ -1,9 +1,8 @@
-import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { type ClientMetadata, type JWK, Provider } from 'oidc-provider';
+import { createHash, randomBytes } from 'node:crypto';
+import type { ClientMetadata, Configuration } from 'oidc-provider';
 import { createAdapter } from '../../src/front-door/adapter.ts';
 import { createMemoryStore } from '../../src/front-door/memory-store.ts';
+import { startProvider } from './oidc-provider.ts';
 import { keepSecret } from './secrecy.ts';
 
 /** A real OpenID provider, oidc-provider, where the person of the test is signed in without a page. */
@@ -39,15 +38,12 @@ const clientId = 'front-door';
 
 /** Starts one on a free port of loopback. */
 export async function startIdentityProvider(options: IdentityProviderOptions): Promise<TestIdentityProvider> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const clientSecret = randomBytes(24).toString('base64url');
   keepSecret(clientSecret);
   const authorizations: URLSearchParams[] = [];
   const people = new Map<string, TestPerson>();
   const { idTokenClaims = ['roles', 'tid', 'email'], userInfoClaims = [] } = options;
-  const provider: Provider = new Provider(issuer, {
+  const configuration: Configuration = {
     adapter: createAdapter({
       store: createMemoryStore(Date.now),
       clock: Date.now,
@@ -55,8 +51,6 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
       tokenKey: 'a key of the tests',
       onRevoked: async () => {},
     }),
-    jwks: { keys: [signingKey()] },
-    cookies: { keys: ['a-key-of-the-tests'] },
     scopes: ['openid', 'email', 'profile'],
     claims: { openid: ['sub', ...idTokenClaims], profile: [...userInfoClaims] },
     conformIdTokenClaims: userInfoClaims.length > 0,
@@ -88,39 +82,24 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
       await grant.save();
       return grant;
     },
-  });
-  const handle = provider.callback();
-
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  };
+  const { issuer, provider, close } = await startProvider(configuration, ['RS256'], (request, response, next) => {
     const url = new URL(request.url ?? '/', issuer);
     if (url.pathname === '/auth') authorizations.push(url.searchParams);
-    if (!url.pathname.startsWith('/interaction/')) return handle(request, response);
+    if (!url.pathname.startsWith('/interaction/')) return void next(request, response);
     const { person } = identityProvider;
-    if (person === undefined) {
-      return provider.interactionFinished(request, response, { error: 'access_denied', error_description: 'refused' });
-    }
-    people.set(person.sub, person);
-    const login = { accountId: person.sub, ...(person.authTime !== undefined && { ts: person.authTime }) };
-    return provider.interactionFinished(request, response, { login });
-  }
-  server.on('request', (request, response) => void answer(request, response));
-
+    const refusal = { error: 'access_denied', error_description: 'refused' };
+    if (person !== undefined) people.set(person.sub, person);
+    const login = person && { accountId: person.sub, ...(person.authTime !== undefined && { ts: person.authTime }) };
+    return void provider.interactionFinished(request, response, login === undefined ? refusal : { login });
+  });
   const identityProvider: TestIdentityProvider = {
     issuer,
     clientId,
     clientSecret,
     person: { sub: createHash('sha256').update(issuer).digest('hex').slice(0, 8) },
     authorizations,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
   return identityProvider;
-}
-
-function signingKey(): JWK {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  return { ...privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig', kid: 'RS256' };
 }

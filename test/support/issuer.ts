@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { listen } from '../../demo/listen.ts';
 import { keepForm } from './secrecy.ts';
 
 /** One key of an {@link Issuer}. */
@@ -79,8 +79,7 @@ export async function startIssuer(port = 0, key?: IssuerKey): Promise<Issuer> {
       response.end(JSON.stringify(answer?.() ?? {}));
     });
   });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await listen(server, port);
   const issuer: Issuer = {
     url,
     server,
@@ -96,11 +95,7 @@ export async function startIssuer(port = 0, key?: IssuerKey): Promise<Issuer> {
         .setProtectedHeader({ alg: signer.alg, kid: signer.kid, typ: 'at+jwt', ...header })
         .sign(signer.privateKey);
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
   return issuer;
 }

@@ -1,8 +1,33 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { Provider, type ClientMetadata, type JWK } from 'oidc-provider';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Provider, type ClientMetadata, type Configuration, type JWK } from 'oidc-provider';
+import { listen } from '../../demo/listen.ts';
 import { keepSecret } from './secrecy.ts';
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** Starts an oidc-provider on a free port of loopback, with keys for `algorithms`. `serve` may answer a request first. */
+export async function startProvider(
+  configuration: Configuration,
+  algorithms: readonly ('RS256' | 'ES256')[],
+  serve: (request: IncomingMessage, response: ServerResponse, next: Handle) => void,
+) {
+  const server = createServer();
+  const { url: issuer, close } = await listen(server, 0);
+  const cookies = { keys: ['a-key-of-the-tests'] };
+  const provider = new Provider(issuer, { jwks: { keys: algorithms.map(signingKey) }, cookies, ...configuration });
+  const next = provider.callback();
+  server.on('request', (request, response) => serve(request, response, next));
+  return { issuer, provider, close };
+}
+
+function signingKey(alg: 'RS256' | 'ES256'): JWK {
+  const { privateKey } =
+    alg === 'RS256'
+      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return { ...privateKey.export({ format: 'jwk' }), alg, use: 'sig', kid: alg };
+}
 
 /** A real authorization server, oidc-provider. It issues opaque tokens to one client and introspects them for others. */
 export interface OidcProvider {
@@ -17,26 +42,17 @@ export interface OidcProvider {
 
 const app = { id: 'app', secret: 'app-secret-of-the-tests' };
 const authorization = `Basic ${Buffer.from(`${app.id}:${app.secret}`).toString('base64')}`;
+const machine = { grant_types: [], response_types: [], redirect_uris: [] };
 
-/** Starts one on a free port of loopback, with keys for RS256 and ES256. `clients` may introspect. */
+/** Starts one, with keys for RS256 and ES256. `clients` may introspect. */
 export async function startOidcProvider(clients: readonly ClientMetadata[]): Promise<OidcProvider> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const provider = new Provider(issuer, {
-    jwks: { keys: [signingKey('RS256'), signingKey('ES256')] },
-    cookies: { keys: ['a-key-of-the-tests'] },
+  let introspections = 0;
+  const configuration: Configuration = {
     scopes: ['read', 'write'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
     clients: [
-      {
-        client_id: app.id,
-        client_secret: app.secret,
-        grant_types: ['client_credentials'],
-        response_types: [],
-        redirect_uris: [],
-      },
-      ...clients.map((client) => ({ grant_types: [], response_types: [], redirect_uris: [], ...client })),
+      { ...machine, client_id: app.id, client_secret: app.secret, grant_types: ['client_credentials'] },
+      ...clients.map((client) => ({ ...machine, ...client })),
     ],
     features: {
       devInteractions: { enabled: false },
@@ -46,28 +62,20 @@ export async function startOidcProvider(clients: readonly ClientMetadata[]): Pro
       revocation: { enabled: true },
       resourceIndicators: {
         enabled: true,
-        getResourceServerInfo: (_ctx, resource) => ({
-          audience: resource,
-          scope: 'read write',
-          accessTokenFormat: 'opaque',
-          accessTokenTTL: 300,
-        }),
+        getResourceServerInfo: (_ctx, audience) => {
+          return { audience, scope: 'read write', accessTokenFormat: 'opaque', accessTokenTTL: 300 };
+        },
       },
     },
-  });
-  let introspections = 0;
-  const handle = provider.callback();
-  server.on('request', (request, response) => {
+  };
+  const { issuer, close } = await startProvider(configuration, ['RS256', 'ES256'], (request, response, next) => {
     if (request.url === '/token/introspection') introspections += 1;
-    void handle(request, response);
+    void next(request, response);
   });
 
   async function post(path: string, form: Record<string, string>): Promise<Record<string, unknown>> {
-    const response = await fetch(issuer + path, {
-      method: 'POST',
-      headers: { authorization },
-      body: new URLSearchParams(form),
-    });
+    const body = new URLSearchParams(form);
+    const response = await fetch(issuer + path, { method: 'POST', headers: { authorization }, body });
     const text = await response.text();
     if (!response.ok) throw new Error(`${path} answered ${response.status} ${text}`);
     return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
@@ -83,18 +91,6 @@ export async function startOidcProvider(clients: readonly ClientMetadata[]): Pro
       return token;
     },
     revoke: async (token) => void (await post('/token/revocation', { token })),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
-}
-
-function signingKey(alg: 'RS256' | 'ES256'): JWK {
-  const { privateKey } =
-    alg === 'RS256'
-      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
-      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return { ...privateKey.export({ format: 'jwk' }), alg, use: 'sig', kid: alg };
 }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listen } from '../../../demo/listen.ts';
 
 /** A request that reached the upstream: its bytes, and Node's reading of them. */
 export interface Recorded {
@@ -56,7 +57,6 @@ export async function startRecorder(
     if (error.code !== 'HPE_INVALID_EOF_STATE' && error.code !== 'ECONNRESET') malformed.push(error.message);
     socket.destroy();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 
   function recordOf(
     { method = '', url = '', rawHeaders, socket }: IncomingMessage,
@@ -71,12 +71,7 @@ export async function startRecorder(
   }
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listen(server, 0)),
     takeMalformed: () => malformed.splice(0),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
 }
