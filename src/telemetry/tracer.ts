@@ -85,15 +85,13 @@ export function createTracer(
 
   function wrap(first: ApiSpan, outer: Context, parent: TraceContext | undefined, { above, early }: Place): Span {
     let made = first;
-    let context = contextOf(made, parent);
     let failed = false;
     const handOver = (at?: number): void => {
       if (spanExport.admit()) made.end(at);
     };
-    const span: Span = {
-      get context() {
-        return context;
-      },
+    // No getter: V8 would make a hidden class for each span, and keep the span until the next full collection.
+    const span: { -readonly [Member in keyof Span]: Span[Member] } = {
+      context: contextOf(made, parent),
       rename: (name) => void made.updateName(name),
       set(attributes) {
         for (const [name, value] of Object.entries(attributes)) {
@@ -131,7 +129,7 @@ export function createTracer(
           ? remote(named).setValue(sampledKey, named.isSampled)
           : (contexts.get(above) ?? ROOT_CONTEXT);
       made = begunAgain(made, within);
-      context = contextOf(made, named);
+      span.context = contextOf(made, named);
       contexts.set(span, trace.setSpan(within, made));
     });
     return span;

@@ -40,7 +40,7 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
     const { isShadow, checks } = history;
     const id = randomBytes(16).toString('hex');
     const counted = (shadow?: ShadowDenial): CountedCall =>
-      createCountedCall(id, shadow, (outcome, why) => {
+      new LedgerCall(id, shadow, (outcome, why) => {
         if (outcome === 'returned') onReturned(call, route, why);
         return ledger.settle(id, outcome);
       });
@@ -82,34 +82,42 @@ function followedTask({ attempt, tasks }: Action, ledger: Ledger): CountedCall |
   // `_meta` may relate a message to another task than the one whose result it fetches.
   const [id] = tasks?.size === 1 ? tasks.values() : [];
   if (id === undefined) return undefined;
-  return createCountedCall(id, undefined, (outcome) =>
-    outcome === 'answered' ? ledger.settle(id, outcome) : undefined,
-  );
+  return new LedgerCall(id, undefined, (outcome) => (outcome === 'answered' ? ledger.settle(id, outcome) : undefined));
 }
 
-function createCountedCall(
-  id: string,
-  shadow: ShadowDenial | undefined,
-  settle: (outcome: Settlement, why: string) => void | Promise<void>,
-): CountedCall {
-  let isSettled = false;
-  let settling: Promise<void> | undefined;
-  return {
-    id,
-    shadow,
-    get settling() {
-      return settling;
-    },
-    settle(outcome: CallOutcome, why = '') {
-      if (isSettled) return;
-      isSettled = true;
-      if (outcome === 'unanswered' || outcome === 'unclear' || outcome === 'task') return;
-      const settled = settle(outcome, why);
-      settling = settled?.finally(() => {
-        settling = undefined;
-      });
-    },
-  };
+/**
+ * A counted call until it is settled. A class, because V8 makes a hidden class for each object literal with a getter:
+ * that would keep the getter, and with it the whole request, until the next full collection.
+ */
+class LedgerCall implements CountedCall {
+  readonly id: string;
+  readonly shadow: ShadowDenial | undefined;
+  readonly #settle: (outcome: Settlement, why: string) => void | Promise<void>;
+  #isSettled = false;
+  #settling: Promise<void> | undefined;
+
+  constructor(
+    id: string,
+    shadow: ShadowDenial | undefined,
+    settle: (outcome: Settlement, why: string) => void | Promise<void>,
+  ) {
+    this.id = id;
+    this.shadow = shadow;
+    this.#settle = settle;
+  }
+
+  get settling(): Promise<void> | undefined {
+    return this.#settling;
+  }
+
+  settle(outcome: CallOutcome, why = ''): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    if (outcome === 'unanswered' || outcome === 'unclear' || outcome === 'task') return;
+    this.#settling = this.#settle(outcome, why)?.finally(() => {
+      this.#settling = undefined;
+    });
+  }
 }
 
 function denialOf(failed: Failed, checks: CallHistory['checks']): Denial {

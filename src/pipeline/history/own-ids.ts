@@ -58,7 +58,7 @@ export function createCountUnderOwnId(route: Route, ledger: Ledger, timers: Time
     if (failed !== undefined) throw new Denial('body.message', 'its id is that of another request in progress');
     const held = hold(id, async (next) => reserve(next, []));
     try {
-      return heldUntilAnswered(id, await count(), held);
+      return new CallUnderOwnId(id, await count(), held);
     } catch (error) {
       await held.release();
       throw error;
@@ -111,27 +111,39 @@ function newId(): string {
   return randomBytes(16).toString('hex');
 }
 
-/** A call that releases its id as soon as it is answered. */
-function heldUntilAnswered(id: string, counted: CountedCall | undefined, held: HeldId): CountedCall {
-  let isSettled = false;
-  let settling: Promise<void> | undefined;
-  return {
-    id: counted?.id ?? id,
-    shadow: counted?.shadow,
-    get settling() {
-      return settling;
-    },
-    settle(outcome: CallOutcome, why?: string) {
-      if (isSettled) return;
-      isSettled = true;
-      counted?.settle(outcome, why);
-      const releasing = outcome === 'unanswered' ? held.leave() : held.release();
-      if (counted?.settling === undefined && releasing === undefined) return;
-      settling = bothEnd(counted?.settling, releasing).finally(() => {
-        settling = undefined;
-      });
-    },
-  };
+/** A call that releases its id as soon as it is answered. A class for the reason that `LedgerCall` is one. */
+class CallUnderOwnId implements CountedCall {
+  readonly id: string;
+  readonly #counted: CountedCall | undefined;
+  readonly #heldId: HeldId;
+  #isSettled = false;
+  #settling: Promise<void> | undefined;
+
+  constructor(id: string, counted: CountedCall | undefined, heldId: HeldId) {
+    this.id = counted?.id ?? id;
+    this.#counted = counted;
+    this.#heldId = heldId;
+  }
+
+  get shadow(): CountedCall['shadow'] {
+    return this.#counted?.shadow;
+  }
+
+  get settling(): Promise<void> | undefined {
+    return this.#settling;
+  }
+
+  settle(outcome: CallOutcome, why?: string): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#counted?.settle(outcome, why);
+    const settling = this.#counted?.settling;
+    const releasing = outcome === 'unanswered' ? this.#heldId.leave() : this.#heldId.release();
+    if (settling === undefined && releasing === undefined) return;
+    this.#settling = bothEnd(settling, releasing).finally(() => {
+      this.#settling = undefined;
+    });
+  }
 }
 
 async function bothEnd(one: void | Promise<void>, other: void | Promise<void>): Promise<void> {

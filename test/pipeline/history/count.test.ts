@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createCount } from '../../../src/pipeline/history/count.ts';
+import { type Count, createCount } from '../../../src/pipeline/history/count.ts';
 import { createMemoryLedger } from '../../../src/store/memory-ledger.ts';
 import type { Call } from '../../../src/model/call.ts';
 import type { CountedCall } from '../../../src/model/counted-call.ts';
@@ -11,6 +11,7 @@ import type { Principal } from '../../../src/model/principal.ts';
 import type { Route } from '../../../src/model/route.ts';
 import { compilePolicy } from '../../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../../src/policy/document.ts';
+import { bytesAfterSmallCollections } from '../../support/small-collections.ts';
 import { call as callOf, caller, message } from '../../policy/caller.ts';
 
 const document: PolicyDocument = {
@@ -351,4 +352,16 @@ describe('the result of a task', () => {
   ])('is not looked for in the answer to %s with tasks %o', (method, presented) => {
     expect(counting(fakeLedger(passed).ledger)(about(method), { tasks: presented })).toBeUndefined();
   });
+});
+
+test('leaves nothing of a settled call to full collections', () => {
+  const { ledger } = fakeLedger(passed);
+  const route = routeOf();
+  const count = createCount(route, { ledger, onReturned: () => {} }) as Count;
+  const attempt = callOf('mail');
+  const bytes = bytesAfterSmallCollections(2_000, () => {
+    const large = { id: 'request', large: Array.from({ length: 1_000 }, (_, at) => at) } as unknown as Call;
+    (count(large, grantOf(route, attempt, {}, caller())) as CountedCall).settle('answered');
+  });
+  expect(bytes).toBeLessThan(4_000_000);
 });
