@@ -4,20 +4,29 @@ import type { Clock } from './clock.ts';
 /** A bounded cache with an expiry for each entry; when it is full, the least recently used entry is evicted. */
 export interface ExpiringCache<Value> {
   get(key: string): Value | undefined;
-  /** Keeps `value` until `expiresAt` (ms since the epoch); does nothing if that has passed. */
-  set(key: string, value: Value, expiresAt: number): void;
+  /**
+   * Keeps `value` until `expiresAt` (ms since the epoch); does nothing if that has passed.
+   *
+   * @param bytes The size of the value. One that is larger than the whole cache is not kept.
+   */
+  set(key: string, value: Value, expiresAt: number, bytes?: number): void;
   delete(key: string): void;
   /** Every entry, expired ones too. */
   entries(): Iterable<readonly [key: string, value: Value]>;
 }
 
 /**
- * Creates a cache of at most `max` entries. `get` compares the clock with the expiry, so that no entry is returned
- * late.
+ * Creates a cache of at most `max` entries, and of at most `maxBytes` together. `get` compares the clock with the
+ * expiry, so that no entry is returned late.
  *
  * The TTL of lru-cache itself treats 0 as no TTL, and returns an entry at the very millisecond at which it expires.
  */
-export function createExpiringCache<Value extends object>(max: number, clock: Clock): ExpiringCache<Value> {
+export function createExpiringCache<Value extends object>(
+  max: number,
+  clock: Clock,
+  maxBytes = Infinity,
+): ExpiringCache<Value> {
+  const isSized = maxBytes !== Infinity;
   // Created with the first entry: LRUCache allocates room for all entries at once, and many caches stay empty.
   let entries: LRUCache<string, { readonly value: Value; readonly expiresAt: number }> | undefined;
   return {
@@ -28,10 +37,15 @@ export function createExpiringCache<Value extends object>(max: number, clock: Cl
       entries?.delete(key);
       return undefined;
     },
-    set(key, value, expiresAt) {
+    set(key, value, expiresAt, bytes = 1) {
       if (clock() >= expiresAt) return;
-      entries ??= new LRUCache({ max });
-      entries.set(key, { value, expiresAt });
+      if (bytes > maxBytes) {
+        // What was kept before is no longer true.
+        entries?.delete(key);
+        return;
+      }
+      entries ??= new LRUCache({ max, ...(isSized && { maxSize: maxBytes }) });
+      entries.set(key, { value, expiresAt }, isSized ? { size: bytes } : {});
     },
     delete(key) {
       entries?.delete(key);

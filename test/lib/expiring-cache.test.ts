@@ -35,3 +35,16 @@ test('does not return a deleted entry', () => {
   cache.delete('a');
   expect(cache.get('a')).toBeUndefined();
 });
+
+test('evicts the least recently used entries until all fit into the bytes, and keeps none that alone does not', () => {
+  const cache = createExpiringCache<object>(10, () => 0, 100);
+  const kept = (): readonly string[] => ['a', 'b', 'c', 'd'].filter((key) => cache.get(key) !== undefined);
+  for (const key of ['a', 'b']) cache.set(key, {}, 1, 50);
+  expect(kept()).toEqual(['a', 'b']);
+  cache.set('c', {}, 1, 51);
+  expect(kept()).toEqual(['c']);
+  cache.set('d', {}, 1, 101);
+  expect(kept()).toEqual(['c']);
+  cache.set('c', {}, 1, 101);
+  expect(kept(), 'not the value before').toEqual([]);
+});

@@ -12,7 +12,7 @@ import { introspectAtEach, shortestReuse, type TokenAuthority } from './introspe
 import type { Introspector, SharedIntrospector } from './introspection.ts';
 import { claimedIssuer, type JwtVerifier } from './jwt.ts';
 import type { KeySource } from './keys.ts';
-import { createRefusedTokens, createVerifiedTokens, tokenKey } from './known-tokens.ts';
+import { createRefusedTokens, createVerifiedTokens, introspectedBytes, tokenKey } from './known-tokens.ts';
 
 /** Validates tokens for all routes that trust the same servers. The audience is checked afterwards. */
 export interface CachedVerifier {
@@ -137,7 +137,7 @@ export function createCachedVerifier(
       const { keys } = check;
       const { generation } = keys;
       const principal = await check.verify(token);
-      known.set(key, principal, expiryOf(principal), { keys, generation });
+      known.set(key, principal, expiryOf(principal), token.length, { keys, generation });
       return principal;
     } catch (error) {
       if (isTokenDenial(error)) onRefused({ key, issuers: check.issuers, reason: error.reason });
@@ -154,7 +154,7 @@ export function createCachedVerifier(
   ): Promise<Principal> {
     try {
       const { principal, reusableUntil } = await introspectAtEach(token, trusted, by, client && addressBlock(client));
-      known.set(key, principal, reusableUntil);
+      known.set(key, principal, reusableUntil, introspectedBytes(principal));
       return principal;
     } catch (error) {
       if (isTokenDenial(error)) refused.set(key, error, shortestReuse(trusted));

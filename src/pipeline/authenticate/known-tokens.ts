@@ -22,8 +22,10 @@ export function tokenKey(token: PresentedToken): string {
   return key;
 }
 
-/** Bounds memory; a full cache evicts the least recently used token. */
+/** Bounds memory; a full cache evicts the least recently used tokens. */
 const MAX_TOKENS = 20_000;
+/** The same for tokens with many claims: 20,000 of them may have 3.3 KB each. */
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /** The keys that verified a token, and their generation when the verification began. */
 interface VerifiedBy {
@@ -34,8 +36,11 @@ interface VerifiedBy {
 /** The cache of valid tokens, by SHA-256. */
 export interface VerifiedTokens {
   get(key: string): Principal | undefined;
-  /** @param by The keys of a signed token: it is evicted with its key, since a stolen key can sign any `exp`. */
-  set(key: string, principal: Principal, expiresAt: number, by?: VerifiedBy): void;
+  /**
+   * @param bytes The length of the claims, in any form.
+   * @param by The keys of a signed token: it is evicted with its key, since a stolen key can sign any `exp`.
+   */
+  set(key: string, principal: Principal, expiresAt: number, bytes: number, by?: VerifiedBy): void;
   delete(key: string): void;
   /** Deletes the tokens of these callers, and returns their keys with the issuers. */
   deleteWhere(isMeant: (principal: Principal) => boolean): readonly { readonly key: string; readonly issuer: string }[];
@@ -46,6 +51,7 @@ export function createVerifiedTokens(clock: Clock): VerifiedTokens {
   const tokens = createExpiringCache<{ readonly principal: Principal; readonly by: VerifiedBy | undefined }>(
     MAX_TOKENS,
     clock,
+    MAX_BYTES,
   );
   return {
     get(key) {
@@ -54,8 +60,8 @@ export function createVerifiedTokens(clock: Clock): VerifiedTokens {
         return undefined;
       return known.principal;
     },
-    set(key, principal, expiresAt, by) {
-      tokens.set(key, { principal, by }, expiresAt);
+    set(key, principal, expiresAt, bytes, by) {
+      tokens.set(key, { principal, by }, expiresAt, bytes);
     },
     delete: (key) => tokens.delete(key),
     deleteWhere(isMeant) {
@@ -68,6 +74,15 @@ export function createVerifiedTokens(clock: Clock): VerifiedTokens {
       return deleted;
     },
   };
+}
+
+/** The length of an introspected principal. One that is nested too deeply to be written is larger than any cache. */
+export function introspectedBytes({ claims, introspectionJwt }: Principal): number {
+  try {
+    return JSON.stringify({ claims, introspectionJwt }).length;
+  } catch {
+    return Infinity;
+  }
 }
 
 /** Bounds memory. A cache of its own, so that made-up tokens evict no valid ones. */

@@ -297,6 +297,37 @@ describe('an opaque token', () => {
   });
 });
 
+describe('the memory of valid tokens', () => {
+  const MIB = 1024 * 1024;
+  const padding = 'A'.repeat(30 * MIB);
+  const kept = async (tokens: readonly string[]): Promise<readonly boolean[]> => {
+    const before = lookups.length;
+    for (const token of tokens) await authenticate(token);
+    return lookups.slice(before).map((lookup) => lookup === 'token hit');
+  };
+
+  test('holds 64 MiB of JWTs, of which the least recently used are evicted', async () => {
+    const tokens = ['B', 'C', 'D'].map((each) => jwt + each + padding);
+    await kept(tokens);
+    expect(await kept(tokens.toReversed())).toEqual([true, true, false]);
+  });
+
+  test('holds 64 MiB of introspection answers, with the signed ones', async () => {
+    say = (token) =>
+      ({ claims: { long: padding }, introspectionJwt: token === 'c' ? padding : undefined }) as unknown as Principal;
+    await kept(['a', 'b']);
+    expect(await kept(['a', 'b'])).toEqual([true, true]);
+    await kept(['c']);
+    expect(await kept(['c', 'a', 'b'])).toEqual([true, false, false]);
+  });
+
+  test('keeps no answer that is nested too deeply to be measured', async () => {
+    const deep: unknown = JSON.parse(`${'['.repeat(200_000)}${']'.repeat(200_000)}`);
+    say = () => ({ claims: { deep } }) as unknown as Principal;
+    expect(await kept(['a', 'a'])).toEqual([false, false]);
+  });
+});
+
 describe('revalidation', () => {
   test('gives each token its own answer, for its own caller', async () => {
     const both = await Promise.all([
