@@ -31,7 +31,6 @@ test('R-126: forwards the message of a valid token unchanged and returns the dat
 test.for([
   ['no token', (): undefined => undefined],
   ['an unknown token', (): string => 'made-up'],
-  ['a revoked token', (): string => service.agentToken({ active: false })],
   ['an expired token', (): string => service.agentToken({ exp: 1 })],
   ['a token for another audience', (): string => service.agentToken({ aud: apiAudience })],
 ] as const)('R-12, R-14: answers 401 with the metadata and the scope to begin with: %s', async ([, token]) => {

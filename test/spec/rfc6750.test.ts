@@ -11,26 +11,14 @@ function withAuthorization(value: string): Promise<{ status: number; challenge: 
   return world.send('/plain', { headers: { authorization: value } });
 }
 
-test.for(['Bearer', 'bearer', 'BEARER', 'Bearer ', 'Bearer   '])(
-  'R-29, RFC 6750 §2.1: reads the token after "%s"',
-  async (scheme) => {
-    const value = `${scheme.trimEnd()}${scheme.replace(/^\w+/, '') || ' '}${await world.token()}`;
-    expect(await withAuthorization(value)).toMatchObject({ status: 200 });
-  },
-);
-
+// test/pipeline/authenticate/credentials.test.ts has the table of values.
 test.for([
-  'Bearer',
-  'Bearer a b',
-  'Bearer a,b',
-  'Bearer "a"',
-  'Bearer a=b',
-  'Bearer =',
-  'Bearer\ta',
-  'Bearer ä',
-  'Bearera',
-])('R-29, RFC 6750 §2.1: refuses "%s", which is not Bearer and a b64token', async (value) => {
-  expect(await withAuthorization(value)).toMatchObject({ status: 401 });
+  ['bearer', 200],
+  ['Bearer  ', 200],
+  ['Bearer a', 401],
+  ['Basic', 401],
+] as const)('R-29, RFC 6750 §2.1: answers a token after "%s" with %d', async ([scheme, status]) => {
+  expect(await withAuthorization(`${scheme} ${await world.token()}`)).toMatchObject({ status });
 });
 
 test('R-31, RFC 6750 §2: refuses a token that two methods transmit', async () => {
@@ -57,11 +45,10 @@ test('R-31, RFC 6750 §3.1: answers two Authorization headers with 400', async (
   expect(raw).toMatch(/^HTTP\/1\.1 400 /);
 });
 
-test.for(['expired', 'malformed', 'revoked'])(
+test.for(['malformed', 'revoked'])(
   'R-15, RFC 6750 §3.1: answers a token that is %s with 401 invalid_token',
   async (kind) => {
-    const token =
-      kind === 'expired' ? await world.token({ exp: 1 }) : kind === 'malformed' ? '.' : world.opaque({ active: false });
+    const token = kind === 'malformed' ? '.' : world.opaque({ active: false });
     expect(await world.send('/plain', { token })).toMatchObject({
       status: 401,
       challenge: 'Bearer error="invalid_token"',
@@ -80,7 +67,7 @@ test('R-13, RFC 6750 §3.1: sends no error code to a request without credentials
   expect(await world.send('/plain')).toMatchObject({ status: 401, challenge: 'Bearer' });
 });
 
-test.for(['Basic YWxpY2U6c2VjcmV0', 'Digest username="alice"', 'DPoP abc'])(
+test.for(['Basic YWxpY2U6c2VjcmV0', 'DPoP abc'])(
   'R-13, RFC 6750 §3.1: sends no error code for an unsupported scheme: %s',
   async (value) => {
     expect(await withAuthorization(value)).toMatchObject({ status: 401, challenge: 'Bearer' });

@@ -54,60 +54,29 @@ describe('the answer', () => {
     expect(await statusFor(good())).toBe(200);
   });
 
-  test.for([[false], ['true'], ['false'], [1], [null], [undefined], [[true]], [{}]])(
-    'R-50, RFC 7662 §2.2: refuses a token whose active is %j',
-    async ([active]) => {
-      expect(await statusFor({ ...good(), active })).toBe(401);
-    },
-  );
-
+  // test/pipeline/authenticate/introspection.test.ts and introspection-answer.test.ts have the tables of answers.
   test.for([
+    ['active is text', { active: 'true' }],
     ['exp has passed', { exp: 1 }],
-    ['exp is a string', { exp: '9999999999' }],
-    ['nbf is to come', { nbf: 9_999_999_999 }],
-    ['nbf is a string', { nbf: '1' }],
-    ['iss is another', { iss: 'https://x.example' }],
     ['aud is another', { aud: 'b' }],
-    ['aud is longer', { aud: 'a/' }],
-    ['aud is an object', { aud: { a: true } }],
     ['aud is missing', { aud: undefined }],
-    ['scope is a number', { scope: 1 }],
-    ['sub is a number', { sub: 1 }],
-    ['token_type is refresh_token', { token_type: 'refresh_token' }],
-    ['token_type is N_A', { token_type: 'N_A' }],
-    ['token_type is DPoP and no key is named', { token_type: 'DPoP' }],
-    ['token_use is id_token', { token_use: 'id_token' }],
-    ['it is bound to a key', { cnf: { jkt: 'x' } }],
-  ])('R-50, RFC 7662 §2.2: refuses an active token when %s', async ([, claims]) => {
+  ])('R-50, RFC 7662 §2.2: refuses a token when %s', async ([, claims]) => {
     expect(await statusFor({ ...good(), ...(claims as object) })).toBe(401);
   });
 
-  test.for(['Bearer', 'bearer', 'access_token'])('R-50, RFC 7662 §2.2: accepts the token_type %s', async (type) => {
-    expect(await statusFor({ ...good(), token_type: type })).toBe(200);
-  });
-
   test('R-51, RFC 7662 §2.2: accepts a token without aud only where configured, and never one for another audience', async () => {
-    const statuses = [undefined, 'a', 'b'].map((aud) => statusFor({ ...good(), aud }, '/lenient'));
-    expect(await Promise.all(statuses)).toEqual([200, 200, 401]);
-  });
-
-  test('R-51, RFC 7662 §2.2: refuses an empty list as aud', async () => {
-    expect(await statusFor({ ...good(), aud: [] }, '/lenient')).toBe(401);
+    const statuses = [undefined, 'a', 'b', []].map((aud) => statusFor({ ...good(), aud }, '/lenient'));
+    expect(await Promise.all(statuses)).toEqual([200, 200, 401, 401]);
   });
 });
 
 test.for([
   [401, '{}'],
-  [400, '{"error":"invalid_request"}'],
-  [302, ''],
   [500, ''],
-  [200, 'active'],
-  [200, '[]'],
-  [200, 'null'],
 ] as const)('R-52, RFC 7662 §2.3: answers 503 when introspection answers %d %s', async ([status, body]) => {
   world.issuer.intercept = (request, response) => {
     if (request.url !== '/introspect') return false;
-    response.writeHead(status, { location: '/elsewhere' }).end(body);
+    response.writeHead(status).end(body);
     return true;
   };
   const answered = await statusFor(good());

@@ -65,14 +65,8 @@ test('R-72, RFC 8705 §3: serves an unbound token with or without a certificate'
   expect((await show(await token(), mine, '/required')).status).toBe(200);
 });
 
-test.for([
-  [{ 'x5t#S256': thumbprint(mine).slice(0, 42) }],
-  [{ 'x5t#S256': hash('sha256', mine, 'hex') }],
-  [{ 'x5t#S256': null }],
-  [{ x5t: thumbprint(mine) }],
-  [{ ...cnf, x5c: 'x' }],
-])('R-73, RFC 8705 §3.1: refuses cnf %j', async ([otherwise]) => {
-  expect((await show(await token({ cnf: otherwise }), mine)).status).toBe(401);
+test('R-73, RFC 8705 §3.1: refuses a thumbprint in another form', async () => {
+  expect((await show(await token({ cnf: { 'x5t#S256': hash('sha256', mine, 'hex') } }), mine)).status).toBe(401);
   expect(await reason()).toBe('token.sender_constrained');
 });
 

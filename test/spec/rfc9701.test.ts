@@ -74,30 +74,13 @@ describe('the answer', () => {
     expect([status, challenge]).toEqual([401, 'Bearer error="invalid_token"']);
   });
 
-  test.for<[string, object, object]>([
-    ['typ is JWT', {}, { typ: 'JWT' }],
-    ['typ is at+jwt', {}, { typ: 'at+jwt' }],
-    ['typ is missing', {}, { typ: undefined }],
-    ['iss is another', { iss: 'https://x.example' }, {}],
-    ['iss is missing', { iss: undefined }, {}],
-    ['aud is another resource server', { aud: 'other' }, {}],
-    ['aud is the audience of the token', { aud: 'a' }, {}],
-    ['aud is missing', { aud: undefined }, {}],
-    ['iat is missing', { iat: undefined }, {}],
-    ['iat is long ago', { iat: 1 }, {}],
-    ['token_introspection is missing', { token_introspection: undefined }, {}],
-    ['token_introspection is text', { token_introspection: '{"active":true}' }, {}],
-  ])('R-55, RFC 9701 §5: answers 503 for a signed answer when %s', async ([, outer, header]) => {
-    const signed = { outer: outer as Record<string, unknown>, header: header as Record<string, unknown> };
-    expect(await statusOf(statement(world.issuer, good(), signed))).toBe(503);
+  // test/pipeline/authenticate/signed-answer.test.ts has the table of answers.
+  test('R-55, RFC 9701 §5: answers 503 for a signed answer for another resource server', async () => {
+    expect(await statusOf(statement(world.issuer, good(), { outer: { aud: 'other' } }))).toBe(503);
   });
 
-  test.for([
-    ['exp has passed', { exp: 1 }],
-    ['aud is another', { aud: 'b' }],
-    ['token_type is refresh_token', { token_type: 'refresh_token' }],
-  ])('R-55, RFC 9701 §5: refuses a token when %s in token_introspection', async ([, claims]) => {
-    expect(await statusOf(statement(world.issuer, good(claims as object)))).toBe(401);
+  test('R-55, RFC 9701 §5: refuses a token whose token_introspection does not fit the route', async () => {
+    expect(await statusOf(statement(world.issuer, good({ aud: 'b' })))).toBe(401);
   });
 
   test('R-55, RFC 9701 §5: accepts no token from plain JSON where it asked for a JWT', async () => {
