@@ -78,8 +78,8 @@ describe.each(Object.entries(ways))('by %s', (_way, bytes) => {
     return told(reached[0] as SeenRequest);
   }
 
-  test.each(emitted)('R-127: replaces a client’s own %s in any spelling', async (name) => {
-    expect(await toldOf(fields(spellings(name)))).toEqual(await toldOf([]));
+  test('R-127: replaces a client’s own in any spelling', async () => {
+    expect(await toldOf(fields(emitted.flatMap(spellings)))).toEqual(await toldOf([]));
   });
 
   test('removes it if the token lacks the claim', async () => {
@@ -130,7 +130,7 @@ test('removes it on a route without identity, because its upstream may trust it 
 
 test('refuses it in a proxy’s question, because the proxy would forward it', async () => {
   for (const name of ['x-auth-subject', 'x-auth-client', 'x-auth-absent', 'x_auth_roles', 'x-auth-identity']) {
-    for (const spelling of spellings(name)) {
+    for (const spelling of [name, name.toUpperCase(), name.replaceAll('-', '_'), name.replaceAll('-', '.')]) {
       for (const target of ['/api', '/public']) {
         const question = [
           'GET /_sallyport/authorize HTTP/1.1',
@@ -151,111 +151,9 @@ test('refuses it in a proxy’s question, because the proxy would forward it', a
   }
 });
 
-/** What well-known frontends tell the servers behind them, which believe it. */
-const frontends: Readonly<Record<string, readonly string[]>> = {
-  'Apache httpd': ['SSL_CLIENT_CERT', 'SSL_CLIENT_S_DN', 'SSL_CLIENT_VERIFY', 'SSL_PROTOCOL', 'Remote-User'],
-  'Apache mod_auth_openidc': ['OIDC_CLAIM_sub', 'OIDC_CLAIM_email', 'OIDC_access_token'],
-  'Apache Shibboleth': ['Shib-Session-ID', 'Shib-Identity-Provider'],
-  APISIX: ['X-Userinfo', 'X-ID-Token', 'X-Consumer-Username', 'X-Credential-Identifier'],
-  Authelia: ['Remote-User', 'Remote-Groups', 'Remote-Name', 'Remote-Email'],
-  authentik: ['X-authentik-username', 'X-authentik-groups', 'X-authentik-jwt', 'X-authentik-meta-app'],
-  'AWS API Gateway and Lambda': ['X-Apigateway-Event', 'X-Apigateway-Context', 'X-Amzn-Request-Context'],
-  'AWS CloudFront': ['CloudFront-Viewer-Address', 'CloudFront-Viewer-Cert-Pem', 'CloudFront-Forwarded-Proto'],
-  'AWS load balancers': [
-    'X-Amzn-Mtls-Clientcert',
-    'X-Amzn-Mtls-Clientcert-Leaf',
-    'X-Amzn-Mtls-Clientcert-Subject',
-    'X-Amzn-Tls-Version',
-    'X-Amzn-Oidc-Data',
-    'X-Amzn-Oidc-Identity',
-    'X-Amzn-Oidc-Accesstoken',
-  ],
-  'Azure App Service': [
-    'X-MS-Client-Principal',
-    'X-MS-Client-Principal-Id',
-    'X-MS-Client-Principal-Name',
-    'X-MS-Client-Principal-Idp',
-    'X-MS-Token-AAD-Access-Token',
-    'X-ARR-ClientCert',
-    'X-ARR-SSL',
-    'Disguised-Host',
-    'X-WAWS-Unencoded-URL',
-  ],
-  'Azure Front Door': ['X-Azure-ClientIP', 'X-Azure-SocketIP', 'X-Azure-FDID'],
-  CGI: ['Proxy'],
-  Cloudflare: [
-    'CF-Connecting-IP',
-    'CF-Connecting-IPv6',
-    'CF-Pseudo-IPv4',
-    'Cf-Access-Authenticated-User-Email',
-    'Cf-Access-Jwt-Assertion',
-    'Cf-Client-Cert-Der-Base64',
-  ],
-  'DigitalOcean, Fly, Netlify, Vercel': [
-    'DO-Connecting-IP',
-    'Fly-Client-IP',
-    'X-NF-Client-Connection-IP',
-    'X-Vercel-Forwarded-For',
-  ],
-  Envoy: ['X-Envoy-External-Address', 'X-Forwarded-Client-Cert', 'X-Envoy-Original-Path'],
-  Fastly: ['Fastly-Client-IP', 'Fastly-SSL', 'Fastly-Client'],
-  'Google Cloud': [
-    'X-Goog-IAP-JWT-Assertion',
-    'X-Goog-Authenticated-User-Email',
-    'X-Goog-Authenticated-User-ID',
-    'X-Client-Cert-Present',
-    'X-Client-Cert-Chain-Verified',
-    'X-Client-Cert-Subject-DN',
-    'X-Client-Cert-Leaf',
-    'X-Endpoint-API-UserInfo',
-    'X-Apigateway-Api-Userinfo',
-    'X-Appengine-User-Email',
-    'X-Serverless-Authorization',
-  ],
-  Grafana: ['X-WEBAUTH-USER', 'X-WEBAUTH-EMAIL'],
-  HAProxy: ['X-SSL-Client-CN', 'X-SSL-Client-Verify', 'X-SSL-Client-DN', 'X-Client-S-DN', 'X-Client-Cert'],
-  'IBM WebSphere, WebSEAL': ['$WSRU', '$WSCC', '$WSRA', 'IV-User', 'IV-Groups', 'IV-Creds'],
-  Kong: [
-    'X-Consumer-ID',
-    'X-Consumer-Custom-ID',
-    'X-Authenticated-Userid',
-    'X-Authenticated-Scope',
-    'X-Anonymous-Consumer',
-  ],
-  Kubernetes: ['Impersonate-User', 'Impersonate-Group', 'Impersonate-Extra-scopes', 'X-Remote-User', 'X-Remote-Group'],
-  Linkerd: ['l5d-client-id', 'l5d-dst-override'],
-  'Next.js': ['X-Middleware-Subrequest'],
-  'nginx and its ingress': [
-    'SSL-Client-Cert',
-    'SSL-Client-Verify',
-    'SSL-Client-Subject-DN',
-    'SSL-Client-Issuer-DN',
-    'X-Client-Verify',
-    'X-Client-DN',
-    'X-Real-IP',
-    'X-Original-URL',
-    'X-Accel-Mapping',
-    'X-Sendfile-Type',
-  ],
-  'oauth2-proxy': ['X-Auth-Request-User', 'X-Auth-Request-Email', 'X-Auth-Request-Groups', 'X-Forwarded-Access-Token'],
-  'Oracle WebLogic, OAM': [
-    'WL-Proxy-Client-IP',
-    'WL-Proxy-Client-Cert',
-    'WL-Proxy-SSL',
-    'OAM_REMOTE_USER',
-    'Proxy-Client-IP',
-  ],
-  Pomerium: ['X-Pomerium-Jwt-Assertion', 'X-Pomerium-Claim-Email'],
-  'Replit, Sandstorm': ['X-Replit-User-Name', 'X-Sandstorm-User-Id'],
-  'RFC 9440': ['Client-Cert', 'Client-Cert-Chain'],
-  SiteMinder: ['SM_USER'],
-  Tailscale: ['Tailscale-User-Login', 'Tailscale-User-Name'],
-  Traefik: ['X-Forwarded-Tls-Client-Cert', 'X-Forwarded-Tls-Client-Cert-Info', 'X-Forwarded-User'],
-  Vouch: ['X-Vouch-User', 'X-Vouch-Idp-Claims-Email'],
-  WSO2: ['X-JWT-Assertion'],
-};
-
-test.each(Object.entries(frontends))('removes the identity fields of %s', async (_frontend, names) => {
+// test/pipeline/forward/upstream-request.test.ts has the table of names.
+test('removes the identity fields of frontends', async () => {
+  const names = ['SSL_CLIENT_CERT', 'X-Amzn-Oidc-Data', 'X-Forwarded-Client-Cert', 'Remote-User', 'Client-Cert'];
   const lines = fields(names.flatMap((name) => [name, name.toUpperCase(), name.replaceAll('-', '_')]));
   for (const [credential, path] of [
     [world.authorization, '/api'],

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bodyOf, post } from './requests.ts';
 import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 
@@ -12,8 +12,6 @@ const schema = {
   properties: {
     region: { type: 'string', 'x-mcp-header': 'Region' },
     amount: { type: 'integer', 'x-mcp-header': 'Amount' },
-    urgent: { type: 'boolean', 'x-mcp-header': 'Urgent' },
-    nested: { type: 'object', properties: { id: { type: 'string', 'x-mcp-header': 'Id' } } },
     // Not along `properties` alone: no client sends it.
     list: { type: 'array', items: { type: 'string', 'x-mcp-header': 'Item' } },
   },
@@ -68,36 +66,19 @@ async function expectRefused(args: object, ...lines: readonly string[]): Promise
   expect(bodyOf(answers[0])).toMatchObject({ id: 7, error: { code: -32020 } });
 }
 
+// test/mcp/tool-headers.test.ts has the tables of values.
 describe.each(['json', 'sse'])('after a list as %s', (want) => {
-  beforeEach(() => list(want));
+  beforeAll(() => list(want));
 
   test.each<[string, object, readonly string[]]>([
     ['another value', { region: 'eu' }, ['Mcp-Param-Region: us']],
-    ['another case of the value', { region: 'eu' }, ['Mcp-Param-Region: EU']],
     ['no header', { region: 'eu' }, []],
     ['the header twice', { region: 'eu' }, ['Mcp-Param-Region: eu', 'mcp-param-region: eu']],
-    ['a header without an argument', {}, ['Mcp-Param-Region: us']],
-    ['a header for null', { region: null }, ['Mcp-Param-Region: us']],
-    ['a header for a container', { region: ['eu'] }, ['Mcp-Param-Region: eu']],
-    ['another number', { amount: 42 }, ['Mcp-Param-Amount: 43']],
-    ['a number as text', { amount: '42' }, ['Mcp-Param-Amount: 42.0']],
-    ['a number in another notation', { amount: 42 }, ['Mcp-Param-Amount: 0x2a']],
     ['a number that JavaScript cannot hold', { amount: 9_007_199_254_740_992 }, ['Mcp-Param-Amount: 9007199254740993']],
-    ['another truth', { urgent: true }, ['Mcp-Param-Urgent: false']],
-    ['a nested one', { nested: { id: 'a' } }, ['Mcp-Param-Id: b']],
-    ['base64 of another value', { region: 'eu' }, ['Mcp-Param-Region: =?base64?dXM=?=']],
-    ['broken base64', { region: 'eu' }, ['Mcp-Param-Region: =?base64?ZXU?=']],
-    ['base64 without its suffix', { region: 'eu' }, ['Mcp-Param-Region: =?base64?ZXU=']],
   ])('refuses %s', async (_what, args, lines) => expectRefused(args, ...lines));
 
   test.each<[string, object, readonly string[]]>([
-    ['the value', { region: 'eu' }, ['Mcp-Param-Region: eu']],
     ['the value in base64', { region: 'ö' }, ['Mcp-Param-Region: =?base64?w7Y=?=']],
-    ['what looks like base64 and is not', { region: '=?base64?ZXU=' }, ['Mcp-Param-Region: =?base64?ZXU=']],
-    ['a number', { amount: 42 }, ['Mcp-Param-Amount: 42.0']],
-    ['a truth', { urgent: true }, ['Mcp-Param-Urgent: true']],
-    ['a nested one', { nested: { id: 'a' } }, ['Mcp-Param-Id: a']],
-    ['no argument, no header', { region: null, amount: [1] }, []],
     ['a header that no tool declares', { list: ['a'] }, ['Mcp-Param-Item: b', 'Mcp-Param-Other: c']],
   ])('forwards %s', async (_what, args, lines) => expectPassed(args, ...lines));
 });
