@@ -33,34 +33,16 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
+// test/front-door/url-pattern.test.ts has the table of URIs.
 describe('a redirect URI', () => {
   const lookAlikes = [
     'http://localhost.evil.example/cb',
-    'http://localhost@evil.example/cb',
-    'http://127.0.0.1@evil.example/cb',
     'http://127.0.0.1:1@evil.example/cb',
-    'http://evil.example/127.0.0.1/cb',
-    'http://127.0.0.2/cb',
     'http://0x7f.1/cb',
-    'http://[::1]/cb',
-    'https://app.example.evil.example/cb/1',
-    'https://app.example@evil.example/cb/1',
-    'https://app.example:8443/cb/1',
-    'https://APP.example/cb/1',
-    'https://app.example/cb/../evil',
-    'https://app.example/cb/..',
-    'https://app.example/cb/%2e%2e',
-    String.raw`http://127.0.0.1/a\b`,
-    'http://127.0.0.1/a/../b',
     'https://app.example/cb/%2e%2e/evil',
-    'https://app.example/cb/1/2',
     String.raw`https://app.example\@evil.example/cb/1`,
     'https://app.example/cb/1#x',
-    'http://app.example/cb/1',
-    'https://evil.example/?https://app.example/cb/1',
-    ' https://app.example/cb/1',
     'javascript:alert(1)',
-    'data:text/html,x',
     '//app.example/cb/1',
     '',
   ];
@@ -85,21 +67,16 @@ describe('a redirect URI', () => {
     expect(status).toBe(201);
   });
 
-  test.each([
-    'https://app.example/cb/2',
-    'https://app.example/cb/1/',
-    'https://app.example/cb/1?x',
-    'https://app.example/cb/1#x',
-    'https://app.example:443/cb/1x',
-    'https://app.example/cb/%31',
-    'https://evil.example/cb/1',
-  ])('%s that was not registered gets no redirect', async (uri) => {
-    const web = await registerClient(world.issuer, { redirect_uris: ['https://app.example/cb/1'] });
-    const query = new URLSearchParams({ client_id: web.id, redirect_uri: uri, response_type: 'code', scope: 'read' });
-    const answer = await fetch(`${world.issuer}/authorize?${query.toString()}`, { redirect: 'manual' });
-    expect(answer.status).toBe(400);
-    expect(answer.headers.get('location')).toBeNull();
-  });
+  test.each(['https://app.example/cb/2', 'https://app.example/cb/1?x', 'https://app.example/cb/%31'])(
+    '%s that was not registered gets no redirect',
+    async (uri) => {
+      const web = await registerClient(world.issuer, { redirect_uris: ['https://app.example/cb/1'] });
+      const query = new URLSearchParams({ client_id: web.id, redirect_uri: uri, response_type: 'code', scope: 'read' });
+      const answer = await fetch(`${world.issuer}/authorize?${query.toString()}`, { redirect: 'manual' });
+      expect(answer.status).toBe(400);
+      expect(answer.headers.get('location')).toBeNull();
+    },
+  );
 
   test('on loopback may have another port, and nothing else another', async () => {
     const location = async (uri: string): Promise<number> => {
@@ -276,16 +253,13 @@ describe('a client asks for more', () => {
     expect(body['access_token']).toBeUndefined();
   });
 
-  test.each(['token', 'id_token', 'code token', 'code id_token'])(
-    'the response type %s gives nothing',
-    async (type) => {
-      const { callback } = await client.authorize({ parameters: { response_type: type, nonce: 'n' } });
-      expect(new URLSearchParams(callback.hash.slice(1)).get('access_token')).toBeNull();
-      expect(
-        callback.searchParams.get('error') ?? new URLSearchParams(callback.hash.slice(1)).get('error'),
-      ).not.toBeNull();
-    },
-  );
+  test.each(['token', 'code id_token'])('the response type %s gives nothing', async (type) => {
+    const { callback } = await client.authorize({ parameters: { response_type: type, nonce: 'n' } });
+    expect(new URLSearchParams(callback.hash.slice(1)).get('access_token')).toBeNull();
+    expect(
+      callback.searchParams.get('error') ?? new URLSearchParams(callback.hash.slice(1)).get('error'),
+    ).not.toBeNull();
+  });
 
   test('no client registers itself as the gateway, or reads and changes registrations', async () => {
     const { body } = await register(world.issuer, { client_id: 'gateway' });
@@ -309,13 +283,14 @@ test('the Host of a request changes nothing', async () => {
 });
 
 test.each([
-  'https://evil.example/.well-known/oauth-authorization-server',
   'https://evil.example/token',
   'HTTP://evil.example/authorize?client_id=x',
   '//evil.example/.well-known/oauth-authorization-server',
+  String.raw`/\evil.example/token`,
   'evil.example:443',
   '*',
   '.well-known/oauth-authorization-server',
+  '',
 ])('the request target %s is refused before anything of it is believed', async (target) => {
   for (const method of ['GET', 'POST', 'OPTIONS']) {
     const head = `${method} ${target} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
@@ -327,17 +302,10 @@ test.each([
 });
 
 test.each([
-  { client_name: {} },
   { client_name: ['Agent'] },
   { grant_types: 'authorization_code' },
-  { grant_types: {} },
-  { grant_types: [1] },
-  { response_types: 'code' },
   { scope: ['read'] },
-  { token_endpoint_auth_method: 1 },
-  { contacts: 'a@b.example' },
   { jwks: [] },
-  { redirect_uris: 'http://127.0.0.1:1/cb' },
   { redirect_uris: [{}] },
 ])('a registration with %j is refused as wrong metadata', async (members) => {
   const { status, body } = await register(world.issuer, members);
@@ -466,22 +434,6 @@ describe('a metadata document', () => {
     expect(await redeem(open.issuer, '/token')).toContain('invalid_grant');
     expect(await redeem('https://evil.example/token', '/token')).toContain('invalid_client');
     expect(await redeem('https://evil.example/token', 'https://evil.example/token')).toMatch(/^HTTP\/1\.1 400 /);
-  });
-
-  test.each([
-    'https://evil.example/token',
-    '//evil.example/token',
-    String.raw`/\evil.example/token`,
-    '*',
-    'evil.example:443',
-    'token',
-    '',
-  ])('%j is no request target: only a path with one slash at its start is', async (target) => {
-    const answer = await exchangeRaw(
-      open.issuer,
-      `POST ${target} HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
-    );
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
   });
 
   test.each(['127.0.0.1', 'localhost', '[::ffff:7f00:1]', '[::ffff:127.0.0.1]'])(

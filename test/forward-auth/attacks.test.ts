@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { x509 } from '../support/certificates.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { envoy, nginx, question, traefik } from './ask.ts';
 import { startForwardAuthWorld } from '../worlds/forward-auth.ts';
@@ -27,20 +25,10 @@ const conventions = [
 describe.each(conventions)('behind %s', (_name, ask) => {
   test.each([
     '/public/../admin',
-    '/public/./../admin',
-    '/public/%2e%2e/admin',
     '/public/%2E%2E%2Fadmin',
-    '/public/..%2fadmin',
-    '/public/..\\admin',
-    '/public/..%5cadmin',
     '/public/..;/admin',
-    '/public;/../admin',
-    '/public//../admin',
     '//admin',
-    '/%61dmin',
     '/Admin',
-    '/admin%00',
-    '/public/%252e%252e/admin',
     '/public#/../admin',
     'http://gateway.test/public/../admin',
   ])('decides on no other path than the exact one: %s', async (target) => {
@@ -48,21 +36,13 @@ describe.each(conventions)('behind %s', (_name, ask) => {
     expect([400, 404]).toContain(status);
   });
 
-  test.each([
-    'X-Auth-Subject: mallory',
-    'x_auth_subject: mallory',
-    'X_Auth-Client: mallory',
-    'X.Auth.Subject: mallory',
-    'MCP_Name: x',
-    'Content_Type: text/plain',
-    'X-HTTP-Method-Override: DELETE',
-    'X_Method_Override: DELETE',
-    'X-Original-URL: /admin',
-    'X-Rewrite-URL: /admin',
-  ])('refuses a client’s own %s, or ignores it', async (line) => {
-    const { status } = await ask(url, { lines: [bearer, line] });
-    expect({ status, reason: await reason() }).toEqual({ status: 400, reason: 'forward_auth.request' });
-  });
+  test.each(['x_auth_subject: mallory', 'MCP_Name: x', 'X-HTTP-Method-Override: DELETE', 'X-Rewrite-URL: /admin'])(
+    'refuses a client’s own %s, or ignores it',
+    async (line) => {
+      const { status } = await ask(url, { lines: [bearer, line] });
+      expect({ status, reason: await reason() }).toEqual({ status: 400, reason: 'forward_auth.request' });
+    },
+  );
 
   test('is not misled by the fields of another convention', async () => {
     const other = ask === nginx ? 'X-Forwarded-Uri: /public' : 'X-Original-URI: /public';
@@ -70,20 +50,6 @@ describe.each(conventions)('behind %s', (_name, ask) => {
     for (const lines of [[other], [method], [other, method]]) {
       const { status } = await ask(url, { target: '/admin', lines: [bearer, ...lines] });
       expect({ status, reason: await reason() }).toEqual({ status: 400, reason: 'forward_auth.request' });
-    }
-  });
-
-  test('refuses its own fields twice', async () => {
-    for (const line of ['X-Forwarded-Uri: /public', 'X-Original-URI: /public', 'X-Forwarded-Method: GET']) {
-      const { status } = await ask(url, { target: '/admin', lines: [line, bearer, line] });
-      expect(status).toBe(400);
-    }
-  });
-
-  test('is not misled by a Connection that names decisive fields', async () => {
-    for (const name of ['x-forwarded-uri', 'x-original-method', 'x-auth-subject', 'authorization', 'x-anything']) {
-      const { status } = await ask(url, { lines: [bearer, `Connection: close, ${name}`] });
-      expect({ status, reason: await reason() }).toEqual({ status: 400, reason: 'request.framing' });
     }
   });
 
@@ -115,43 +81,10 @@ test.each([
   },
 );
 
+// test/pipeline/listen/original-request.test.ts has the table of questions.
 describe('a question', () => {
   const authorize = '/_sallyport/authorize';
   const whole = ['X-Forwarded-Method: GET', 'X-Forwarded-Uri: /public', 'X-Forwarded-Host: gateway.test'];
-
-  test.each(whole)('is refused without %s', async (line) => {
-    const lines = ['Host: gateway.test', ...whole.filter((each) => each !== line)];
-    const { status } = await question(url, `GET ${authorize}`, lines);
-    expect({ status, reason: await reason() }).toEqual({ status: 400, reason: 'forward_auth.request' });
-  });
-
-  test.each(whole)('is refused with an empty %s', async (line) => {
-    const empty = line.replace(/: .*/, ':');
-    const lines = ['Host: gateway.test', ...whole.map((each) => (each === line ? empty : each))];
-    expect((await question(url, `GET ${authorize}`, lines)).status).toBe(400);
-  });
-
-  test('is refused with half of each convention', async () => {
-    const lines = ['Host: x', 'X-Forwarded-Method: GET', 'X-Original-URI: /public', 'X-Forwarded-Host: gateway.test'];
-    expect((await question(url, `GET ${authorize}`, lines)).status).toBe(400);
-  });
-
-  test('is refused with an invalid method', async () => {
-    const lines = ['Host: x', 'X-Forwarded-Method: GE T', 'X-Forwarded-Uri: /public', 'X-Forwarded-Host: gateway.test'];
-    expect((await question(url, `GET ${authorize}`, lines)).status).toBe(400);
-  });
-
-  test.each([
-    '/',
-    '/public',
-    '/_sallyport/authorized',
-    '/_sallyport/authorize%3fx',
-    '/_sallyport',
-    '/x/../_sallyport/authorize',
-  ])('is not found at %s', async (target) => {
-    const { status } = await question(url, `GET ${target}`, ['Host: gateway.test', ...whole]);
-    expect(status).toBe(404);
-  });
 
   test('is refused from Envoy without its method or path', async () => {
     expect((await question(url, `GET ${authorize}/../public`, ['Host: gateway.test'])).status).toBe(400);
@@ -181,27 +114,4 @@ routes: [{ name: public, path: /public, public: true, upstream: { url: "http://1
     expect((await question(url, 'GET', [])).status).toBe(400);
     expect((await traefik(url, { target: '/public' })).status).toBe(200);
   });
-});
-
-describe('a certificate in a header', () => {
-  async function statusWith(yaml: string): Promise<number> {
-    const other = await startForwardAuthWorld({ yaml });
-    const { raw } = x509('client');
-    const cnf = { 'x5t#S256': createHash('sha256').update(raw).digest('base64url') };
-    const lines = [`Authorization: Bearer ${await other.token({ cnf })}`, `Client-Cert: :${raw.toString('base64')}:`];
-    const { status } = await traefik(other.gateway.forwardAuthUrl, { lines });
-    await other.close();
-    return status;
-  }
-
-  test('is accepted from a proxy in certificate_proxies', async () => {
-    expect(await statusWith('certificate_proxies: [127.0.0.1]')).toBe(200);
-  });
-
-  test.each(['', 'trusted_proxies: [127.0.0.1]', 'certificate_proxies: [10.0.0.0/8]'])(
-    'is ignored from a proxy that may only ask, with %j',
-    async (yaml) => {
-      expect(await statusWith(yaml)).toBe(401);
-    },
-  );
 });

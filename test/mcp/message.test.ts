@@ -144,6 +144,50 @@ describe('what is refused', () => {
   });
 });
 
+describe('a key that another parser may read as a decisive one', () => {
+  const good = call('{"name":"get_price","arguments":{"amount":1}}');
+  /** Each member that decides, and what an attacker would have another parser read in it. */
+  const keys: readonly (readonly [key: string, evil: string, member: string])[] = [
+    ['jsonrpc', '"1.0"', '"jsonrpc":"2.0"'],
+    ['id', '2', '"id":1'],
+    ['method', '"resources/read"', '"method":"tools/call"'],
+    ['params', '{"name":"pay"}', '"params":{"name":"get_price","arguments":{"amount":1}}'],
+    ['name', '"pay"', '"name":"get_price"'],
+    ['arguments', '{"amount":1000}', '"arguments":{"amount":1}'],
+    ['amount', '1000', '"amount":1'],
+  ];
+  const escaped = (character = ''): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  /** How another parser may come to read a key of another spelling as this one. */
+  const spellings: readonly ((key: string) => string)[] = [
+    (key) => key.toUpperCase(),
+    (key) => key.slice(0, -1) + key.slice(-1).toUpperCase(),
+    (key) => key.replaceAll(/[a-z]/g, (c) => String.fromCodePoint((c.codePointAt(0) ?? 0) + 0xfee0)),
+    (key) => `${key}\\u0000`,
+    (key) => `${key}\\u0000x`,
+  ];
+  // Where there is nothing to fold it is the same key again.
+  const equal: readonly ((key: string) => string)[] = [
+    (key) => key,
+    (key) => escaped(key[0]) + key.slice(1),
+    (key) => key.slice(0, -1) + escaped(key.at(-1)),
+    (key) => key.replace('s', 'ſ'),
+    (key) => key.replace('k', '\u212A'),
+    (key) => key.replace('i', 'ı'),
+  ];
+
+  test.each(keys)('%s: is refused beside it and, but for an escape, alone', (key, evil, member) => {
+    for (const spell of [...spellings, ...equal]) {
+      const rival = `"${spell(key)}":${evil}`;
+      expect(reason(good.replace(member, `${rival},${member}`)), rival).toBe('body.ambiguous');
+      expect(reason(good.replace(member, `${member},${rival}`)), rival).toBe('body.ambiguous');
+    }
+    if (key === 'id' || key === 'amount') return;
+    for (const spell of spellings) {
+      expect(reason(good.replace(`"${key}"`, `"${spell(key)}"`))).toMatch(/^body\.(?:ambiguous|message)$/);
+    }
+  });
+});
+
 test.each([
   ['a request and a response in one', '{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}', 7],
   ['an id in words', '{"jsonrpc":"2.0","id":"x","method":"ping","error":{}}', 'x'],

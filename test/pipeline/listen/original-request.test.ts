@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { originalCall } from '../../../src/pipeline/listen/original-request.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
@@ -53,4 +53,41 @@ test('whatever a proxy sends: the one request that it tells of, or a Denial', ()
     }),
     { numRuns: runs },
   );
+});
+
+describe('a question', () => {
+  const at = '/_sallyport/authorize';
+  const asked = { 'X-Forwarded-Method': 'GET', 'X-Forwarded-Uri': '/x', 'X-Forwarded-Host': 'h' };
+  const originally = { 'X-Original-Method': 'GET', 'X-Original-URI': '/x', 'X-Forwarded-Host': 'h' };
+  const decided = (fields: object, url = at): string => read(url, ['Host', 'h', ...Object.entries(fields).flat()]);
+
+  test.each([asked, originally])('names a request by %j', (fields) => {
+    expect(decided(fields)).toBe('GET /x');
+    for (const name of Object.keys(fields)) {
+      expect(decided({ ...fields, [name]: '' }), `without ${name}`).toBe('forward_auth.request');
+      const twice = ['Host', 'h', ...Object.entries(fields).flat(), name, 'x'];
+      expect(read(at, twice), `two ${name}`).toBe('forward_auth.request');
+    }
+  });
+
+  test.each<[string, object, url?: string]>([
+    ['the fields of both conventions', { ...asked, 'X-Original-URI': '/y' }],
+    ['half of each', { 'X-Forwarded-Method': 'GET', 'X-Original-URI': '/x', 'X-Forwarded-Host': 'h' }],
+    ['a method that is none', { ...asked, 'X-Forwarded-Method': 'GE T' }],
+    ['a path of its own beside a field', { 'X-Original-URI': '/y' }, `${at}/x`],
+  ])('with %s is refused', (_what, fields, url) => {
+    expect(decided(fields, url)).toBe('forward_auth.request');
+  });
+
+  test.each(['x-forwarded-uri', 'x-original-method', 'x-auth-subject', 'authorization', 'x-anything'])(
+    'whose Connection names %s is refused',
+    (name) => {
+      const reasons = [decided({ ...asked, Connection: `close, ${name}` }), decided({ Connection: name }, `${at}/x`)];
+      expect(reasons).toEqual(['request.framing', 'request.framing']);
+    },
+  );
+
+  test.each(['/', '/public', `${at}d`, `${at}%3fx`, '/_sallyport', `/x/..${at}`])('is not found at %s', (url) => {
+    expect(decided(asked, url)).toBe('route.unknown');
+  });
 });
