@@ -1,4 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Authority, createCachedVerifier } from '../../src/pipeline/authenticate/cached-verifier.ts';
+import type { Call } from '../../src/model/call.ts';
+import { Denial } from '../../src/model/denial.ts';
+import type { Failures } from '../../src/model/limits.ts';
+import { bearer } from '../support/bearer.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { get } from './requests.ts';
 import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
@@ -106,4 +111,33 @@ test('never mixes up the principals of a hundred parallel tokens', async () => {
   for (const { url, headers } of world.upstream.seen) expect(headers['x-sub']).toBe(`s-${url.split('?')[1]}`);
   expect(asked(world.issuer)).toBe(100);
   world.upstream.seen.length = 0;
+});
+
+test('made-up tokens evict no valid token, and fill a cache of limited size', async () => {
+  let calls = 0;
+  const known = async (token: string): Promise<unknown> => {
+    calls += 1;
+    if (token !== 'good') throw new Denial('token.inactive', 'unknown');
+    return { principal: { subject: 'alice' }, reusableUntil: Infinity };
+  };
+  const server = { issuer: 'https://as.example', cacheMs: 30_000, maySee: () => true, introspect: { known } };
+  const verifier = createCachedVerifier(
+    [server as unknown as Authority],
+    new Set(['opaque']),
+    () => {},
+    () => {},
+    () => 0,
+  );
+  const failures: Failures = { guard: (_, work) => work() };
+  const present = async (token: string): Promise<unknown> =>
+    verifier.authenticate(bearer(token), { client: '192.0.2.1' } as Call, failures);
+  await present('good');
+  for (let i = 0; i < 20_001; i += 1) await present(`junk-${i}`).catch(() => {});
+  expect(calls).toBe(20_002);
+  await present('good');
+  for (const cached of ['junk-20000', 'junk-1'])
+    await expect(present(cached)).rejects.toMatchObject({ reason: 'token.inactive' });
+  expect(calls).toBe(20_002);
+  await expect(present('junk-0')).rejects.toMatchObject({ reason: 'token.inactive' });
+  expect(calls).toBe(20_003);
 });

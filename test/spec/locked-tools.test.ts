@@ -151,29 +151,6 @@ test('R-264: under report everything passes, and the log and the metric have it'
   expect(await sample(world.gateway, METRIC)).toBe(0);
 });
 
-test.for(['deny', 'report'])('R-264: under %s a whole list without a new tool ends its difference', async (mode) => {
-  const exfiltrate = { name: 'exfiltrate' };
-  const tools = [...approved.tools, exfiltrate];
-  const world = await start({ policy: `lock: ${mode}`, shows: { ...approved, tools }, showsGateway: 401 });
-  await world.gateway.line({ msg: 'definitions cannot be compared' });
-  await world.names('tools');
-  expect(await sample(world.gateway, METRIC)).toBe(1);
-
-  // No page tells what the other pages lack, not even the last one.
-  world.shows = { ...approved, tools: [[exfiltrate], approved.tools] };
-  await world.names('tools', { cursor: '1' });
-  world.shows = { ...approved, tools: [approved.tools, [exfiltrate]] };
-  await world.names('tools');
-  expect(await sample(world.gateway, METRIC)).toBe(1);
-
-  world.shows = approved;
-  await world.names('tools');
-  expect(await world.gateway.line({ msg: 'definitions are as approved again' })).toMatchObject({
-    gone: ['tool "exfiltrate" is gone'],
-  });
-  expect(await sample(world.gateway, METRIC)).toBe(0);
-});
-
 test('R-260: what is right again is shown and called again', async () => {
   const world = await start({ shows: { ...approved, tools: [evil, read] } });
   await world.compared();

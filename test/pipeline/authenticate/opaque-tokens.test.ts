@@ -13,8 +13,6 @@ const keys = {
   rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }),
   ec: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   ed: generateKeyPairSync('ed25519'),
-  // No client knows it.
-  stray: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
 };
 const pem = (key: KeyObject): string => key.export({ format: 'pem', type: 'pkcs8' }) as string;
 const jwk = (key: KeyObject, members: object = {}): JWK => ({ ...key.export({ format: 'jwk' }), ...members });
@@ -66,70 +64,37 @@ routes:
     path: /
     audience: https://api.example
     upstream: { url: "${upstream.url}", identity: { x-auth-client: client_id }, token: ${signed === undefined ? 'none' : 'phantom'} }
-  - { name: plain, path: /plain, audience: https://api.example, upstream: { url: "${upstream.url}" } }
 `,
     env: {
       RSA: pem(keys.rsa.privateKey),
       EC: JSON.stringify(jwk(keys.ec.privateKey, { kid: 'k1' })),
       ED: pem(keys.ed.privateKey),
-      STRAY: pem(keys.stray.privateKey),
     },
   });
 }
 
-function send(token: string, { url } = gateway, path = '/x'): Promise<Response> {
-  return fetch(url + path, { headers: { authorization: `Bearer ${token}` } });
+function send(token: string, { url } = gateway): Promise<Response> {
+  return fetch(`${url}/x`, { headers: { authorization: `Bearer ${token}` } });
 }
 
-describe('a phantom token', () => {
-  test('reaches the upstream as the server signed it', async () => {
-    const token = await provider.token('https://api.example');
-    expect((await send(token)).status).toBe(200);
-    const { authorization = '', 'x-auth-client': client } = upstream.seen.at(-1)?.headers ?? {};
-    expect(client).toBe('app');
-    expect(authorization).not.toContain(token);
-    const published = (await (await fetch(`${provider.issuer}/jwks`)).json()) as JSONWebKeySet;
-    const { payload } = await jwtVerify(authorization.slice('Bearer '.length), createLocalJWKSet(published), {
-      issuer: provider.issuer,
-      audience: 'gateway',
-      typ: 'token-introspection+jwt',
-      algorithms: ['ES256'],
-    });
-    expect(payload['token_introspection']).toMatchObject({
-      active: true,
-      aud: 'https://api.example',
-      client_id: 'app',
-      scope: 'read',
-    });
+test('a phantom token reaches the upstream as the server signed it', async () => {
+  const token = await provider.token('https://api.example');
+  expect((await send(token)).status).toBe(200);
+  const { authorization = '', 'x-auth-client': client } = upstream.seen.at(-1)?.headers ?? {};
+  expect(client).toBe('app');
+  expect(authorization).not.toContain(token);
+  const published = (await (await fetch(`${provider.issuer}/jwks`)).json()) as JSONWebKeySet;
+  const { payload } = await jwtVerify(authorization.slice('Bearer '.length), createLocalJWKSet(published), {
+    issuer: provider.issuer,
+    audience: 'gateway',
+    typ: 'token-introspection+jwt',
+    algorithms: ['ES256'],
   });
-
-  test('goes neither to other routes nor into the log', async () => {
-    const token = await provider.token('https://api.example');
-    expect((await send(token)).status).toBe(200);
-    const sent = upstream.seen.at(-1)?.headers.authorization?.slice('Bearer '.length) ?? '';
-    expect((await send(token, gateway, '/plain')).status).toBe(200);
-    expect(upstream.seen.at(-1)?.headers).not.toHaveProperty('authorization');
-    expect(sent.split('.')).toHaveLength(3);
-    const log = JSON.stringify(await gateway.lines());
-    for (const part of [token, ...sent.split('.').slice(1)]) expect(log).not.toContain(part);
-  });
-
-  test('is refused if it is for another resource', async () => {
-    const response = await send(await provider.token('https://other.example'));
-    expect(response.status).toBe(401);
-    await gateway.decision({ reason: 'token.audience' });
-  });
-
-  test('is refused if its algorithm is not configured', async () => {
-    const other = await gatewayWith('client_id: gateway, client_auth: private_key_jwt, client_key: "${env:RSA}"', {
-      algorithms: 'RS256',
-    });
-    expect((await send(await provider.token('https://api.example'), other)).status).toBe(503);
-    expect(await other.decision()).toMatchObject({
-      reason: 'authorization_server.unavailable',
-      detail: 'main: the signed answer is not valid: "alg" (Algorithm) Header Parameter value not allowed',
-    });
-    await other.close();
+  expect(payload['token_introspection']).toMatchObject({
+    active: true,
+    aud: 'https://api.example',
+    client_id: 'app',
+    scope: 'read',
   });
 });
 
@@ -146,14 +111,6 @@ describe('private_key_jwt at a real server', () => {
     const other = await gatewayWith(credentials);
     expect((await send(await provider.token('https://api.example'), other)).status).toBe(200);
     expect((await send('made-up', other)).status).toBe(401);
-    await other.close();
-  });
-
-  test('answers 503 if the server does not know the gateway’s key', async () => {
-    const other = await gatewayWith('client_id: gateway-ec, client_auth: private_key_jwt, client_key: "${env:STRAY}"');
-    const token = await provider.token('https://api.example');
-    expect((await send(token, other)).status).toBe(503);
-    await other.decision({ reason: 'authorization_server.unavailable' });
     await other.close();
   });
 });
@@ -183,17 +140,5 @@ describe('calls to the server', () => {
     expect(await still.metrics()).toMatch(/sallyport_token_cache_total\{kind="token",result="negative"\} \d/);
     expect(provider.introspections()).toBe(before);
     await still.close();
-  });
-
-  test('are one for each request with cache: 0s, so that a revoked token is refused at once', async () => {
-    const always = await gatewayWith('client_id: gateway-secret, client_secret: a-secret-of-the-tests, cache: 0s');
-    const token = await provider.token('https://api.example');
-    const before = provider.introspections();
-    for (const _ of [1, 2, 3]) expect((await send(token, always)).status).toBe(200);
-    expect(provider.introspections()).toBe(before + 3);
-    await provider.revoke(token);
-    for (const _ of [1, 2]) expect((await send(token, always)).status).toBe(401);
-    expect(provider.introspections()).toBe(before + 5);
-    await always.close();
   });
 });

@@ -60,6 +60,7 @@ function forged(header: object, payload: object, sign: (input: string) => string
   return { type: 'application/token-introspection+jwt', text: `${input}.${sign(input)}` };
 }
 
+// signed-answer-reader.test.ts has the table of answers.
 describe('a signed answer of RFC 9701', () => {
   test('gives a principal with its claims and its JWT', async () => {
     const answer = await statement(issuer, active({ exp: seconds() + 60, client_id: 'app' }));
@@ -88,24 +89,8 @@ describe('a signed answer of RFC 9701', () => {
 
   test.each<[string, () => Promise<RawAnswer> | RawAnswer]>([
     ['a signature by an unknown key', () => statement(issuer, active(), { key: stranger })],
-    ['a key that is not published', () => statement(issuer, active(), { header: { kid: 'k9' } })],
-    ['another issuer', () => statement(issuer, active(), { outer: { iss: 'https://x.example' } })],
-    ['no issuer', () => statement(issuer, active(), { outer: { iss: undefined } })],
-    ['the audience of another resource server', () => statement(issuer, active(), { outer: { aud: 'other' } })],
-    ['no audience', () => statement(issuer, active(), { outer: { aud: undefined } })],
     ['the typ of an access token', () => statement(issuer, active(), { header: { typ: 'at+jwt' } })],
     ['no typ', () => statement(issuer, active(), { header: { typ: undefined } })],
-    ['no iat', () => statement(issuer, active(), { outer: { iat: undefined } })],
-    ['an iat of more than a minute ago', () => statement(issuer, active(), { outer: { iat: seconds() - 70 } })],
-    ['an iat in the future', () => statement(issuer, active(), { outer: { iat: seconds() + 30 } })],
-    ['an exp that has passed', () => statement(issuer, active(), { outer: { exp: seconds() - 30 } })],
-    ['no token_introspection', () => statement(issuer, undefined)],
-    ['a list as token_introspection', () => statement(issuer, [active()])],
-    [
-      'the claims in the wrong place',
-      () => statement(issuer, undefined, { outer: active() as Record<string, unknown> }),
-    ],
-    ['more than 32,000 characters', () => statement(issuer, active({ more: 'x'.repeat(32_000) }))],
     ['more than the longest body', () => statement(issuer, active({ more: 'x'.repeat(600_000) }))],
   ])('counts as an outage with %s', async (_title, answer) => {
     await expect(introspect(answer())).rejects.toMatchObject(unavailable);
@@ -138,14 +123,7 @@ describe('a signed answer of RFC 9701', () => {
     await expect(introspect(answer, { response })).rejects.toMatchObject(unavailable);
   });
 
-  test.each([
-    ['token.expired', { exp: 1 }],
-    ['token.not_yet_valid', { nbf: 9_999_999_999 }],
-    ['token.audience', { aud: undefined }],
-    ['token.issuer', { iss: 'https://x.example' }],
-    ['token.type', { token_type: 'refresh_token' }],
-    ['token.claims', { sub: 5 }],
-  ])('says of the token what JSON would: %s', async (reason, change) => {
+  test.each([['token.expired', { exp: 1 }]])('says of the token what JSON would: %s', async (reason, change) => {
     await expect(introspect(statement(issuer, active(change)))).rejects.toMatchObject({ reason });
   });
 
@@ -180,9 +158,6 @@ describe('a phantom token', () => {
 
   test.each<[string, () => Promise<RawAnswer> | RawAnswer]>([
     ['a signature by an unknown key', () => phantom(issuer, { aud: 'r' }, { key: stranger })],
-    ['another issuer', () => phantom(issuer, { aud: 'r', iss: 'https://x.example' })],
-    ['no issuer', () => phantom(issuer, { aud: 'r', iss: undefined })],
-    ['an unpublished key', () => phantom(issuer, { aud: 'r' }, { header: { kid: 'k9' } })],
     ['the claims of an ID token', () => phantom(issuer, { aud: 'r', nonce: 'n' }, { header: { typ: 'JWT' } })],
     ['the claims of a logout token', () => phantom(issuer, { aud: 'r', events: {} }, { header: { typ: undefined } })],
     ['the typ of a logout token', () => phantom(issuer, { aud: 'r' }, { header: { typ: 'logout+jwt' } })],
@@ -195,12 +170,8 @@ describe('a phantom token', () => {
       }),
     ],
     ['no exp', () => phantom(issuer, { aud: 'r', exp: undefined })],
-    ['a subject that is a number', () => phantom(issuer, { aud: 'r', sub: 5 })],
     ['a text that is not base64url JSON', () => ({ type: 'application/jwt', text: 'not.a.jwt' })],
     ['two lines', () => ({ type: 'application/jwt', text: 'a.b.c\r\nx: y' })],
-    ['an encrypted JWT', () => ({ type: 'application/jwt', text: 'a.b.c.d.e' })],
-    ['an error page', () => ({ type: 'application/jwt', text: '<html>' })],
-    ['more than 32,000 characters', () => phantom(issuer, { aud: 'r', more: 'x'.repeat(32_000) })],
   ])('counts as an outage with %s', async (_title, answer) => {
     await expect(introspect(answer())).rejects.toMatchObject(unavailable);
   });
@@ -209,14 +180,6 @@ describe('a phantom token', () => {
     const payload = { iss: issuer.url, aud: 'r', exp: seconds() + 60 };
     const answer = forged({ alg: 'none', typ: 'at+jwt' }, payload, () => '');
     await expect(introspect({ ...answer, type: 'application/jwt' })).rejects.toMatchObject(unavailable);
-  });
-
-  test.each([
-    ['token.expired', { exp: 1 }],
-    ['token.not_yet_valid', { nbf: 9_999_999_999 }],
-    ['token.sender_constrained', { cnf: { x: 1 } }],
-  ])('%s', async (reason, change) => {
-    await expect(introspect(phantom(issuer, { aud: 'r', ...change }))).rejects.toMatchObject({ reason });
   });
 });
 
@@ -231,8 +194,6 @@ describe('an answer that is not signed', () => {
 
   test.each<[string, RawAnswer]>([
     ['active', { text: JSON.stringify(active()) }],
-    ['active as the string false', { text: '{"active":"false"}' }],
-    ['an empty object', { text: '{}' }],
     ['an empty body', { text: '' }],
     ['a text that is not JSON', { text: 'active' }],
     ['a 406', { status: 406, text: '{"active":false}' }],

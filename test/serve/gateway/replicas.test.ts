@@ -33,12 +33,11 @@ describe.skipIf(!hasRedis)('replicas with a shared store', () => {
     await Promise.all([redis.close(), issuer.close(), upstream.close()]);
   });
 
-  async function replica(onFailure = 'closed'): Promise<TestGateway> {
+  async function replica(): Promise<TestGateway> {
     const gateway = await startTestGateway({
       yaml: `
 session_key: ${secrets.session}
 shared: ${redis.url}
-on_store_failure: ${onFailure}
 authorization_servers:
   main:
     issuer: ${issuer.url}
@@ -95,36 +94,6 @@ routes:
     return [...(await redis.everything()).keys()].filter((key) => key.includes(':answer:')).length;
   }
 
-  test('exchange a token once together', async () => {
-    const [one, other] = [await replica(), await replica()];
-    const token = opaque('token-of-alice');
-    expect(await statusOf(one, token, '/exchanged')).toBe(200);
-    await expect.poll(() => answersKept()).toBe(2);
-    expect(await statusOf(other, token, '/exchanged')).toBe(200);
-    expect([asked(), asked('/token')]).toEqual([1, 1]);
-    expect(upstream.seen.map(({ headers }) => headers.authorization)).toEqual([
-      'Bearer exchanged-token-of-alice',
-      'Bearer exchanged-token-of-alice',
-    ]);
-  });
-
-  test('check the time, audience and expiry of another replica’s answer', async () => {
-    const one = await replica();
-    const end = Date.now() / 1000 + 1.5;
-    const [short, foreign] = [opaque('short', { exp: end }), opaque('foreign', { aud: 'another' })];
-    expect([await statusOf(one, short), await statusOf(one, foreign)]).toEqual([200, 401]);
-    await expect.poll(() => answersKept()).toBe(2);
-    const other = await replica();
-    expect([await statusOf(other, short), await statusOf(other, foreign)]).toEqual([200, 401]);
-    expect(asked()).toBe(2);
-    await expect.poll(() => Date.now() / 1000).toBeGreaterThan(end);
-    const third = await replica();
-    // Each replica has to introspect it now; the answer is the same and is not cached.
-    await Promise.all([one, other, third].map((gateway) => statusOf(gateway, short)));
-    expect(asked()).toBe(5);
-    expect(await answersKept()).toBe(1);
-  });
-
   test('all forget a token that one of them finds revoked', async () => {
     const one = await replica();
     const token = opaque('token-of-alice');
@@ -155,16 +124,6 @@ routes:
     const closed = await fetch(`${one.url}/proven`, { headers: await prover.headers({ url, token }) });
     expect([closed.status, closed.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^[1-9]\d*$/)]);
     await one.decision({ allow: false, reason: 'shared_store.unavailable' });
-  });
-
-  test('use their own memory if the replay cache fails open', async () => {
-    const [one, prover] = [await replica('open'), await createProver()];
-    const token = opaque('bound-token', { cnf: prover.cnf, token_type: 'DPoP' });
-    const headers = await prover.headers({ url: 'http://gateway.test/proven', token });
-    const show = async (): Promise<number> => (await fetch(`${one.url}/proven`, { headers })).status;
-    await redis.kill();
-    await expect.poll(() => state(one)).toMatchObject({ state: 'unavailable' });
-    expect([await show(), await show()]).toEqual([200, 401]);
   });
 
   test('store nothing readable', async () => {
@@ -235,18 +194,6 @@ routes:
     ]);
     expect(await statusOf(one, opaque('afterwards'))).toBe(200);
     await expect.poll(() => answersKept()).toBe(1);
-  });
-
-  test('wait a quarter of a second once for a store that hangs', async () => {
-    const one = await replica();
-    redis.pause();
-    for (const token of ['first', 'second', 'third', 'fourth']) expect(await statusOf(one, opaque(token))).toBe(200);
-    const errors = (await one.metrics()).matchAll(/^sallyport_shared_store_requests_total\{.*"error"\} (.*)$/gm);
-    expect(
-      [...errors].map(([, count]) => count),
-      'those that waited',
-    ).toEqual(['1']);
-    expect(await state(one)).toEqual({ state: 'unavailable', problem: 'no answer within 250 ms' });
   });
 });
 
