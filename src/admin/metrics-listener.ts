@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { http } from '../lib/http/node-http.ts';
 import type { Address } from '../model/config.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { hostKind } from './host-rule.ts';
 
 /** A listener with the metrics and the health of a process that has no admin listener. */
@@ -14,16 +15,17 @@ export interface MetricsListener {
  * Serves `/metrics` (Prometheus text format) and `/healthz` (the process lives), as the admin listener does: without a
  * token, and to no Host that an attacker could register.
  *
- * @param metrics The page of `/metrics`.
+ * @param page The page of `/metrics`.
  * @throws the system's error if the address cannot be listened on.
  */
-export async function serveMetrics(listen: Address, metrics: () => Promise<string>): Promise<MetricsListener> {
+export async function serveMetrics(listen: Address, page: Metrics['page']): Promise<MetricsListener> {
   async function answer({ method, url, headers }: IncomingMessage, response: ServerResponse): Promise<void> {
     if (method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end();
     if (url === '/healthz') return void response.writeHead(200).end('ok\n');
     if (hostKind(headers.host ?? '', []) === 'foreign') return void response.writeHead(403).end();
     if (url !== '/metrics') return void response.writeHead(404).end();
-    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(await metrics());
+    const { type, text } = await page();
+    response.writeHead(200, { 'content-type': type }).end(text);
   }
 
   const server = http.createServer((request, response) => {

@@ -4,21 +4,13 @@ import type { Random } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, ServerAnswer, ServerOperation, ServerState } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
+import type { CountServerCall } from '../model/events.ts';
 import { type CircuitBreaker, createCircuitBreaker, LONGEST_REQUESTED_MS } from './circuit-breaker.ts';
 import { createFairSemaphore, type FairSemaphore } from './fair-semaphore.ts';
 import { createJsonFetcher, type FetchJsonOptions, type JsonAnswer } from './fetch-json.ts';
 
 /** Calls of one operation in flight at once: a slow server must not exhaust sockets and memory. */
 const MAX_IN_FLIGHT = 256;
-
-/**
- * The result of a call: `ok`; `refused`, a status of 4xx; `error`, no answer or a status that says that the server is
- * unavailable. Not sent: `circuit_open`, and `overloaded` if the queue is full.
- */
-type ServerCallResult = 'ok' | 'refused' | 'error' | 'circuit_open' | 'overloaded';
-
-/** Counts one call to an authorization server. */
-export type CountServerCall = (server: string, operation: ServerOperation, result: ServerCallResult) => void;
 
 /** Observes the calls to one server. */
 export interface ServerCallsObserver {

@@ -6,7 +6,8 @@ import type {
   ServerOperation,
   ServerState,
 } from '../model/authorization-server.ts';
-import { type CallOptions, type CountServerCall, createServerCalls } from './calls.ts';
+import type { CountServerCall } from '../model/events.ts';
+import { type CallOptions, createServerCalls } from './calls.ts';
 import { createClientAuthentication } from './client-authentication.ts';
 import { createDiscovery } from './discovery.ts';
 

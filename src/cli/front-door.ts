@@ -7,9 +7,10 @@ import { KeysFault } from '../front-door/keys.ts';
 import { CHILD_VARIABLE } from '../serve/front-door-messages.ts';
 import { standardOutput } from '../serve/standard-output.ts';
 import { listenFault } from '../serve/start.ts';
-import { createFrontDoorTelemetry } from '../telemetry/front-door.ts';
+import { joinEvents } from '../telemetry/events.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
-import { createLog } from '../telemetry/log.ts';
+import { Log } from '../telemetry/log.ts';
+import { createFrontDoorMetrics } from '../telemetry/metrics.ts';
 import { type ExitCode, reportProblems, UsageError } from './exit.ts';
 
 /**
@@ -43,13 +44,13 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
     process.once('SIGTERM', resolve).once('SIGINT', resolve);
   });
   const lines = createJsonLines(standardOutput());
-  const log = createLog(config.log, lines);
-  const telemetry = createFrontDoorTelemetry(() => log);
+  const log = new Log(config.log, lines);
+  const { events, page } = createFrontDoorMetrics();
   let metrics: MetricsListener | undefined;
   try {
-    metrics = metricsAddress && (await serveMetrics(metricsAddress, telemetry.metrics));
+    metrics = metricsAddress && (await serveMetrics(metricsAddress, page));
     const running = await startFrontDoor(config, {
-      observer: telemetry,
+      observer: joinEvents(events, log),
       // The gateway runs elsewhere. Without a shared store it asks again after 30 s at the latest.
       onRevoked() {},
       log: (...event) => log.event(...event),

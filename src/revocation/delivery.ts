@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createBackOff } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/error-reason.ts';
-import type { RevocationObserver } from '../model/observer.ts';
+import type { RevocationObserver } from '../model/events.ts';
 import type { EventSource, RevocationAnswer } from '../model/revocation.ts';
 import { STREAM_UPDATED, VERIFICATION } from './events.ts';
 import type { Receiver, ReceivedSource } from './receiver.ts';

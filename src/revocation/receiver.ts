@@ -3,7 +3,7 @@ import { reasonOf } from '../lib/error-reason.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import type { RevocationTarget, RevokedTokens, RevocationAnswer } from '../model/revocation.ts';
-import type { RevocationObserver, RevocationResult } from '../model/observer.ts';
+import type { RevocationObserver, RevocationResult } from '../model/events.ts';
 import { effectOf, eventName, STREAM_UPDATED, VERIFICATION } from './events.ts';
 import type { Keeper } from './keeper.ts';
 import { type ExpectedSet, SetError, type SecurityEvent, verifiedSet } from './security-event.ts';

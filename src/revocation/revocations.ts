@@ -18,7 +18,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../lib/clock.ts';
 import type { Config } from '../model/config.ts';
-import type { RevocationObserver } from '../model/observer.ts';
+import type { RevocationObserver } from '../model/events.ts';
 import {
   MAX_REVOCATIONS,
   type Revocation,

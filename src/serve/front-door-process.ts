@@ -1,15 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Loaded } from '../config/load.ts';
 import { createBackOff } from '../lib/back-off.ts';
-import { createFrontDoorTelemetry } from '../telemetry/front-door.ts';
+import { joinEvents } from '../telemetry/events.ts';
 import type { Log } from '../telemetry/log.ts';
+import { createFrontDoorMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { CHILD_VARIABLE, type FromFrontDoor, type FrontDoorEvent, type ToFrontDoor } from './front-door-messages.ts';
 import { type Running, WorkerFault } from './start.ts';
 
 /** The front door as a process of its own: no login page holds up a decision, and a fault of one ends not the other. */
 export interface FrontDoorProcess {
-  /** Its metrics, in Prometheus' text format. */
-  readonly metrics: () => Promise<string>;
+  readonly metrics: Metrics['page'];
   /** Connects it to the gateway, which logs for it and ends its revoked tokens. Returns both as one. */
   attach(gateway: Running): Running;
   close(): Promise<void>;
@@ -35,7 +35,8 @@ export async function startFrontDoorProcess(
   let child: ChildProcess | undefined;
   let log: Pick<Log, 'event'> = { event() {} };
   let endTokens = (_digests: readonly string[]): void => {};
-  const telemetry = createFrontDoorTelemetry(() => log);
+  const metrics = createFrontDoorMetrics();
+  let { events } = metrics;
   const backOff = createBackOff(FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
 
   function tell(message: ToFrontDoor): void {
@@ -53,13 +54,13 @@ export async function startFrontDoorProcess(
   function observe(event: FrontDoorEvent): void {
     switch (event.name) {
       case 'signIn':
-        return telemetry.signIn(...event.about);
+        return events.signIn(...event.about);
       case 'consent':
-        return telemetry.consent(...event.about);
+        return events.consent(...event.about);
       case 'token':
-        return telemetry.token(...event.about);
+        return events.token(...event.about);
       case 'registration':
-        return telemetry.registration(...event.about);
+        return events.registration(...event.about);
     }
   }
 
@@ -100,9 +101,10 @@ export async function startFrontDoorProcess(
   const url = await run();
   hasListened = true;
   return {
-    metrics: telemetry.metrics,
+    metrics: metrics.page,
     attach(gateway) {
       ({ log } = gateway);
+      events = joinEvents(metrics.events, gateway.log);
       endTokens = (digests) => gateway.endTokens(digests);
       log.event('info', 'front door listening', { url, issuer: config.frontDoor?.issuer });
       if (config.shared === undefined) {

@@ -22,6 +22,7 @@ import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
 import type { AuthorizationServer, AuthorizationServerClient, ServerState } from '../model/authorization-server.ts';
 import type { Config } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
+import type { Events } from '../model/events.ts';
 import type { Reason } from '../model/reasons.ts';
 import type { Definition } from '../model/lock.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
@@ -33,7 +34,6 @@ import type { Tracer } from '../model/tracer.ts';
 import { isAmong } from '../store/revocation-index.ts';
 import { createShared } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import { traceClient } from '../telemetry/traced-client.ts';
 import { createRevalidation } from './revalidate-streams.ts';
 import { traceGateway } from './gateway/traced-gateway.ts';
@@ -41,7 +41,7 @@ import { traceGateway } from './gateway/traced-gateway.ts';
 /** The dependencies of a process, which tests replace. */
 export interface Surroundings {
   readonly log: Log;
-  readonly metrics: Metrics;
+  readonly events: Events;
   readonly clock: Clock;
   /** The key that binds sessions if the configuration has none; default: random. */
   readonly key?: Buffer | undefined;
@@ -80,9 +80,9 @@ export interface ReloadableGateway {
  * delays only the requests that need it.
  */
 export function createReloadableGateway(config: Config, surroundings: Surroundings): ReloadableGateway {
-  const { log, metrics, clock, tracer, ledger = createProcessLedger() } = surroundings;
+  const { log, events, clock, tracer, ledger = createProcessLedger() } = surroundings;
   const revalidateStreams = createRevalidation(streamsOfFrontDoor);
-  const shared = createShared(metrics, (...event) => log.event(...event), clock, {
+  const shared = createShared(events, (...event) => log.event(...event), clock, {
     ledger,
     revocations: { onRevoked: endTokens, onMissed: () => void revalidateStreams() },
   });
@@ -90,7 +90,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   const locks = createLockedRoutes({
     look: lookAt,
     share: surroundings.share ?? (() => {}),
-    observer: { differing: metrics.lockedDefinitions, event: (...event) => log.event(...event) },
+    observer: { differing: events.lockedDefinitions, event: (...event) => log.event(...event) },
     clock,
     timers: processTimers,
     random: Math.random,
@@ -100,7 +100,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     revocation: surroundings.revocation,
     certificateOf: createCertificateOf(config.tls?.clientCa),
     pools: createPools(),
-    authenticators: createAuthenticators(metrics.tokenCache, clock, shared.answers, (refused) => {
+    authenticators: createAuthenticators(events.tokenLookup, clock, shared.answers, (refused) => {
       for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
     }),
     replays: shared.replay,
@@ -116,7 +116,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       delete: (stream) => open.delete(stream),
     },
     newest: () => gateway,
-    credentialSources: createCredentialSources(metrics.tokenCache, clock, shared.answers),
+    credentialSources: createCredentialSources(events.tokenLookup, clock, shared.answers),
   };
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();
@@ -140,7 +140,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     locks.use(next.routes);
     closeUnlessIn(clients, before);
     log.configure(next.log);
-    metrics.configLoaded(next.hash);
+    events.configLoaded(next.hash);
     for (const stream of open.all()) endIfRefused(stream);
     for (const warning of warningsOf(next)) log.event('warn', warning);
     if (next.revocation !== undefined && surroundings.revocation === undefined)
@@ -219,7 +219,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   }
 
   function created(server: AuthorizationServer): AuthorizationServerClient {
-    const client = createServerClient(server, metrics.serverCall, clock, { report: (...event) => log.event(...event) });
+    const client = createServerClient(server, events.serverCall, clock, { report: (...event) => log.event(...event) });
     return tracer === undefined ? client : traceClient(client, tracer);
   }
 

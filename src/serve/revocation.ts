@@ -10,12 +10,13 @@ import type { Revocation, RevocationAnswer, RevocationNews, RevocationQuestion }
 import type { RevokeCommand } from '../revocation/revocations.ts';
 import { RevocationIndex } from '../store/revocation-index.ts';
 import type { Log } from '../telemetry/log.ts';
+import { createRevocationMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { RevocationAccess } from './gateway/scopes.ts';
 
 /** The process that keeps revocations. */
 export interface KeptRevocations extends RevocationAccess {
   readonly check: RevocationIndex;
-  readonly metrics: () => Promise<string>;
+  readonly metrics: Metrics['page'];
   /** Calls `listener` with everything that other processes have to learn, from now on. */
   follow(listener: (news: RevocationNews) => void, onReady?: () => void): void;
   /** As `Revocations.revoke`. */
@@ -41,16 +42,17 @@ const MESSAGE = 1_000;
  * @throws {RevocationFileFault} if `revocation.file` cannot be used.
  */
 export async function openRevocation(config: Config, log: Log, clock: Clock): Promise<KeptRevocations> {
-  const [{ Revocations }, { createRevocationTelemetry }] = await Promise.all([
-    import('../revocation/revocations.ts'),
-    import('../telemetry/revocation.ts'),
-  ]);
+  const { Revocations } = await import('../revocation/revocations.ts');
   const check = new RevocationIndex(clock);
-  const telemetry = createRevocationTelemetry(log, () => check.size);
+  const { events, page } = createRevocationMetrics();
   const followers: { readonly listener: (news: RevocationNews) => void; readonly onReady: () => void }[] = [];
   const revocations = await Revocations.open(config, {
     index: check,
-    observer: telemetry,
+    observer: {
+      counted: events.revocation,
+      sourceUp: events.revocationSourceUp,
+      event: (...event) => log.event(...event),
+    },
     storeObserver: { storeUp() {}, storeRequest() {} },
     logStore: (level, msg, fields) => log.event(level, `${msg} (revocations)`, fields),
     clock,
@@ -63,7 +65,10 @@ export async function openRevocation(config: Config, log: Log, clock: Clock): Pr
   });
   return {
     check,
-    metrics: telemetry.metrics,
+    metrics() {
+      events.revocationsKept(check.size);
+      return page();
+    },
     receive: (question) => revocations.answer(question),
     follow: (listener, onReady = () => {}) => void followers.push({ listener, onReady }),
     revoke: (command) => revocations.revoke(command),

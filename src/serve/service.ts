@@ -13,10 +13,9 @@ import type { ServerState } from '../model/authorization-server.ts';
 import type { Config, Tls } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import { refusals } from '../model/reasons.ts';
-import type { TlsObserver } from '../model/observer.ts';
+import type { TlsObserver } from '../model/events.ts';
 import type { StoreState } from '../model/shared.ts';
 import { serve, type Gateway } from '../pipeline/pipeline.ts';
-import { createTlsObserver } from '../telemetry/log.ts';
 import { createReloadableGateway, type ReloadableGateway, type Surroundings } from './reloadable-gateway.ts';
 
 /** A serving process, without its admin listener. */
@@ -53,7 +52,7 @@ export async function startService(
   surroundings: Surroundings,
   open: OpenCertificate = (tls, observer) => openCertificate(tls, watchFiles, observer, surroundings.clock),
 ): Promise<Service> {
-  const { log, metrics } = surroundings;
+  const { log, events } = surroundings;
   const newest = createReloadableGateway(config, surroundings);
 
   const onMalformed: OnMalformed = (reason, detail) => {
@@ -116,8 +115,7 @@ export async function startService(
   }
 
   async function secure(tls: Tls): Promise<Security> {
-    const observer = createTlsObserver(log, metrics);
-    return { certificate: await open(tls, observer), observer };
+    return { certificate: await open(tls, events), observer: events };
   }
 
   async function closeParts(): Promise<void> {

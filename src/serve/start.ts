@@ -5,13 +5,15 @@ import type { InForce } from '../admin/console/status.ts';
 import { createProcessConsole, type ProcessConsole, singleSource } from '../admin/console/process-source.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Config, Telemetry } from '../model/config.ts';
+import type { Events } from '../model/events.ts';
 import type { Ledger } from '../model/ledger.ts';
 import type { Tracer } from '../model/tracer.ts';
 import { RevocationFileFault } from '../store/revocation-file.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
-import { createLog, type Log } from '../telemetry/log.ts';
+import { Log } from '../telemetry/log.ts';
+import { joinEvents } from '../telemetry/events.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
-import { recordBeside, type Recorder } from '../telemetry/recorder.ts';
+import { Recorder } from '../telemetry/recorder.ts';
 import { DecisionFileFault, openDecisionFile } from './decision-file.ts';
 import { type OpenCertificate, type Service, startService } from './service.ts';
 import type { Surroundings } from './reloadable-gateway.ts';
@@ -54,8 +56,8 @@ export interface StartOptions {
   readonly ledger?: Ledger;
   /** Opens the certificate of `tls`; default: reads its files, and follows them. */
   readonly openCertificate?: OpenCertificate;
-  /** Metrics of other processes, in Prometheus' text format, for the admin listener. */
-  readonly moreMetrics?: (() => Promise<string>) | undefined;
+  /** Metrics of other processes, for the admin listener. */
+  readonly moreMetrics?: Metrics['page'] | undefined;
 }
 
 /** The parts of one serving process. */
@@ -63,6 +65,7 @@ export interface Serving {
   readonly service: Service;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly events: Events;
   /** Opens `log.file` again, after its rotation. */
   readonly reopenLog: () => void;
   /** Undefined where another process keeps revocations, and without `revocation`. */
@@ -79,13 +82,15 @@ export interface Serving {
  */
 export async function startServing(config: Config, options: StartOptions): Promise<Serving> {
   const { clock = Date.now, key, ledger, share, openCertificate } = options;
-  const { metrics, recorder } = createRecorded(config.admin !== undefined, clock);
-  const lost = (where: 'stdout' | 'file') => (count: number) => metrics.logLinesLost(where, count);
+  const metrics = createMetrics();
+  const recorder = config.admin === undefined ? undefined : new Recorder(clock);
+  const lost = (where: 'stdout' | 'file') => (count: number) => metrics.events.linesLost(where, count);
   const output = options.output ?? standardOutput(process.stdout.fd, lost('stdout'));
-  const lines = createJsonLines(output, () => metrics.logLinesLost('stdout', 1));
+  const lines = createJsonLines(output, () => metrics.events.linesLost('stdout', 1));
   const file = config.log.file === undefined ? undefined : await openDecisionFile(config.log.file, lost('file'));
-  const log = createLog(config.log, lines, file?.lines);
-  const tracer = config.telemetry && (await startTracer(config.telemetry, log, metrics));
+  const log = new Log(config.log, lines, file?.lines);
+  const events = joinEvents(metrics.events, recorder, log);
+  const tracer = config.telemetry && (await startTracer(config.telemetry, log, events));
   const closeOutputs = async (): Promise<void> => {
     await tracer?.close();
     await Promise.all([lines.close(), file?.close()]);
@@ -99,7 +104,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
     const revocation = options.revocation ?? kept;
     service = await startService(
       config,
-      { log, metrics, clock, key, ledger, tracer, share, revocation },
+      { log, events, clock, key, ledger, tracer, share, revocation },
       openCertificate,
     );
   } catch (error) {
@@ -113,6 +118,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
     kept,
     log,
     metrics,
+    events,
     reopenLog: () => file?.reopen(log),
     console:
       recorder &&
@@ -129,19 +135,11 @@ export async function startServing(config: Config, options: StartOptions): Promi
   };
 }
 
-function createRecorded(
-  isWanted: boolean,
-  clock: Clock,
-): { readonly metrics: Metrics; readonly recorder: Recorder | undefined } {
-  const metrics = createMetrics();
-  return isWanted ? recordBeside(metrics, clock) : { metrics, recorder: undefined };
-}
-
 /** Loads OpenTelemetry only here: it is larger than everything else together. */
-async function startTracer(telemetry: Telemetry, log: Log, metrics: Metrics): Promise<Tracer> {
+async function startTracer(telemetry: Telemetry, log: Log, events: Events): Promise<Tracer> {
   const { createTracer } = await import('../telemetry/tracer.ts');
   return createTracer(telemetry, {
-    spans: metrics.traceSpans,
+    spans: events.spans,
     collector(problem) {
       if (problem === undefined) log.event('info', 'the collector takes spans again');
       else log.event('warn', 'spans are dropped: the collector does not take them', { problem });
@@ -154,7 +152,7 @@ export function withMore(page: Metrics['page'], more: StartOptions['moreMetrics'
   if (more === undefined) return page;
   return async () => {
     const [{ type, text }, rest] = await Promise.all([page(), more()]);
-    return { type, text: text + rest };
+    return { type, text: text + rest.text };
   };
 }
 
@@ -165,7 +163,7 @@ export function adminOptions(log: Log, clock: Clock = Date.now): AdminOptions {
 
 /** Starts the gateway and its admin listener. Throws as {@link startServing}. */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
-  const { service, kept, log, metrics, console, reopenLog, close } = await startServing(config, options);
+  const { service, kept, log, metrics, events, console, reopenLog, close } = await startServing(config, options);
   const { clock = Date.now } = options;
   const inForce: InForce = { config, since: clock(), problems: [] };
   let admin: Admin | undefined;
@@ -200,7 +198,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     },
     reloadRefused(problems) {
       inForce.problems = problems;
-      metrics.reloadFailed();
+      events.reloadFailed();
       log.event('error', 'configuration refused; still running the previous configuration', { problems });
     },
     async close(graceMs) {

@@ -1,10 +1,10 @@
 import type { LogSettings } from '../model/config.ts';
+import type { Events } from '../model/events.ts';
 import type { KnownCall, Outcome } from '../model/outcome.ts';
 import type { Route } from '../model/route.ts';
 import { decisionLine } from './decision-record.ts';
 import type { JsonLines } from './json-lines.ts';
-import type { TlsObserver } from '../model/observer.ts';
-import type { Metrics } from './metrics.ts';
+import { grantLabel } from './metrics.ts';
 
 /** What decides which lines are logged. */
 type Settings = Omit<LogSettings, 'file'>;
@@ -12,75 +12,85 @@ type Settings = Omit<LogSettings, 'file'>;
 const levels = { debug: 10, info: 20, warn: 30, error: 40 } as const;
 type Level = keyof typeof levels;
 
-/** The log of decisions and events; one JSON line each. */
-export interface Log {
-  decision(outcome: Outcome): void;
-  /** A call that was allowed no longer counts for rules over time. In the decision log too, for `sallyport replay`. */
-  readonly settled: (call: KnownCall, route: Route, why: string) => void;
-  event(level: Level, msg: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** Applies the settings of another configuration. */
-  configure(settings: Settings): void;
-}
-
 /**
- * Creates the log. Denials are at `info`, so that operators see reasons without a debug level (R-166). No line holds a
- * token, a secret or a body.
- *
- * @param decisionFile Gets decisions too, and no events.
+ * The log of decisions and events; one JSON line each. Denials are at `info`, so that operators see reasons without a
+ * debug level (R-166). No line holds a token, a secret or a body.
  */
-export function createLog(settings: Settings, lines: JsonLines, decisionFile?: JsonLines): Log {
-  let { level, decisions } = settings;
-  const enabled = (of: Level): boolean => levels[of] >= levels[level];
-  function writeDecision(line: string): void {
-    lines.writeText(line);
-    decisionFile?.writeText(line);
+export class Log implements Partial<Events> {
+  #settings: Settings;
+  readonly #lines: JsonLines;
+  readonly #decisionFile: JsonLines | undefined;
+
+  /** @param decisionFile Gets decisions too, and no events. */
+  constructor(settings: Settings, lines: JsonLines, decisionFile?: JsonLines) {
+    this.#settings = settings;
+    this.#lines = lines;
+    this.#decisionFile = decisionFile;
   }
-  return {
-    decision(outcome) {
-      const denied = !outcome.allow || outcome.shadow !== undefined;
-      const logged = enabled('info') && (decisions === 'all' || denied);
-      if (!logged) return;
-      writeDecision(decisionLine(outcome, Date.now()));
-    },
-    settled({ id, decision }, { name }, detail) {
-      if (!enabled('info') || decisions !== 'all') return;
-      const line = {
-        time: new Date().toISOString(),
-        level: 'info',
-        msg: 'settled',
-        decision,
-        request_id: id,
-        route: name,
-        detail,
-      };
-      writeDecision(JSON.stringify(line));
-    },
-    configure(next) {
-      ({ level, decisions } = next);
-    },
-    event(of, msg, fields) {
-      if (enabled(of)) lines.write({ time: new Date().toISOString(), level: of, msg, ...fields });
-    },
-  };
-}
 
-/**
- * Creates the observer that logs TLS events. Failed handshakes are at level `debug`, since any client can cause them.
- */
-export function createTlsObserver(log: Log, metrics: Metrics): TlsObserver {
-  return {
-    certificateInForce(expiresAt) {
-      metrics.certificateExpires(expiresAt);
-      log.event('info', 'tls certificate in force', { expires: expiresAt.toISOString() });
-    },
-    certificateRefused: createRefusedRenewal(log),
-    handshakeFailed: (detail, peer) => log.event('debug', 'tls handshake failed', { detail, peer }),
-    clientCertificateRefused: (detail, peer) =>
-      log.event('debug', 'client certificate does not count', { detail, peer }),
-  };
-}
+  /** Applies the settings of another configuration. */
+  configure(settings: Settings): void {
+    this.#settings = settings;
+  }
 
-/** Logs that a renewed certificate cannot be used; the one in force stays. */
-export function createRefusedRenewal(log: Log): TlsObserver['certificateRefused'] {
-  return (detail) => log.event('error', 'tls certificate not renewed', { detail });
+  event(level: Level, msg: string, fields?: Readonly<Record<string, unknown>>): void {
+    if (this.#has(level)) this.#lines.write({ time: new Date().toISOString(), level, msg, ...fields });
+  }
+
+  decided(outcome: Outcome): void {
+    const denied = !outcome.allow || outcome.shadow !== undefined;
+    if (!this.#has('info') || (this.#settings.decisions !== 'all' && !denied)) return;
+    this.#writeDecision(decisionLine(outcome, Date.now()));
+  }
+
+  /** In the decision log too, for `sallyport replay`. */
+  returned({ id, decision }: KnownCall, { name }: Route, detail: string): void {
+    if (!this.#has('info') || this.#settings.decisions !== 'all') return;
+    const time = new Date().toISOString();
+    const line = { time, level: 'info', msg: 'settled', decision, request_id: id, route: name, detail };
+    this.#writeDecision(JSON.stringify(line));
+  }
+
+  certificateInForce(expiresAt: Date): void {
+    this.event('info', 'tls certificate in force', { expires: expiresAt.toISOString() });
+  }
+
+  certificateRefused(detail: string): void {
+    this.event('error', 'tls certificate not renewed', { detail });
+  }
+
+  /** At level `debug`, since any client can cause it. */
+  handshakeFailed(detail: string, peer: string | undefined): void {
+    this.event('debug', 'tls handshake failed', { detail, peer });
+  }
+
+  clientCertificateRefused(detail: string, peer: string | undefined): void {
+    this.event('debug', 'client certificate does not count', { detail, peer });
+  }
+
+  signIn(...[provider, result, about]: Parameters<Events['signIn']>): void {
+    this.event(result === 'ok' ? 'info' : 'warn', 'front door sign-in', { provider, result, ...about });
+  }
+
+  consent(...[result, about]: Parameters<Events['consent']>): void {
+    this.event('info', 'front door consent', { result, ...about });
+  }
+
+  token(...[grant, result, about]: Parameters<Events['token']>): void {
+    const level = result === 'ok' ? 'debug' : 'info';
+    this.event(level, 'front door token', { grant: grantLabel(grant), result, ...about });
+  }
+
+  registration(result: string): void {
+    this.event('info', 'front door registration', { result });
+  }
+
+  #has(level: Level): boolean {
+    return levels[level] >= levels[this.#settings.level];
+  }
+
+  #writeDecision(line: string): void {
+    this.#lines.writeText(line);
+    this.#decisionFile?.writeText(line);
+  }
 }

@@ -1,184 +1,246 @@
-import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
-import type { ServerOperation } from '../model/authorization-server.ts';
-import type { KnownCall, Outcome } from '../model/outcome.ts';
-import { calledTool } from '../model/policy.ts';
-import type { ForwardObserver, LockObserver } from '../model/observer.ts';
-import type { Route } from '../model/route.ts';
-import type { StoreObserver } from '../model/shared.ts';
-import { createTally, RouteHistogram } from './request-metrics.ts';
+/**
+ * @module The metrics of `/metrics`, as tables: name → kind, help, labels, and the events that move it. Label values
+ * come from the configuration and from closed sets, never from a caller.
+ */
 
-/** The metrics of `/metrics`. Label values come from the configuration and from closed sets, never from a caller. */
-export interface Metrics extends ForwardObserver, StoreObserver {
-  readonly registry: Registry;
-  /** All metrics, in Prometheus' text format. */
-  readonly page: () => Promise<{ readonly type: string; readonly text: string }>;
-  decision(outcome: Outcome): void;
-  /** A call was answered with `status`, by the upstream or by the gateway. */
-  readonly answered: (route: Route | undefined, call: Pick<KnownCall, 'method'>, status: number) => void;
-  readonly tokenCache: (kind: string, result: string) => void;
-  readonly serverCall: (server: string, operation: ServerOperation, result: string) => void;
-  readonly traceSpans: (result: 'exported' | 'dropped', count: number) => void;
-  readonly logLinesLost: (output: 'stdout' | 'file', count: number) => void;
-  configLoaded(hash: string): void;
-  reloadFailed(): void;
-  certificateExpires(at: Date): void;
-  readonly lockedDefinitions: LockObserver['differing'];
+import { AggregatorRegistry, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Events } from '../model/events.ts';
+import type { Outcome } from '../model/outcome.ts';
+import { calledTool } from '../model/policy.ts';
+import type { Route } from '../model/route.ts';
+import { joinEvents } from './events.ts';
+import { RouteHistogram, Tally } from './request-metrics.ts';
+
+/** How events move a metric. */
+type Moves<Metric> = {
+  readonly [Name in keyof Events]?: (metric: Metric, ...event: Parameters<Events[Name]>) => void;
+};
+
+interface AnyRow {
+  readonly help: string;
+  readonly labels: readonly string[];
 }
+
+type Row = AnyRow &
+  (
+    | {
+        readonly kind: 'counter';
+        /** Label values that count from 0, so that Prometheus sees the first event as an increase. */
+        readonly from?: readonly string[];
+        readonly on: Moves<Tally>;
+      }
+    | {
+        readonly kind: 'gauge';
+        /** How the values of several workers combine. */
+        readonly aggregator: 'sum' | 'min' | 'max';
+        /** Absent before the first event, where 0 would mean something. */
+        readonly isAbsent?: true;
+        readonly on: Moves<Gauge>;
+      }
+    | { readonly kind: 'histogram'; readonly buckets: readonly number[]; readonly on: Moves<RouteHistogram> }
+  );
 
 /** From a cached decision (tens of µs) to a slow introspection (seconds). */
 const decisionSeconds = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5];
 const upstreamSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
+const gatewayMetrics = {
+  sallyport_decisions_total: {
+    kind: 'counter',
+    help: 'Authorization decisions',
+    labels: ['route', 'decision', 'reason'],
+    on: {
+      decided(counter, outcome) {
+        const reason = (outcome.denial ?? outcome.shadow)?.reason ?? 'none';
+        counter.add(1, routeLabel(outcome.route), decisionLabel(outcome), reason);
+      },
+    },
+  },
+  sallyport_tool_calls_total: {
+    kind: 'counter',
+    help: 'Decisions on tools/call, by the tool as the policy names it',
+    labels: ['route', 'tool', 'decision'],
+    on: {
+      decided(counter, outcome) {
+        const tool = calledTool(outcome.attempt);
+        if (tool === undefined) return;
+        counter.add(1, routeLabel(outcome.route), toolLabel(outcome.route, tool), decisionLabel(outcome));
+      },
+    },
+  },
+  sallyport_decision_duration_seconds: {
+    kind: 'histogram',
+    help: 'From the arrival of a request to its decision',
+    labels: ['route'],
+    buckets: decisionSeconds,
+    on: {
+      decided: (histogram, { route, decidedAt, call }) =>
+        histogram.add(routeLabel(route), (decidedAt - call.startedAt) / 1000),
+    },
+  },
+  sallyport_upstream_duration_seconds: {
+    kind: 'histogram',
+    help: 'From the request to the header section of the upstream',
+    labels: ['route'],
+    buckets: upstreamSeconds,
+    on: { upstreamAnswered: (histogram, route, ms) => histogram.add(route.name, ms / 1000) },
+  },
+  sallyport_requests_total: {
+    kind: 'counter',
+    help: 'Requests answered',
+    labels: ['route', 'method', 'status'],
+    on: {
+      answered: (counter, route, { method }, status) =>
+        counter.add(1, routeLabel(route), methods.has(method) ? method : 'other', String(status)),
+    },
+  },
+  sallyport_open_streams: {
+    kind: 'gauge',
+    help: 'Event streams and WebSockets open now',
+    labels: ['route'],
+    aggregator: 'sum',
+    on: {
+      streamOpened: (gauge, route) => gauge.inc({ route: route.name }),
+      streamClosed: (gauge, route) => gauge.dec({ route: route.name }),
+    },
+  },
+  sallyport_token_cache_total: {
+    kind: 'counter',
+    help: 'Look-ups of verified tokens',
+    labels: ['kind', 'result'],
+    on: { tokenLookup: (counter, kind, result) => counter.add(1, kind, result) },
+  },
+  sallyport_authorization_server_requests_total: {
+    kind: 'counter',
+    help: 'Calls to authorization servers',
+    labels: ['server', 'operation', 'result'],
+    on: { serverCall: (counter, server, operation, result) => counter.add(1, server, operation, result) },
+  },
+  sallyport_shared_store_up: {
+    kind: 'gauge',
+    help: '1 while the shared store answers; absent without one',
+    labels: [],
+    aggregator: 'min',
+    isAbsent: true,
+    on: { storeUp: (gauge, up) => (up === undefined ? gauge.remove() : gauge.set(Number(up))) },
+  },
+  sallyport_shared_store_requests_total: {
+    kind: 'counter',
+    help: 'What the shared store was asked for',
+    labels: ['operation', 'result'],
+    on: { storeRequest: (counter, operation, result) => counter.add(1, operation, result) },
+  },
+  sallyport_trace_spans_total: {
+    kind: 'counter',
+    help: 'Spans that the collector took, and those that were given up',
+    labels: ['result'],
+    on: { spans: (counter, result, count) => counter.add(count, result) },
+  },
+  sallyport_log_lines_lost_total: {
+    kind: 'counter',
+    help: 'Log lines that could not be written, or not fast enough',
+    labels: ['output'],
+    from: ['stdout', 'file'],
+    on: { linesLost: (counter, output, count) => counter.add(count, output) },
+  },
+  sallyport_config_last_reload_successful: {
+    kind: 'gauge',
+    help: '1 when the newest configuration files are in force',
+    labels: [],
+    aggregator: 'min',
+    on: { configLoaded: (gauge) => gauge.set(1), reloadFailed: (gauge) => gauge.set(0) },
+  },
+  sallyport_config_info: {
+    kind: 'gauge',
+    help: 'The configuration in force',
+    labels: ['hash'],
+    aggregator: 'max',
+    on: {
+      configLoaded(gauge, hash) {
+        gauge.reset();
+        gauge.set({ hash }, 1);
+      },
+    },
+  },
+  sallyport_tls_certificate_expiry_timestamp_seconds: {
+    kind: 'gauge',
+    help: 'When the certificate in force expires; absent without TLS',
+    labels: [],
+    aggregator: 'min',
+    isAbsent: true,
+    on: { certificateInForce: (gauge, expiresAt) => gauge.set(expiresAt.getTime() / 1000) },
+  },
+  sallyport_locked_definitions_changed: {
+    kind: 'gauge',
+    help: 'Definitions of an MCP server that differ from the lock of the route',
+    labels: ['route'],
+    aggregator: 'max',
+    on: {
+      lockedDefinitions: (gauge, route, count) =>
+        count === undefined ? gauge.remove({ route }) : gauge.set({ route }, count),
+    },
+  },
+} as const satisfies Readonly<Record<string, Row>>;
+
+const frontDoorMetrics = {
+  sallyport_front_door_sign_ins_total: {
+    kind: 'counter',
+    help: 'Sign-ins at identity providers',
+    labels: ['provider', 'result'],
+    on: { signIn: (counter, provider, result) => counter.add(1, provider, result) },
+  },
+  sallyport_front_door_consents_total: {
+    kind: 'counter',
+    help: 'Answers to the consent page',
+    labels: ['result'],
+    on: { consent: (counter, result) => counter.add(1, result) },
+  },
+  sallyport_front_door_tokens_total: {
+    kind: 'counter',
+    help: 'Answers of the token endpoint',
+    labels: ['grant', 'result'],
+    on: { token: (counter, grant, result) => counter.add(1, grantLabel(grant), result) },
+  },
+  sallyport_front_door_registrations_total: {
+    kind: 'counter',
+    help: 'Clients that registered themselves, and those that were refused',
+    labels: ['result'],
+    on: { registration: (counter, result) => counter.add(1, result) },
+  },
+} as const satisfies Readonly<Record<string, Row>>;
+
+const revocationMetrics = {
+  sallyport_revocations_total: {
+    kind: 'counter',
+    help: 'Events that ask for a revocation, by what became of them',
+    labels: ['source', 'event', 'result'],
+    on: { revocation: (counter, source, event, result) => counter.add(1, source, event, result) },
+  },
+  sallyport_revocations_kept: {
+    kind: 'gauge',
+    help: 'Revocations that are remembered, of at most 1,000,000',
+    labels: [],
+    aggregator: 'sum',
+    on: { revocationsKept: (gauge, count) => gauge.set(count) },
+  },
+  sallyport_revocation_source_up: {
+    kind: 'gauge',
+    help: '1 while events of the transmitter arrive; absent where another replica sees to it',
+    labels: ['source'],
+    aggregator: 'sum',
+    on: {
+      revocationSourceUp: (gauge, source, up) =>
+        up === undefined ? gauge.remove({ source }) : gauge.set({ source }, Number(up)),
+    },
+  },
+} as const satisfies Readonly<Record<string, Row>>;
+
 /** RFC 9110 §9 and RFC 5789; any other method counts as `other`. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
-/** The label of a call that met no route. */
-const NO_ROUTE = '';
 
-/**
- * Creates the metrics in a registry of their own. They live as long as the process. `aggregator` sets how prom-client
- * combines the values of several workers; by default it adds them.
- */
-export function createMetrics(): Metrics {
-  const registry = new Registry();
-  const registers = [registry];
-  collectDefaultMetrics({ register: registry });
-  const decisions = createTally({
-    name: 'sallyport_decisions_total',
-    help: 'Authorization decisions',
-    labelNames: ['route', 'decision', 'reason'],
-    registers,
-  });
-  const toolCalls = createTally({
-    name: 'sallyport_tool_calls_total',
-    help: 'Decisions on tools/call, by the tool as the policy names it',
-    labelNames: ['route', 'tool', 'decision'],
-    registers,
-  });
-  const decisionDuration = new RouteHistogram({
-    name: 'sallyport_decision_duration_seconds',
-    help: 'From the arrival of a request to its decision',
-    buckets: decisionSeconds,
-    registers,
-  });
-  const upstreamDuration = new RouteHistogram({
-    name: 'sallyport_upstream_duration_seconds',
-    help: 'From the request to the header section of the upstream',
-    buckets: upstreamSeconds,
-    registers,
-  });
-  const requests = createTally({
-    name: 'sallyport_requests_total',
-    help: 'Requests answered',
-    labelNames: ['route', 'method', 'status'],
-    registers,
-  });
-  const openStreams = new Gauge({
-    name: 'sallyport_open_streams',
-    help: 'Event streams and WebSockets open now',
-    labelNames: ['route'],
-    registers,
-  });
-  const tokenCache = createTally({
-    name: 'sallyport_token_cache_total',
-    help: 'Look-ups of verified tokens',
-    labelNames: ['kind', 'result'],
-    registers,
-  });
-  const serverCalls = new Counter({
-    name: 'sallyport_authorization_server_requests_total',
-    help: 'Calls to authorization servers',
-    labelNames: ['server', 'operation', 'result'],
-    registers,
-  });
-  const storeUp = new Gauge({
-    name: 'sallyport_shared_store_up',
-    help: '1 while the shared store answers; absent without one',
-    aggregator: 'min',
-    registers,
-  });
-  // A gauge without labels begins as 0, which would mean a store that is away.
-  storeUp.remove();
-  const storeRequests = new Counter({
-    name: 'sallyport_shared_store_requests_total',
-    help: 'What the shared store was asked for',
-    labelNames: ['operation', 'result'],
-    registers,
-  });
-  const traceSpans = new Counter({
-    name: 'sallyport_trace_spans_total',
-    help: 'Spans that the collector took, and those that were given up',
-    labelNames: ['result'],
-    registers,
-  });
-  const logLinesLost = new Counter({
-    name: 'sallyport_log_lines_lost_total',
-    help: 'Log lines that could not be written, or not fast enough',
-    labelNames: ['output'],
-    registers,
-  });
-  // From 0, so that Prometheus sees the first loss as an increase.
-  for (const output of ['stdout', 'file']) logLinesLost.inc({ output }, 0);
-  const reloadSuccessful = new Gauge({
-    name: 'sallyport_config_last_reload_successful',
-    help: '1 when the newest configuration files are in force',
-    aggregator: 'min',
-    registers,
-  });
-  const configInfo = new Gauge({
-    name: 'sallyport_config_info',
-    help: 'The configuration in force',
-    labelNames: ['hash'],
-    aggregator: 'max',
-    registers,
-  });
-  const certificateExpiry = new Gauge({
-    name: 'sallyport_tls_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate in force expires; absent without TLS',
-    aggregator: 'min',
-    registers,
-  });
-  certificateExpiry.remove();
-  const lockedDefinitions = new Gauge({
-    name: 'sallyport_locked_definitions_changed',
-    help: 'Definitions of an MCP server that differ from the lock of the route',
-    labelNames: ['route'],
-    aggregator: 'max',
-    registers,
-  });
-
-  return {
-    registry,
-    page: async () => ({ type: registry.contentType, text: await registry.metrics() }),
-    decision(outcome) {
-      const route = outcome.route?.name ?? NO_ROUTE;
-      const decision = decisionLabel(outcome);
-      decisions(route, decision, (outcome.denial ?? outcome.shadow)?.reason ?? 'none');
-      decisionDuration.add(route, (outcome.decidedAt - outcome.call.startedAt) / 1000);
-      const tool = calledTool(outcome.attempt);
-      if (tool !== undefined) toolCalls(route, toolLabel(outcome.route, tool), decision);
-    },
-    answered(route, { method }, status) {
-      requests(route?.name ?? NO_ROUTE, methods.has(method) ? method : 'other', String(status));
-    },
-    upstreamAnswered: (route, ms) => upstreamDuration.add(route.name, ms / 1000),
-    streamOpened: (route) => openStreams.inc({ route: route.name }),
-    streamClosed: (route) => openStreams.dec({ route: route.name }),
-    tokenCache: (kind, result) => tokenCache(kind, result, ''),
-    serverCall: (server, operation, result) => serverCalls.inc({ server, operation, result }),
-    storeUp: (up) => (up === undefined ? storeUp.remove() : storeUp.set(Number(up))),
-    storeRequest: (operation, result) => storeRequests.inc({ operation, result }),
-    traceSpans: (result, count) => traceSpans.inc({ result }, count),
-    logLinesLost: (output, count) => logLinesLost.inc({ output }, count),
-    configLoaded(hash) {
-      configInfo.reset();
-      configInfo.set({ hash }, 1);
-      reloadSuccessful.set(1);
-    },
-    reloadFailed: () => reloadSuccessful.set(0),
-    lockedDefinitions: (route, count) =>
-      count === undefined ? lockedDefinitions.remove({ route }) : lockedDefinitions.set({ route }, count),
-    certificateExpires: (at) => certificateExpiry.set(at.getTime() / 1000),
-  };
+/** `''` for a call that met no route. */
+function routeLabel(route: Route | undefined): string {
+  return route?.name ?? '';
 }
 
 function decisionLabel({ allow, shadow }: Outcome): 'allow' | 'deny' | 'shadow_deny' {
@@ -191,13 +253,84 @@ function toolLabel(route: Route | undefined, tool: string): string {
   return route?.policy?.toolEntry(tool) ?? 'other';
 }
 
-/** The metrics of all workers as one page, for the primary process. */
-export interface WorkerMetrics {
-  readonly page: () => Promise<{ readonly type: string; readonly text: string }>;
+/** The label of each known `grant_type`. Any other is `other`: clients must not be able to add time series. */
+const grants: Readonly<Record<string, string>> = {
+  authorization_code: 'authorization_code',
+  refresh_token: 'refresh_token',
+  'urn:ietf:params:oauth:grant-type:jwt-bearer': 'jwt_bearer',
+};
+
+/** A `grant_type` as metrics and the log name it. */
+export function grantLabel(grant: string): string {
+  return Object.hasOwn(grants, grant) ? String(grants[grant]) : 'other';
 }
 
-/** Creates the page; each worker must have called {@link reportAsWorker}. */
-export function createWorkerMetrics(): WorkerMetrics {
+/** A page of metrics, in Prometheus' text format. */
+interface MetricsPage {
+  readonly type: string;
+  readonly text: string;
+}
+
+/** The metrics of a table, in a registry of their own. They live as long as the process. */
+export interface Metrics {
+  readonly registry: Registry;
+  /** Moves them. */
+  readonly events: Events;
+  readonly page: () => Promise<MetricsPage>;
+}
+
+/** Creates the metrics of a gateway, with those of Node. */
+export function createMetrics(): Metrics {
+  const metrics = metricsOf(gatewayMetrics);
+  collectDefaultMetrics({ register: metrics.registry });
+  return metrics;
+}
+
+/** Creates the metrics of the front door, for the process that starts it: they survive its restarts. */
+export function createFrontDoorMetrics(): Metrics {
+  return metricsOf(frontDoorMetrics);
+}
+
+/** Creates the metrics of revocation, for the process that keeps revocations, once for all workers. */
+export function createRevocationMetrics(): Metrics {
+  return metricsOf(revocationMetrics);
+}
+
+function metricsOf(rows: Readonly<Record<string, Row>>): Metrics {
+  const registry = new Registry();
+  const events = joinEvents(...Object.entries(rows).map(([name, row]) => movesOf(name, row, registry)));
+  return { registry, events, page: async () => ({ type: registry.contentType, text: await registry.metrics() }) };
+}
+
+/** Registers one metric. @returns the events that move it. */
+function movesOf(name: string, row: Row, registry: Registry): Partial<Events> {
+  const { help, kind } = row;
+  const configuration = { name, help, labelNames: [...row.labels], registers: [registry] };
+  switch (kind) {
+    case 'counter': {
+      const counter = new Tally(configuration);
+      for (const value of row.from ?? []) counter.add(0, value);
+      return moving(counter, row.on);
+    }
+    case 'gauge': {
+      const gauge = new Gauge({ ...configuration, aggregator: row.aggregator });
+      if (row.isAbsent === true) gauge.remove();
+      return moving(gauge, row.on);
+    }
+    case 'histogram':
+      return moving(new RouteHistogram({ ...configuration, buckets: row.buckets }), row.on);
+    default:
+      return kind satisfies never;
+  }
+}
+
+function moving<Metric>(metric: Metric, moves: Moves<Metric>): Partial<Events> {
+  const entries = Object.entries(moves) as [string, (metric: Metric, ...event: unknown[]) => void][];
+  return Object.fromEntries(entries.map(([event, move]) => [event, move.bind(undefined, metric)]));
+}
+
+/** Creates the page of the metrics of all workers; each must have called {@link reportAsWorker}. */
+export function createWorkerMetrics(): Pick<Metrics, 'page'> {
   const registry = new AggregatorRegistry();
   return {
     page: async () => ({ type: registry.contentType, text: await registry.clusterMetrics() }),

@@ -1,14 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { type OutcomeKind, outcomeKinds } from '../model/outcome.ts';
 
-/** The decisions and durations of the last hour, in slots of ten seconds. */
-export interface Rates {
-  decision(kind: OutcomeKind, ms: number): void;
-  upstream(ms: number): void;
-  /** The slots with at least one decision or answer, the oldest first. */
-  readonly slots: () => readonly RateSlot[];
-}
-
 /** One slot, in a form that is small as JSON. */
 export interface RateSlot {
   /** Its beginning, in milliseconds since the epoch. */
@@ -48,47 +40,55 @@ const UPSTREAMS = DECISIONS + BUCKETS;
 const WIDTH = UPSTREAMS + BUCKETS;
 const column = Object.fromEntries(kinds.map((kind, index) => [kind, index])) as Readonly<Record<OutcomeKind, number>>;
 
-/** Creates empty rates. Counting allocates nothing. */
-export function createRates(clock: Clock): Rates {
-  const counts = new Uint32Array(SLOTS * WIDTH);
+/** The decisions and durations of the last hour, in slots of ten seconds. Counting allocates nothing. */
+export class Rates {
+  readonly #clock: Clock;
+  readonly #counts = new Uint32Array(SLOTS * WIDTH);
   /** The slot that each row holds, counted from the epoch. */
-  const held = new Float64Array(SLOTS).fill(-1);
+  readonly #slotOfRow = new Float64Array(SLOTS).fill(-1);
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  decision(kind: OutcomeKind, ms: number): void {
+    const offset = this.#current();
+    this.#count(offset + column[kind]);
+    this.#count(offset + DECISIONS + bucketOf(ms));
+  }
+
+  upstream(ms: number): void {
+    this.#count(this.#current() + UPSTREAMS + bucketOf(ms));
+  }
+
+  /** The slots with at least one decision or answer, the oldest first. */
+  slots(): readonly RateSlot[] {
+    const oldest = Math.floor(this.#clock() / SLOT_MS) - SLOTS + 1;
+    const rows = [...this.#slotOfRow].map((slot, row) => ({ slot, row })).filter(({ slot }) => slot >= oldest);
+    return rows
+      .toSorted((one, other) => one.slot - other.slot)
+      .map(({ slot, row }) => ({
+        at: slot * SLOT_MS,
+        values: [...this.#counts.subarray(row * WIDTH, (row + 1) * WIDTH)].flatMap((value, index) =>
+          value === 0 ? [] : [index, value],
+        ),
+      }));
+  }
 
   /** The offset of the current slot's row, which is cleared if it holds an older slot. */
-  function current(): number {
-    const slot = Math.floor(clock() / SLOT_MS);
+  #current(): number {
+    const slot = Math.floor(this.#clock() / SLOT_MS);
     const row = slot % SLOTS;
-    if (held[row] !== slot) {
-      counts.fill(0, row * WIDTH, (row + 1) * WIDTH);
-      held[row] = slot;
+    if (this.#slotOfRow[row] !== slot) {
+      this.#counts.fill(0, row * WIDTH, (row + 1) * WIDTH);
+      this.#slotOfRow[row] = slot;
     }
     return row * WIDTH;
   }
 
-  function count(index: number): void {
-    counts[index] = (counts[index] as number) + 1;
+  #count(index: number): void {
+    this.#counts[index] = (this.#counts[index] as number) + 1;
   }
-
-  return {
-    decision(kind, ms) {
-      const offset = current();
-      count(offset + column[kind]);
-      count(offset + DECISIONS + bucketOf(ms));
-    },
-    upstream: (ms) => count(current() + UPSTREAMS + bucketOf(ms)),
-    slots() {
-      const oldest = Math.floor(clock() / SLOT_MS) - SLOTS + 1;
-      const rows = [...held].map((slot, row) => ({ slot, row })).filter(({ slot }) => slot >= oldest);
-      return rows
-        .toSorted((one, other) => one.slot - other.slot)
-        .map(({ slot, row }) => ({
-          at: slot * SLOT_MS,
-          values: [...counts.subarray(row * WIDTH, (row + 1) * WIDTH)].flatMap((value, index) =>
-            value === 0 ? [] : [index, value],
-          ),
-        }));
-    },
-  };
 }
 
 /** The points of one process, or of several whose slots are added. */

@@ -1,54 +1,52 @@
 import type { Clock } from '../lib/clock.ts';
 import { decisionMs, refusalIn } from '../model/decision.ts';
-import { outcomeKind } from '../model/outcome.ts';
-import type { Metrics } from './metrics.ts';
-import { createRates, type Rates } from './rates.ts';
+import type { Events } from '../model/events.ts';
+import { type Outcome, outcomeKind } from '../model/outcome.ts';
+import type { Route } from '../model/route.ts';
+import { Rates } from './rates.ts';
 import { RecentDecisions } from './recent-decisions.ts';
 
-/** What the console shows of a process: its newest decisions, and the rates of the last hour. */
-export interface Recorder {
-  readonly decisions: RecentDecisions;
+/** What the console shows of a process: its newest decisions, the rates of the last hour, and what is open. */
+export class Recorder implements Partial<Events> {
+  readonly decisions = new RecentDecisions();
   readonly rates: Rates;
-  /** How many event streams and WebSockets are open. */
-  readonly openStreams: () => number;
-  /** When the certificate in force expires, in milliseconds since the epoch; undefined without TLS. */
-  readonly certificateExpires: () => number | undefined;
-}
+  readonly #clock: Clock;
+  #openStreams = 0;
+  #certificateExpires: number | undefined;
 
-/** Adds a recorder to the metrics: it sees the same decisions, answers and streams. */
-export function recordBeside(
-  metrics: Metrics,
-  clock: Clock,
-): { readonly metrics: Metrics; readonly recorder: Recorder } {
-  const decisions = new RecentDecisions();
-  const rates = createRates(clock);
-  let openStreams = 0;
-  let expires: number | undefined;
-  return {
-    recorder: { decisions, rates, openStreams: () => openStreams, certificateExpires: () => expires },
-    metrics: {
-      ...metrics,
-      decision(outcome) {
-        metrics.decision(outcome);
-        decisions.add(outcome, clock());
-        rates.decision(outcomeKind(outcome.allow, refusalIn(outcome)?.reason), decisionMs(outcome));
-      },
-      upstreamAnswered(route, ms) {
-        metrics.upstreamAnswered(route, ms);
-        rates.upstream(ms);
-      },
-      streamOpened(route) {
-        metrics.streamOpened(route);
-        openStreams += 1;
-      },
-      streamClosed(route) {
-        metrics.streamClosed(route);
-        openStreams -= 1;
-      },
-      certificateExpires(at) {
-        metrics.certificateExpires(at);
-        expires = at.getTime();
-      },
-    },
-  };
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.rates = new Rates(clock);
+  }
+
+  /** How many event streams and WebSockets are open. */
+  get openStreams(): number {
+    return this.#openStreams;
+  }
+
+  /** When the certificate in force expires, in milliseconds since the epoch; undefined without TLS. */
+  get certificateExpires(): number | undefined {
+    return this.#certificateExpires;
+  }
+
+  decided(outcome: Outcome): void {
+    this.decisions.add(outcome, this.#clock());
+    this.rates.decision(outcomeKind(outcome.allow, refusalIn(outcome)?.reason), decisionMs(outcome));
+  }
+
+  upstreamAnswered(_route: Route, ms: number): void {
+    this.rates.upstream(ms);
+  }
+
+  streamOpened(): void {
+    this.#openStreams += 1;
+  }
+
+  streamClosed(): void {
+    this.#openStreams -= 1;
+  }
+
+  certificateInForce(expiresAt: Date): void {
+    this.#certificateExpires = expiresAt.getTime();
+  }
 }

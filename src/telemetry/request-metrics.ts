@@ -8,48 +8,52 @@ import {
   type MetricValueWithName,
 } from 'prom-client';
 
-/** Adds 1. Takes the values of the labels in order: three, with `''` for labels that the metric does not have. */
-type Count = (first: string, second: string, third: string) => void;
-
 /** The count under one set of label values since the last scrape. */
-interface Tally {
+interface Cell {
   readonly labels: Readonly<Record<string, string>>;
   count: number;
 }
 
 /**
- * Creates a counter of up to three labels for the path of every request. prom-client joins all labels into a string at
- * each increment; here that happens at a scrape.
+ * A counter of up to three labels for the path of every request. prom-client joins all labels into a string at each
+ * increment; here that happens at a scrape.
  */
-export function createTally(configuration: CounterConfiguration<string>): Count {
-  const { labelNames = [] } = configuration;
-  const byFirst = new Map<string, Map<string, Map<string, Tally>>>();
-  const all: Tally[] = [];
-  // The constructor registers it.
-  void new Counter({
-    ...configuration,
-    collect() {
-      for (const tally of all) {
-        if (tally.count > 0) this.inc(tally.labels, tally.count);
-        tally.count = 0;
-      }
-    },
-  });
+export class Tally {
+  readonly #labelNames: readonly string[];
+  readonly #byFirst = new Map<string, Map<string, Map<string, Cell>>>();
+  readonly #cells: Cell[] = [];
 
-  function begun(...values: readonly [string, string, string]): Tally {
-    const tally = { labels: Object.fromEntries(labelNames.map((name, at) => [name, values[at] ?? ''])), count: 0 };
-    const [first, second, third] = values;
-    const bySecond = byFirst.get(first) ?? new Map<string, Map<string, Tally>>();
-    const byThird = bySecond.get(second) ?? new Map<string, Tally>();
-    byFirst.set(first, bySecond.set(second, byThird.set(third, tally)));
-    all.push(tally);
-    return tally;
+  constructor(configuration: CounterConfiguration<string>) {
+    this.#labelNames = configuration.labelNames ?? [];
+    const cells = this.#cells;
+    // The constructor registers it.
+    void new Counter({
+      ...configuration,
+      collect() {
+        for (const cell of cells) {
+          this.inc(cell.labels, cell.count);
+          cell.count = 0;
+        }
+      },
+    });
   }
 
-  return (first, second, third) => {
-    const tally = byFirst.get(first)?.get(second)?.get(third) ?? begun(first, second, third);
-    tally.count += 1;
-  };
+  /** Takes the values of the labels in order; `''` for labels that the metric does not have. */
+  add(count: number, first: string, second = '', third = ''): void {
+    const cell = this.#byFirst.get(first)?.get(second)?.get(third) ?? this.#begun(first, second, third);
+    cell.count += count;
+  }
+
+  #begun(...values: readonly [string, string, string]): Cell {
+    const labels = Object.fromEntries(this.#labelNames.map((name, at) => [name, values[at] ?? '']));
+    const cell = { labels, count: 0 };
+    const [first, second, third] = values;
+    const bySecond = this.#byFirst.get(first) ?? new Map<string, Map<string, Cell>>();
+    const byThird = bySecond.get(second) ?? new Map<string, Cell>();
+    this.#byFirst.set(first, bySecond.set(second, byThird.set(third, cell)));
+    this.#cells.push(cell);
+    return cell;
+  }
 }
 
 /** The observations on one route; `counts` by bucket, the last one above all bounds. */
@@ -67,7 +71,11 @@ export class RouteHistogram extends Histogram<'route'> {
   readonly #about: Pick<HistogramConfiguration<'route'>, 'name' | 'help'>;
   readonly #observed = new Map<string, Observed>();
 
-  constructor(configuration: HistogramConfiguration<'route'> & { readonly buckets: readonly number[] }) {
+  constructor(
+    configuration: Omit<HistogramConfiguration<'route'>, 'labelNames' | 'buckets'> & {
+      readonly buckets: readonly number[];
+    },
+  ) {
     super({ ...configuration, labelNames: ['route'], buckets: [...configuration.buckets] });
     this.#bounds = configuration.buckets;
     this.#about = configuration;

@@ -4,7 +4,7 @@ import { Denial } from '../../src/model/denial.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import type { Route } from '../../src/model/route.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { Log } from '../../src/telemetry/log.ts';
 import { call as toolCall } from '../policy/caller.ts';
 
 const policyDenial = {
@@ -56,11 +56,11 @@ function line(outcome: Outcome): Record<string, unknown> {
   const lines: string[] = [];
   const writeText = (text: string): void => void lines.push(text);
   const write = (entry: object): void => writeText(JSON.stringify(entry));
-  const log = createLog(
+  const log = new Log(
     { level: 'info', decisions: 'all' },
     { write, writeText, close: () => Promise.resolve(), dropped: 0 },
   );
-  log.decision(outcome);
+  log.decided(outcome);
   return JSON.parse(lines[0] ?? '') as Record<string, unknown>;
 }
 
@@ -124,9 +124,9 @@ test('R-251: the members of the line for a call that gave its part back, only wh
   const lines: string[] = [];
   const writeText = (text: string): void => void lines.push(text);
   const output = { write: () => {}, writeText, close: () => Promise.resolve(), dropped: 0 };
-  const log = createLog({ level: 'info', decisions: 'all' }, output, output);
+  const log = new Log({ level: 'info', decisions: 'all' }, output, output);
   const { call, route } = everything;
-  const settled = (): void => log.settled(call, route as Route, 'the upstream answered 500');
+  const settled = (): void => log.returned(call, route as Route, 'the upstream answered 500');
   settled();
   log.configure({ level: 'info', decisions: 'denials' });
   settled();

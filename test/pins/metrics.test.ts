@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFrontDoorTelemetry } from '../../src/telemetry/front-door.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { createRevocationTelemetry } from '../../src/telemetry/revocation.ts';
+import { createFrontDoorMetrics, createMetrics, createRevocationMetrics } from '../../src/telemetry/metrics.ts';
 
 /** What dashboards and alert rules name: metric, kind, labels. */
 const pinned = [
@@ -36,13 +34,13 @@ test('R-169: metric names, kinds and labels', async () => {
 });
 
 test('R-169: metric names and labels of the front door', async () => {
-  const telemetry = createFrontDoorTelemetry(() => ({ event() {} }));
-  telemetry.signIn('corporate', 'ok', {});
-  telemetry.consent('approved', { client_id: 'a', scope: 'read' });
-  telemetry.token('urn:ietf:params:oauth:grant-type:jwt-bearer', 'ok', {});
-  telemetry.token('made up by a client', 'unsupported_grant_type', {});
-  telemetry.registration('ok');
-  const samples = (await telemetry.metrics()).split('\n').filter((line) => line.startsWith('sallyport_'));
+  const { events, page } = createFrontDoorMetrics();
+  events.signIn('corporate', 'ok', {});
+  events.consent('approved', { client_id: 'a', scope: 'read' });
+  events.token('urn:ietf:params:oauth:grant-type:jwt-bearer', 'ok', {});
+  events.token('made up by a client', 'unsupported_grant_type', {});
+  events.registration('ok');
+  const samples = (await page()).text.split('\n').filter((line) => line.startsWith('sallyport_'));
   expect(samples).toEqual([
     'sallyport_front_door_sign_ins_total{provider="corporate",result="ok"} 1',
     'sallyport_front_door_consents_total{result="approved"} 1',
@@ -53,10 +51,11 @@ test('R-169: metric names and labels of the front door', async () => {
 });
 
 test('R-169: metric names and labels of revocation', async () => {
-  const telemetry = createRevocationTelemetry({ event() {} }, () => 3);
-  telemetry.counted('okta', 'session-revoked', 'kept');
-  telemetry.sourceUp('okta', true);
-  const samples = (await telemetry.metrics()).split('\n').filter((line) => line.startsWith('sallyport_'));
+  const { events, page } = createRevocationMetrics();
+  events.revocation('okta', 'session-revoked', 'kept');
+  events.revocationSourceUp('okta', true);
+  events.revocationsKept(3);
+  const samples = (await page()).text.split('\n').filter((line) => line.startsWith('sallyport_'));
   expect(samples).toEqual([
     'sallyport_revocations_total{source="okta",event="session-revoked",result="kept"} 1',
     'sallyport_revocations_kept 3',

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createReloadableGateway, type ReloadableGateway } from '../../src/serve/reloadable-gateway.ts';
 import type { Config } from '../../src/model/config.ts';
 import type { AuthorizationServer } from '../../src/model/authorization-server.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { Log } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
@@ -14,11 +14,11 @@ let newest: ReloadableGateway;
 
 beforeEach(async () => {
   issuer = await startIssuer();
-  const log = createLog(
+  const log = new Log(
     { level: 'error', decisions: 'all' },
     { write() {}, writeText() {}, dropped: 0, close: async () => {} },
   );
-  newest = createReloadableGateway(configOf({}), { log, metrics: createMetrics(), clock: Date.now });
+  newest = createReloadableGateway(configOf({}), { log, events: createMetrics().events, clock: Date.now });
 });
 afterEach(async () => {
   await newest.close();

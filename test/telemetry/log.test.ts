@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { Denial } from '../../src/model/denial.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { createJsonLines } from '../../src/telemetry/json-lines.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { Log } from '../../src/telemetry/log.ts';
 import { call } from '../policy/caller.ts';
 
 const outcome: Outcome = {
@@ -20,11 +20,11 @@ const outcome: Outcome = {
 };
 const denied: Outcome = { ...outcome, allow: false, denial: new Denial('route.unknown', 'no route') };
 
-function linesOf(act: (log: ReturnType<typeof createLog>) => void, config: Parameters<typeof createLog>[0]): string[] {
+function linesOf(act: (log: Log) => void, config: ConstructorParameters<typeof Log>[0]): string[] {
   const written: string[] = [];
   const writeText = (line: string): void => void written.push(line);
   const write = (entry: object): void => writeText(JSON.stringify(entry));
-  act(createLog(config, { write, writeText, dropped: 0, close: () => Promise.resolve() }));
+  act(new Log(config, { write, writeText, dropped: 0, close: () => Promise.resolve() }));
   return written;
 }
 
@@ -37,8 +37,8 @@ describe('logged lines', () => {
   ] as const)('with level %s and decisions %s: %d lines', (level, decisions, expected) => {
     const lines = linesOf(
       (log) => {
-        log.decision(outcome);
-        log.decision(denied);
+        log.decided(outcome);
+        log.decided(denied);
       },
       { level, decisions },
     );
@@ -47,7 +47,7 @@ describe('logged lines', () => {
 
   test('with decisions: denials, include what shadow mode would have denied', () => {
     const shadow = { reason: 'claim.denied', detail: 'x', scope: [], rule: 'claims.x' } as const;
-    const lines = linesOf((log) => log.decision({ ...outcome, shadow }), { level: 'info', decisions: 'denials' });
+    const lines = linesOf((log) => log.decided({ ...outcome, shadow }), { level: 'info', decisions: 'denials' });
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ allow: true, shadow: true, reason: 'claim.denied' });
   });
 
@@ -55,8 +55,8 @@ describe('logged lines', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 22, 17) + ms });
     const lines = linesOf(
       (log) => {
-        log.decision(outcome);
-        log.decision(denied);
+        log.decided(outcome);
+        log.decided(denied);
       },
       { level: 'info', decisions: 'all' },
     );
@@ -68,7 +68,7 @@ describe('logged lines', () => {
   test('do not end at a tool name', () => {
     const name = 'a"\r\n{"allow":true}\u2028';
     const attempt = call(name, {});
-    const [line] = linesOf((log) => log.decision({ ...denied, attempt }), { level: 'info', decisions: 'all' });
+    const [line] = linesOf((log) => log.decided({ ...denied, attempt }), { level: 'info', decisions: 'all' });
     expect(line).not.toMatch(/[\r\n]/);
     expect(JSON.parse(line ?? '')).toMatchObject({ tool: name, allow: false });
   });

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { mcpMethod } from '../../src/model/mcp.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
-import { createRates, ratePoints, SLOT_MS } from '../../src/telemetry/rates.ts';
+import { ratePoints, Rates, SLOT_MS } from '../../src/telemetry/rates.ts';
 import { RecentDecisions } from '../../src/telemetry/recent-decisions.ts';
 
 function outcome(id: number, detail = ''): Outcome {
@@ -127,7 +127,7 @@ test('counts decisions that are alike but for what belongs to each alone', () =>
 
 test('counts decisions by outcome and estimates quantiles, for an hour, over processes', () => {
   let now = 1_000_000 * SLOT_MS;
-  const [one, other] = [createRates(() => now), createRates(() => now)];
+  const [one, other] = [new Rates(() => now), new Rates(() => now)];
   for (let ms = 1; ms <= 100; ms += 1) one.decision('allowed', ms);
   other.decision('refused', 10);
   other.upstream(2);

@@ -5,7 +5,7 @@ import { createCertificateOf } from '../../src/pipeline/listen/client-certificat
 import { openCertificate } from '../../src/pipeline/listen/own-certificate.ts';
 import { listen, type Listener } from '../../src/pipeline/listen/server.ts';
 import type { Tls } from '../../src/model/config.ts';
-import type { TlsObserver } from '../../src/model/observer.ts';
+import type { TlsObserver } from '../../src/model/events.ts';
 import { certificate, pem } from '../support/certificates.ts';
 import { until } from '../support/until.ts';
 

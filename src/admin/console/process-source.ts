@@ -45,8 +45,8 @@ const questions = {
   state: question<undefined, ProcessState>({
     answer: ({ recorder, state }) => ({
       ...state(),
-      openStreams: recorder.openStreams(),
-      certificateExpires: recorder.certificateExpires(),
+      openStreams: recorder.openStreams,
+      certificateExpires: recorder.certificateExpires,
     }),
     join: (states) => ({
       servers: worstOf(states.flatMap(({ servers }) => servers)),

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/error-reason.ts';
 import type { Definition, Lock, LockState, Sighting } from '../../model/lock.ts';
-import type { LockObserver } from '../../model/observer.ts';
+import type { LockObserver } from '../../model/events.ts';
 import type { Comparison } from './comparison.ts';
 import { inWords } from './differences.ts';
 import { createLookout, type Lookout, type LookoutParts } from './lookout.ts';

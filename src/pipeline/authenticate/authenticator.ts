@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { AuthorizationServer, AuthorizationServerClient, KeySetState } from '../../model/authorization-server.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
+import type { CountLookup } from '../../model/events.ts';
 import { Denial } from '../../model/denial.ts';
 import type { ReloadReason } from '../../model/reasons.ts';
 import type { PresentedToken, RefusedToken } from '../../model/grant.ts';
@@ -10,7 +11,7 @@ import type { Failures } from '../../model/limits.ts';
 import type { Principal, TokenForm } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 import type { SharedAnswers } from '../../model/shared.ts';
-import { type Authority, type CachedVerifier, type CountCacheLookup, createCachedVerifier } from './cached-verifier.ts';
+import { type Authority, type CachedVerifier, createCachedVerifier } from './cached-verifier.ts';
 import { notAccepted, notAcceptedOf } from './found.ts';
 import { createMaySee } from './introspect-each.ts';
 import { createIntrospector } from './introspection.ts';
@@ -67,7 +68,7 @@ export interface Authenticators {
  * @param onRefused Called for each token that any route finds refused.
  */
 export function createAuthenticators(
-  count: CountCacheLookup,
+  count: CountLookup,
   clock: Clock,
   answers?: SharedAnswers,
   onRefused?: (refused: RefusedToken) => void,

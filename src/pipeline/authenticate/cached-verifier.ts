@@ -2,6 +2,7 @@ import { addressBlock } from '../../lib/ip-address.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createSingleFlight } from '../../lib/single-flight.ts';
 import type { Call } from '../../model/call.ts';
+import type { CountLookup } from '../../model/events.ts';
 import { Denial, isTokenDenial } from '../../model/denial.ts';
 import type { AccessToken, PresentedToken, RefusedToken } from '../../model/grant.ts';
 import type { Failures } from '../../model/limits.ts';
@@ -25,9 +26,6 @@ export interface CachedVerifier {
   evictWhere(isMeant: (principal: Principal) => boolean): readonly { readonly key: string; readonly issuer: string }[];
 }
 
-/** Counts a look-up of the token cache; `negative`: the token was refused a few seconds ago. */
-export type CountCacheLookup = (kind: 'token', result: 'hit' | 'miss' | 'negative') => void;
-
 /** One authorization server as a validator of tokens. */
 export interface Authority extends TokenAuthority {
   readonly issuer: string;
@@ -45,7 +43,7 @@ export interface Authority extends TokenAuthority {
 export function createCachedVerifier(
   authorities: readonly Authority[],
   forms: Route['tokens'],
-  count: CountCacheLookup,
+  count: CountLookup,
   onRefused: (refused: RefusedToken) => void,
   clock: Clock,
 ): CachedVerifier {

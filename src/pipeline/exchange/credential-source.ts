@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { lengthPrefixed } from '../../lib/length-prefixed.ts';
 import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
 import { Denial } from '../../model/denial.ts';
+import type { CountLookup } from '../../model/events.ts';
 import type { CallerGrant, PresentedToken, UpstreamCredential } from '../../model/grant.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route, TokenExchange } from '../../model/route.ts';
@@ -31,15 +32,8 @@ interface ConfigParts {
 /** Creates the credential source of a route under a configuration. */
 export type CredentialSources = (route: Route, configParts: ConfigParts) => CredentialSource;
 
-/** Counts a cache look-up of an exchanged credential. */
-export type CountExchangeLookup = (kind: 'exchange', result: 'hit' | 'miss') => void;
-
 /** Creates the credential sources of a process. Exchanged credentials outlive a configuration. */
-export function createCredentialSources(
-  count: CountExchangeLookup,
-  clock: Clock,
-  answers?: SharedAnswers,
-): CredentialSources {
+export function createCredentialSources(count: CountLookup, clock: Clock, answers?: SharedAnswers): CredentialSources {
   const memory = createExchangeMemory(clock, answers);
   const ownTokens = createOwnTokens(clock);
 
@@ -69,7 +63,7 @@ export function createCredentialSources(
 interface ProcessParts {
   readonly memory: ExchangeMemory;
   readonly ownTokens: OwnTokens;
-  readonly count: CountExchangeLookup;
+  readonly count: CountLookup;
   readonly clock: Clock;
 }
 

@@ -7,7 +7,7 @@ import type { AnswerLock } from '../../mcp/guarded-message.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { Call } from '../../model/call.ts';
 import type { GrantedCall } from '../../model/grant.ts';
-import type { ForwardObserver } from '../../model/observer.ts';
+import type { ForwardObserver } from '../../model/events.ts';
 import type { Route } from '../../model/route.ts';
 import { type AnswerBindings, answerFilter } from './answer-filter.ts';
 import type { SignIdentity } from './identity-headers.ts';

@@ -7,7 +7,7 @@ import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant, HeldToken } from '../../model/grant.ts';
 import type { CountedCall } from '../../model/counted-call.ts';
-import type { ForwardObserver } from '../../model/observer.ts';
+import type { ForwardObserver } from '../../model/events.ts';
 import type { Route } from '../../model/route.ts';
 import type { AnswerFilter } from './answer-filter.ts';
 import { ClientAnswer } from './client-answer.ts';

@@ -1,7 +1,7 @@
 import { readCertificates, type CertificateFiles, type Certificates } from '../../lib/certificate-files.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Tls } from '../../model/config.ts';
-import type { TlsObserver } from '../../model/observer.ts';
+import type { TlsObserver } from '../../model/events.ts';
 
 /** Calls `onChange` each time the content of one of `files` changes, until it is closed. */
 export type WatchFiles = (files: readonly string[], onChange: () => void) => Promise<{ close(): void }>;

@@ -3,7 +3,7 @@ import type { ServerOptions } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 import type { Certificates } from '../../lib/certificate-files.ts';
-import type { TlsObserver } from '../../model/observer.ts';
+import type { TlsObserver } from '../../model/events.ts';
 import type { OwnCertificate } from './own-certificate.ts';
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;

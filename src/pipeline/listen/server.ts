@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { http } from '../../lib/http/node-http.ts';
 import type { Address } from '../../model/config.ts';
 import type { Reason } from '../../model/reasons.ts';
-import type { TlsObserver } from '../../model/observer.ts';
+import type { TlsObserver } from '../../model/events.ts';
 import { createAdmissionScheduler, type EventLoop } from './admission-scheduler.ts';
 import { createConnections, endSoon, responseOn, watchSlowBodies } from './connections.ts';
 import type { OwnCertificate } from './own-certificate.ts';

@@ -26,7 +26,7 @@ import type { ConfigScope, ConfiguredGateway, ProcessScope } from './scopes.ts';
 
 /** Builds the gateway of `config`. Sends nothing to any server yet. */
 export function createGateway(config: Config, configScope: ConfigScope, processScope: ProcessScope): ConfiguredGateway {
-  const { log, metrics, clock, certificateOf } = processScope;
+  const { log, events, clock, certificateOf } = processScope;
   const allowed = createAllowed(config);
   const crossOrigin = createCrossOrigin(allowed.origin);
   const stagesOf = createRouteStages(config, configScope, processScope, { allowed, crossOrigin });
@@ -54,11 +54,8 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
     publish: (call) => publishMetadata(call) || revocation?.push(call) === true || publish(call),
     route: (call) => routed(call.path),
     refuse: (call, ...refusal) => (addressed(call) ?? { refuse }).refuse(call, ...refusal),
-    record(outcome) {
-      metrics.decision(outcome);
-      log.decision(outcome);
-    },
-    answered: metrics.answered,
+    record: events.decided,
+    answered: events.answered,
     failed(call, route, { reason, detail, cause }) {
       const stack = reason === 'gateway.error' && cause instanceof Error ? cause.stack : undefined;
       const level = stack === undefined ? 'warn' : 'error';

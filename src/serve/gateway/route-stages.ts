@@ -65,7 +65,7 @@ export function createRouteStages(
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): (route: Route) => ServedRoute {
   const { clients, limiters, ledger, sessions, nonces, identityKeys } = configScope;
-  const { log, metrics, clock, pools, replays, streams, newest } = processScope;
+  const { log, events, clock, pools, replays, streams, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailures(config.limits.failures, { limiters, clock, warnOfProxy });
   const guard =
@@ -97,7 +97,7 @@ export function createRouteStages(
       claimed,
       pools,
       streams,
-      observer: metrics,
+      observer: events,
       clock,
       toolHeaders,
       lock,
@@ -127,7 +127,7 @@ export function createRouteStages(
       authorize: createAuthorize(route),
       // After the policy: a caller that it refuses learns nothing of definitions.
       approve: lock && (({ action }) => lock.requireApproved(action)),
-      count: createCount(route, { ledger, onReturned: log.settled }),
+      count: createCount(route, { ledger, onReturned: events.returned }),
       exchange: exchange.credential,
       hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
       forward: createForward(route, forwarding),

@@ -11,6 +11,7 @@ import type { OwnerBound } from '../../mcp/owner-bound.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
 import type { Call } from '../../model/call.ts';
+import type { Events } from '../../model/events.ts';
 import type { PresentedToken } from '../../model/grant.ts';
 import type { Ledger } from '../../model/ledger.ts';
 import type { RateLimiters } from '../../model/limits.ts';
@@ -18,12 +19,11 @@ import type { RevocationCheck, RevocationReceiver } from '../../model/revocation
 import type { ReplayMemory } from '../../model/shared.ts';
 import type { Gateway } from '../../pipeline/pipeline.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
 
 /** What lives as long as the process: connections, caches, counters. */
 export interface ProcessScope {
   readonly log: Log;
-  readonly metrics: Metrics;
+  readonly events: Events;
   readonly clock: Clock;
   /** The certificate that a client proved to hold, as the listener verifies it. */
   readonly certificateOf: CertificateOf;

@@ -9,7 +9,7 @@ import { createBackOff } from '../../lib/back-off.ts';
 import { openCertificate } from '../../pipeline/listen/own-certificate.ts';
 import type { Config } from '../../model/config.ts';
 import { createJsonLines } from '../../telemetry/json-lines.ts';
-import { createLog, createRefusedRenewal } from '../../telemetry/log.ts';
+import { Log } from '../../telemetry/log.ts';
 import { createWorkerMetrics } from '../../telemetry/metrics.ts';
 import { closeOrphanedConnections } from './orphaned-connections.ts';
 import { answerFrom } from './primary-ledger.ts';
@@ -39,7 +39,7 @@ export async function startWorkers(
 ): Promise<Running> {
   const output = standardOutput();
   const lines = createJsonLines(output);
-  const log = createLog(loaded.config.log, lines);
+  const log = new Log(loaded.config.log, lines);
   const metrics = createWorkerMetrics();
   const fixed = fixedIn(loaded.config);
   const key = randomBytes(32).toString('hex');
@@ -53,7 +53,7 @@ export async function startWorkers(
     (await openCertificate(
       loaded.config.tls,
       watchFiles,
-      { certificateInForce() {}, certificateRefused: createRefusedRenewal(log) },
+      { certificateInForce() {}, certificateRefused: (detail) => log.certificateRefused(detail) },
       Date.now,
     ));
   certificate?.onRenewed((certificates) => tellAll({ kind: 'renewed', certificates }));

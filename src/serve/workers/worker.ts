@@ -84,13 +84,13 @@ async function begin(
 }
 
 async function obey(serving: Working, message: Exclude<ToWorker, HandledMessage | { kind: 'begin' }>): Promise<void> {
-  const { metrics } = serving;
+  const { events } = serving;
   switch (message.kind) {
     case 'reload':
       tellPrimary({ kind: 'reloaded', problems: await reload(serving, message) });
       break;
     case 'reload-refused':
-      metrics.reloadFailed();
+      events.reloadFailed();
       break;
     case 'reopen-log':
       serving.reopenLog();
@@ -131,14 +131,14 @@ async function obey(serving: Working, message: Exclude<ToWorker, HandledMessage 
 
 /** Reloads; returns the problems if this worker refuses what the primary process accepted. */
 async function reload(
-  { service, metrics }: Working,
+  { service, events }: Working,
   { file, snapshot }: Extract<ToWorker, { kind: 'reload' }>,
 ): Promise<readonly string[]> {
   try {
     service.reload(await configOf(file, snapshot));
     return [];
   } catch (error) {
-    metrics.reloadFailed();
+    events.reloadFailed();
     return problemsOf(error);
   }
 }

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import type { Batch } from '../../../src/admin/console/messages.ts';
 import { createProcessConsole } from '../../../src/admin/console/process-source.ts';
 import type { Outcome } from '../../../src/model/outcome.ts';
-import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { recordBeside } from '../../../src/telemetry/recorder.ts';
+import { Recorder } from '../../../src/telemetry/recorder.ts';
 
 function outcome(id: number, allow: boolean): Outcome {
   const call = { id: '', decision: String(id), method: 'GET', startedAt: 0, trace: undefined };
@@ -12,11 +11,11 @@ function outcome(id: number, allow: boolean): Outcome {
 }
 
 test('sends refusals first, and evenly spread allowed calls, when there are too many', async () => {
-  const { metrics, recorder } = recordBeside(createMetrics(), Date.now);
+  const recorder = new Recorder(Date.now);
   const { watch, answer } = createProcessConsole(recorder, () => ({ servers: [], store: undefined, locks: [] }));
   const { promise, resolve } = Promise.withResolvers<Batch>();
   const stop = watch(resolve);
-  for (let id = 0; id < 1000; id += 1) metrics.decision(outcome(id, id % 25 !== 0));
+  for (let id = 0; id < 1000; id += 1) recorder.decided(outcome(id, id % 25 !== 0));
   const { rows, leftOut } = await promise;
   stop();
   expect([rows.length, leftOut]).toEqual([100, 900]);

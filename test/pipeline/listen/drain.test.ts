@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { watchFiles } from '../../../src/config/watch.ts';
 import { openCertificate } from '../../../src/pipeline/listen/own-certificate.ts';
 import { listen, type Listener, type Security } from '../../../src/pipeline/listen/server.ts';
-import type { TlsObserver } from '../../../src/model/observer.ts';
+import type { TlsObserver } from '../../../src/model/events.ts';
 import { tlsFiles } from '../../support/certificates.ts';
 import { head, open } from '../../support/raw.ts';
 import { until } from '../../support/until.ts';

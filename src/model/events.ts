@@ -1,0 +1,78 @@
+import type { ServerOperation } from './authorization-server.ts';
+import type { FrontDoorObserver } from './front-door.ts';
+import type { KnownCall, Outcome } from './outcome.ts';
+import type { Route } from './route.ts';
+import type { StoreObserver } from './shared.ts';
+
+/** What happens in a process, for its metrics, its log and its console. Each room calls those of its own part. */
+export interface Events extends ForwardObserver, StoreObserver, TlsObserver, FrontDoorObserver {
+  readonly decided: (outcome: Outcome) => void;
+  /** A call was answered with `status`, by the upstream or by the gateway. */
+  readonly answered: (route: Route | undefined, call: Pick<KnownCall, 'method'>, status: number) => void;
+  /** A call that was allowed no longer counts for rules over time, and why. */
+  readonly returned: (call: KnownCall, route: Route, why: string) => void;
+  readonly tokenLookup: CountLookup;
+  readonly serverCall: CountServerCall;
+  /** The collector took spans, or they were dropped. */
+  readonly spans: (result: 'exported' | 'dropped', count: number) => void;
+  /** Lines of the log that could not be written, or not fast enough. */
+  readonly linesLost: (output: 'stdout' | 'file', count: number) => void;
+  readonly configLoaded: (hash: string) => void;
+  /** The newest files are not in force. */
+  readonly reloadFailed: () => void;
+  readonly lockedDefinitions: LockObserver['differing'];
+  readonly revocation: RevocationObserver['counted'];
+  readonly revocationSourceUp: RevocationObserver['sourceUp'];
+  /** How many revocations are remembered. */
+  readonly revocationsKept: (count: number) => void;
+}
+
+/** Counts a look-up of a verified or an exchanged token; `negative`: the token was refused a few seconds ago. */
+export type CountLookup = (kind: 'token' | 'exchange', result: 'hit' | 'miss' | 'negative') => void;
+
+/** Counts one call to an authorization server. */
+export type CountServerCall = (server: string, operation: ServerOperation, result: ServerCallResult) => void;
+
+/**
+ * The result of a call: `ok`; `refused`, a status of 4xx; `error`, no answer or a status that says that the server is
+ * unavailable. Not sent: `circuit_open`, and `overloaded` if the queue is full.
+ */
+type ServerCallResult = 'ok' | 'refused' | 'error' | 'circuit_open' | 'overloaded';
+
+/** Observes forwarding; times are in milliseconds. */
+export interface ForwardObserver {
+  /** The upstream sent its header section, `ms` after the request was sent. */
+  upstreamAnswered(route: Route, ms: number): void;
+  streamOpened(route: Route): void;
+  streamClosed(route: Route): void;
+}
+
+/** Observes the locks of routes. */
+export interface LockObserver {
+  /** How many definitions of the route differ from its lock; undefined: it has no lock any more. */
+  differing(route: string, count: number | undefined): void;
+  event(level: 'info' | 'warn', msg: string, fields: Readonly<Record<string, unknown>>): void;
+}
+
+/** Observes a TLS listener. */
+export interface TlsObserver {
+  /** The listener presents another certificate from now on. */
+  certificateInForce(expiresAt: Date): void;
+  /** The changed files of the certificate cannot be used; the previous certificate stays in force. */
+  certificateRefused(detail: string): void;
+  /** A handshake failed. `peer`: its address, if it is still known. */
+  handshakeFailed(detail: string, peer: string | undefined): void;
+  /** The certificate of a client failed verification. The gateway treats the client as one without a certificate. */
+  clientCertificateRefused(detail: string, peer: string | undefined): void;
+}
+
+/** What became of an event of a source. */
+export type RevocationResult = 'kept' | 'repeated' | 'not_understood' | 'refused';
+
+/** Observes revocations. */
+export interface RevocationObserver {
+  counted(source: string, event: string, result: RevocationResult): void;
+  /** Whether events of a source arrive; undefined: another replica sees to it. */
+  sourceUp(source: string, up: boolean | undefined): void;
+  event(level: 'info' | 'warn' | 'error', msg: string, fields: Readonly<Record<string, unknown>>): void;
+}
