@@ -70,7 +70,7 @@ console: { grafana: https://grafana.example.com/d/sallyport }`,
   },
   {
     heading: 'authorization_servers and scopes',
-    keys: ['authorization_servers', 'scopes'],
+    keys: ['authorization_servers', 'scopes', 'root_resource', 'oauth_endpoints_at_root'],
     example: `
 authorization_servers:
   main:

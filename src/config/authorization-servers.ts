@@ -1,8 +1,9 @@
-import type {
-  AuthorizationServer,
-  ClientCredentials,
-  Introspection,
-  JwtValidation,
+import {
+  type AuthorizationServer,
+  type ClientCredentials,
+  type Introspection,
+  issuersOf,
+  type JwtValidation,
 } from '../model/authorization-server.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
 import { clientKey } from './client-key.ts';
@@ -27,13 +28,14 @@ export function readAuthorizationServers(
     const jwt = server.get('jwt');
     const introspection = server.get('introspection');
     if (!jwt.present && !introspection.present) server.addProblem('needs jwt, introspection or both', 'key');
-    for (const other of servers.values()) {
-      // A token carries only its issuer: the gateway could not tell which of two settings applies.
-      if (issuer !== '' && other.issuer === issuer) {
-        server.get('issuer').addProblem(`is also the issuer of ${placeOf(other)}`);
-      }
-    }
     const validation = jwt.present ? readJwt(jwt) : undefined;
+    // A token carries only its issuer: the gateway could not tell which of two settings applies.
+    const own = [server.get('issuer'), ...jwt.get('issuers').items()];
+    for (const [index, each] of [issuer, ...(validation?.issuers ?? [])].entries()) {
+      const other = [...servers.values()].find((known) => each !== '' && issuersOf(known).includes(each));
+      if (other !== undefined) own[index]?.addProblem(`is also the issuer of ${placeOf(other)}`);
+      if (index > 0 && each === issuer) own[index]?.addProblem('is the issuer itself: list only further ones');
+    }
     if (name === FRONT_DOOR) server.addProblem('is the name of the front door: choose another one', 'key');
     servers.set(name, {
       name,
@@ -41,6 +43,8 @@ export function readAuthorizationServers(
       backchannel: server.get('backchannel').read(plainUrl) ?? issuer,
       jwt: validation,
       introspection: introspection.present ? readIntrospection(introspection, validation) : undefined,
+      scopePrefix: server.get('scope_prefix').read(anyText),
+      audienceClaim: server.get('audience_claim').choice(),
       ...readTimes(server),
     });
   }
@@ -76,6 +80,7 @@ function readJwt(field: Field<AuthorizationServerKeys['jwt']>): JwtValidation {
   return {
     algorithms: field.get('algorithms').list(algorithm),
     types: field.get('types').present ? field.get('types').list(tokenType) : undefined,
+    issuers: field.get('issuers').list(issuerUrl),
     jwksUri: field.get('jwks').read(endpointUrl),
   };
 }

@@ -1,7 +1,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { memberReader } from '../lib/json/pointer.ts';
-import type { AuthorizationServer } from '../model/authorization-server.ts';
+import { type AuthorizationServer, prefixedScopes } from '../model/authorization-server.ts';
 import {
   type AssertionIssuer,
   type ClaimsMapping,
@@ -44,7 +44,7 @@ export function readFrontDoor(root: Field<GatewayKeys>, base: string, env: NodeJ
   if (!field.present) return undefined;
   const issuer = field.get('issuer').read(frontDoorIssuer) ?? '';
   const listen = field.get('listen').read(address);
-  const providers = readProviders(field.get('identity_providers'));
+  const providers = readProviders(field.get('identity_providers'), scopePrefixes(root.get('authorization_servers')));
   const scopes = readScopes(field.get('scopes'));
   const tokens = field.get('tokens');
   const format = tokens.get('format').choice();
@@ -121,7 +121,17 @@ function secretOfGateway(root: Field<GatewayKeys>, env: NodeJS.ProcessEnv): stri
   return Buffer.from(hkdfSync('sha256', sessionKey, '', 'sallyport front door v1: gateway', 32)).toString('hex');
 }
 
-function readProviders(field: Field<FrontDoorKeys['identity_providers']>): ReadonlyMap<string, IdentityProvider> {
+/** `scope_prefix` of the authorization servers, by issuer: the same server may be a provider too. */
+function scopePrefixes(servers: Field<GatewayKeys['authorization_servers']>): ReadonlyMap<unknown, string | undefined> {
+  return new Map(
+    servers.entries().map(([, server]) => [server.get('issuer').text(), server.get('scope_prefix').text()] as const),
+  );
+}
+
+function readProviders(
+  field: Field<FrontDoorKeys['identity_providers']>,
+  prefixes: ReadonlyMap<unknown, string | undefined>,
+): ReadonlyMap<string, IdentityProvider> {
   const providers = new Map<string, IdentityProvider>();
   const owners = new Map<string, string>();
   const entries = field.entries();
@@ -137,7 +147,7 @@ function readProviders(field: Field<FrontDoorKeys['identity_providers']>): Reado
       issuer,
       backchannel: provider.get('backchannel').read(plainUrl) ?? issuer,
       credentials: readProviderCredentials(provider),
-      scopes: withOpenid(provider.get('scopes').list(anyText)),
+      scopes: prefixedScopes(withOpenid(provider.get('scopes').list(anyText)), prefixes.get(issuer)),
       domains: found,
       claims: readClaims(provider.get('claims')),
     });

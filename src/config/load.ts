@@ -5,7 +5,7 @@ import type { Config, LogSettings, PolicyFolder, SharedStore } from '../model/co
 import type { Policy } from '../model/policy.ts';
 import { closeHierarchy } from '../model/scope-hierarchy.ts';
 import { hostName, network, readAddresses } from './addresses.ts';
-import { readAuthorizationServers } from './authorization-servers.ts';
+import { readAuthorizationServers, serverIn } from './authorization-servers.ts';
 import { type Field, Report } from './field.ts';
 import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, recorded, type Snapshot } from './files.ts';
@@ -16,7 +16,7 @@ import { type ReadPolicies, readPolicies } from './policies.ts';
 import { ConfigError, Problem } from './problems.ts';
 import { readLimits, readRate } from './limits.ts';
 import { readRevocation } from './revocation.ts';
-import { readRoutes, type Referents } from './routes.ts';
+import { readRootResource, readRoutes, type Referents } from './routes.ts';
 import { violations } from './schema.ts';
 import { readTelemetry } from './telemetry.ts';
 import { readTls } from './tls.ts';
@@ -115,12 +115,14 @@ function readRoot(
   const frontDoor = readFrontDoor(root, base, env);
   const servers = readAuthorizationServers(root.get('authorization_servers'), frontDoor?.server);
   const limits = root.get('limits');
+  const endpointsAtRoot = root.get('oauth_endpoints_at_root').read(serverIn(servers));
   const rate = readRate(limits.get('rate'));
   const routes = readRoutes(root.get('routes'), {
     publicUrl,
     servers,
     ...policies,
     frontDoorIssuer: frontDoor?.issuer,
+    endpointsAtRoot,
     rate,
   });
   return {
@@ -146,6 +148,8 @@ function readRoot(
     limits: readLimits(limits),
     telemetry: readTelemetry(root.get('telemetry')),
     log: readLog(root.get('log'), base),
+    rootResource: readRootResource(root.get('root_resource'), routes),
+    endpointsAtRoot,
     routes,
     policies: new Map(
       [...policies.folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined),

@@ -111,6 +111,7 @@ function readEndpoint(
       resource: undefined,
       firstChallenge: 'policy',
       authorizationServers,
+      scopePrefix: authorizationServers[0]?.scopePrefix,
       audiences: [field.get('audience').text() ?? publicUrl + path],
       tokens: formsOf(authorizationServers),
       statesTokens: false,

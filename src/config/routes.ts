@@ -4,6 +4,7 @@ import type { Lock } from '../model/lock.ts';
 import type { Policy } from '../model/policy.ts';
 import type { TokenForm } from '../model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../model/route.ts';
+import { rootEndpoints } from '../model/config.ts';
 import { serverIn } from './authorization-servers.ts';
 import type { GatewayKeys, RouteKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
@@ -13,7 +14,7 @@ import { readDpop, readTokens, requireOwners, requireSignedAnswers } from './rou
 import { readUpstream } from './upstream.ts';
 import { pageUrl } from './urls.ts';
 import { didYouMean } from '../lib/wording.ts';
-import { anyText, method, policyName, routePath } from './values.ts';
+import { anyText, method, policyName, reject, routePath } from './values.ts';
 
 /** What the keys of routes refer to. */
 export interface Referents {
@@ -26,8 +27,28 @@ export interface Referents {
   readonly locks: ReadonlyMap<string, Lock>;
   /** The issuer of the front door; undefined: there is none. */
   readonly frontDoorIssuer: string | undefined;
+  /** The server of `oauth_endpoints_at_root`; undefined: none. */
+  readonly endpointsAtRoot: AuthorizationServer | undefined;
   /** `limits.rate`, the default of routes. */
   readonly rate: Rate | undefined;
+}
+
+/** The name of the route of `root_resource`. Problems are reported to the field. */
+export function readRootResource(
+  field: Field<GatewayKeys['root_resource']>,
+  routes: readonly Route[],
+): string | undefined {
+  const resources = routes.filter(({ resource }) => resource !== undefined);
+  const atRoot = resources.find(({ path }) => path === '/');
+  return field.read((name) => {
+    if (atRoot !== undefined && atRoot.name !== name)
+      reject(`cannot be at the root: route ${atRoot.name} is there, by its path`);
+    if (resources.some((route) => route.name === name)) return name;
+    const names = resources.map((route) => route.name);
+    const near = didYouMean(name, names);
+    const hint = near === undefined ? `they are ${names.join(', ')}` : `did you mean ${near}?`;
+    return reject('is not a route with a resource', names.length === 0 ? undefined : hint);
+  });
 }
 
 /** `routes`, with names replaced by what they name. Problems are reported, and the result is then not used. */
@@ -52,6 +73,11 @@ export function readRoutes(field: Field<GatewayKeys['routes']>, referents: Refer
       item.get('path').addProblem(`${item.get('path').quoted()} is also the path of routes[${same.index}]${inCase}`);
     }
     paths.set(path.toLowerCase(), same ?? { path, index });
+    if (referents.endpointsAtRoot !== undefined && rootEndpoints.has(path.toLowerCase())) {
+      item
+        .get('path')
+        .addProblem(`${item.get('path').quoted()} is answered by oauth_endpoints_at_root: choose another path`);
+    }
     if (policy === undefined || lock === undefined) continue;
     const sameLock = locked.get(policy.name);
     if (sameLock !== undefined) {
@@ -68,6 +94,7 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
   const protocol = readProtocol(field.get('protocol'));
   requireEffect(field, open, protocol);
   const servers = open ? [] : trustedServers(field, referents.servers);
+  requireOnePrefix(field.get('authorization_servers'), servers);
   const path = field.get('path').read(routePath) ?? '';
   const resource =
     !open && (protocol === 'mcp' || field.get('resource').present) ? readResource(field.get('resource')) : undefined;
@@ -86,6 +113,7 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
     resource,
     firstChallenge: open ? 'none' : readFirstChallenge(field.get('first_challenge'), protocol, resource),
     authorizationServers: servers,
+    scopePrefix: servers[0]?.scopePrefix,
     audiences: open ? [] : readAudiences(field, protocol, referents.publicUrl + path),
     tokens,
     statesTokens: field.get('tokens').present,
@@ -137,6 +165,18 @@ function trustedServers(
   if (names.length > 1)
     field.addProblem(`missing key: authorization_servers (several are defined: ${names.join(', ')})`);
   return [...servers.values()];
+}
+
+/** A challenge has one list of scopes, whichever server the client then chooses. */
+function requireOnePrefix(
+  field: Field<RouteKeys['authorization_servers']>,
+  servers: readonly AuthorizationServer[],
+): void {
+  const [first, ...others] = servers;
+  const other = others.find(({ scopePrefix }) => scopePrefix !== first?.scopePrefix);
+  if (first === undefined || other === undefined) return;
+  const shown = [first, other].map(({ name, scopePrefix }) => `${scopePrefix ?? 'none'} (${name})`);
+  field.addProblem(`have different values of scope_prefix: ${shown.join(' and ')}; use one route for each`);
 }
 
 function readAudiences(

@@ -56,7 +56,10 @@ type ExchangeField = Field<UpstreamKeys['exchange']>;
 
 function readExchange(field: ExchangeField, servers: ReadonlyMap<string, AuthorizationServer>): UpstreamToken {
   const server = exchangeServer(field, servers);
+  const grant = field.get('grant').choice();
+  if (grant === 'on_behalf_of') requireOnBehalfOf(field);
   const exchange = {
+    grant,
     credentials: readClient(field, server),
     endpoint: field.get('endpoint').read(endpointUrl),
     audience: field.get('audience').list(anyText),
@@ -68,6 +71,14 @@ function readExchange(field: ExchangeField, servers: ReadonlyMap<string, Authori
   } as const;
   // A missing server was reported: the result is then not to be used.
   return server === undefined ? { kind: 'none' } : { kind: 'exchange', exchange: { ...exchange, server } };
+}
+
+/** The parameters of the grant that Entra ID has in place of RFC 8693. */
+function requireOnBehalfOf(field: ExchangeField): void {
+  for (const key of ['audience', 'resource', 'actor', 'token_type', 'subject_token_type'] as const) {
+    if (field.get(key).present) field.get(key).addProblem('does not apply with grant: on_behalf_of', 'key');
+  }
+  if (!field.get('scope').present) field.addProblem('missing key: scope (grant is on_behalf_of)');
 }
 
 /** The client of the block, or else that of the server's introspection, but never a mixture of the two. */

@@ -130,6 +130,8 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
 
   /** The path below the issuer; undefined for any other. */
   function pathBelow(path: string): string | undefined {
+    // Some clients drop the path of the issuer.
+    if (isWellKnown(path)) return path;
     // RFC 8414 §3.1: the well-known part is inserted before the path of the issuer.
     const inserted = path.endsWith(prefix) ? path.slice(0, path.length - prefix.length) : '';
     if (isWellKnown(inserted)) return inserted;

@@ -25,6 +25,8 @@ export interface JwtValidation {
   readonly algorithms: readonly string[];
   /** Accepted `typ` values, lower case, without `application/`; undefined: at+jwt, JWT or absent. */
   readonly types: readonly string[] | undefined;
+  /** Further `iss` values of the same server, byte for byte, such as those of an earlier version of its tokens. */
+  readonly issuers?: readonly string[];
   /** JWK Set location; undefined: `jwks_uri` of the discovered metadata. */
   readonly jwksUri: string | undefined;
 }
@@ -54,12 +56,33 @@ export interface AuthorizationServer {
   readonly backchannel: string;
   readonly jwt: JwtValidation | undefined;
   readonly introspection: Introspection | undefined;
+  /** What precedes a scope in requests to it, and is absent from its tokens; undefined: nothing. */
+  readonly scopePrefix?: string | undefined;
+  /** The claim that stands for an absent `aud`; undefined: none. */
+  readonly audienceClaim?: 'client_id' | 'azp' | 'cid' | undefined;
   /** The tolerance for `exp`, `nbf` and `iat`. */
   readonly clockToleranceMs: number;
   /** The timeout of one call to it, from connecting to the last byte. */
   readonly timeoutMs: number;
   /** How long metadata and keys stay usable after the last successful fetch; at least as long as they are fresh. */
   readonly staleMs: number;
+}
+
+/** The `iss` values of a server's tokens, the one that it is known by first. */
+export function issuersOf({ issuer, jwt }: Pick<AuthorizationServer, 'issuer' | 'jwt'>): readonly string[] {
+  return [issuer, ...(jwt?.issuers ?? [])];
+}
+
+/** OpenID Connect Core §5.4 and §11: scopes of the protocol, which no resource owns. */
+const openidScopes: ReadonlySet<string> = new Set(['openid', 'profile', 'email', 'address', 'phone', 'offline_access']);
+
+/**
+ * Scopes as a server wants them in requests. A prefix is not added to OpenID's own scopes, nor to one with `:` or `/`,
+ * which is a full name already.
+ */
+export function prefixedScopes(scopes: readonly string[], prefix: string | undefined): readonly string[] {
+  if (prefix === undefined) return scopes;
+  return scopes.map((scope) => (openidScopes.has(scope) || /[:/]/.test(scope) ? scope : prefix + scope));
 }
 
 /** The purpose of a call to an authorization server; the label `operation` in metrics. */

@@ -56,6 +56,10 @@ export interface Config {
   /** The store that replicas share; undefined: each replica keeps its own state. */
   readonly shared: SharedStore | undefined;
   readonly authorizationServers: ReadonlyMap<string, AuthorizationServer>;
+  /** The name of the route whose metadata are at the root too; undefined: that of the only resource. */
+  readonly rootResource: string | undefined;
+  /** The server to whose endpoints `/authorize`, `/token` and `/register` of the gateway lead; undefined: to none. */
+  readonly endpointsAtRoot: AuthorizationServer | undefined;
   /** Undefined: there is no front door. */
   readonly frontDoor: FrontDoor | undefined;
   /** Undefined: no token ends before it expires, but by its server. */
@@ -87,6 +91,14 @@ export interface PolicyFolder {
   /** The text of each policy, by the name of its file. */
   readonly texts: ReadonlyMap<string, string>;
 }
+
+/** The paths of `oauth_endpoints_at_root`, and the member of RFC 8414 §2 metadata that names the endpoint of each. */
+export const rootEndpoints: ReadonlyMap<string, 'authorization_endpoint' | 'token_endpoint' | 'registration_endpoint'> =
+  new Map([
+    ['/authorize', 'authorization_endpoint'],
+    ['/token', 'token_endpoint'],
+    ['/register', 'registration_endpoint'],
+  ]);
 
 /** The files of the gateway's own certificate, as absolute paths. */
 export interface Tls {

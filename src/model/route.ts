@@ -1,4 +1,4 @@
-import type { AuthorizationServer, ClientCredentials } from './authorization-server.ts';
+import { type AuthorizationServer, type ClientCredentials, prefixedScopes } from './authorization-server.ts';
 import type { Lock } from './lock.ts';
 import type { Policy } from './policy.ts';
 import type { TokenForm } from './principal.ts';
@@ -27,6 +27,8 @@ export interface TokenExchange {
   readonly server: AuthorizationServer;
   /** Endpoint; undefined: `token_endpoint` of the server's discovered metadata. */
   readonly endpoint: string | undefined;
+  /** How it is requested: by RFC 8693, or as Entra ID wants it (RFC 7523 with `requested_token_use`). */
+  readonly grant: 'token_exchange' | 'on_behalf_of';
   /** The audience of the new token, RFC 8693 §2.1: names that the server knows. Empty: none is requested. */
   readonly audience: readonly string[];
   /** The same as absolute URIs, RFC 8707 §2. */
@@ -135,6 +137,8 @@ export interface Route {
   readonly resource: ResourceMetadata | undefined;
   /** In the order in which they introspect an opaque token; empty only on a public route. */
   readonly authorizationServers: readonly AuthorizationServer[];
+  /** What its servers, all of them, want before a scope in requests; undefined: nothing. */
+  readonly scopePrefix: string | undefined;
   /** `aud` must contain one of them exactly; empty only on a public route. */
   readonly audiences: readonly string[];
   readonly tokens: ReadonlySet<TokenForm>;
@@ -170,7 +174,12 @@ export function serverUrl({ origin, path }: Upstream): string {
   return origin + (path || '/');
 }
 
-/** The scopes that a 401 of a route names; empty: none. */
+/** Scopes as clients of a route must request them. */
+export function requestedScopes({ scopePrefix }: Route, scopes: readonly string[]): readonly string[] {
+  return prefixedScopes(scopes, scopePrefix);
+}
+
+/** The scopes that a 401 of a route names, as policies have them; empty: none. */
 export function firstScopes({ firstChallenge, policy, resource }: Route): readonly string[] {
   const scopes = { policy: policy?.scope, supported: resource?.scopesSupported, none: [] }[firstChallenge];
   return scopes ?? [];

@@ -1,3 +1,4 @@
+import { issuersOf } from '../model/authorization-server.ts';
 import { refusals } from '../model/reasons.ts';
 import type { Config } from '../model/config.ts';
 import type { DecisionRecord } from '../model/decision.ts';
@@ -150,7 +151,7 @@ function otherStageNotes({ allow, reason = '' }: DecisionRecord, route: Route | 
 /** The tokens that a route accepts now: the log says what it accepted then. */
 function tokenNotes({ audiences, authorizationServers, tokens }: Route): readonly string[] {
   const quoted = (values: Iterable<string>): string => [...values].map((each) => JSON.stringify(each)).join(', ');
-  const issuers = quoted(authorizationServers.map(({ issuer }) => issuer));
+  const issuers = quoted(authorizationServers.flatMap(issuersOf));
   return [
     `the route accepts the audience ${quoted(audiences)}`,
     `the route accepts ${[...tokens].join(' and ')} tokens of ${issuers}`,

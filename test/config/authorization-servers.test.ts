@@ -30,11 +30,23 @@ jwt { algorithms: [RS256], types: [a b] }
   :5:41: authorization_servers.main.jwt.types[0]: "a b" is not a type such as at+jwt
 jwt { algorithms: [RS256], jwks: "http://x#f" }
   :5:39: authorization_servers.main.jwt.jwks: "http://x#f" has a fragment
+jwt { algorithms: [RS256], issuers: ["http://127.0.0.1:9000"] }
+  :5:43: authorization_servers.main.jwt.issuers[0]: is the issuer itself: list only further ones
+jwt { algorithms: [RS256], issuers: ["http://127.0.0.1:9001", x] }
+  :5:68: authorization_servers.main.jwt.issuers[1]: "x" is not an http(s) URL: begin it with http:// or https://
+servers other: { issuer: "http://127.0.0.1:9001", jwt: { algorithms: [ES256], issuers: ["http://127.0.0.1:9000"] } } & route authorization_servers: [main]
+  :7:83: authorization_servers.other.jwt.issuers[0]: is also the issuer of authorization_servers.main
+jwt { algorithms: [RS256], issuers: ["http://127.0.0.1:9001"] } & servers other: { issuer: "http://127.0.0.1:9001", jwt: { algorithms: [ES256] } } & route authorization_servers: [main]
+  :7:20: authorization_servers.other.issuer: is also the issuer of authorization_servers.main
+server scope_prefix: "api //" → :5:19: authorization_servers.main.scope_prefix: "api //" is not what a scope begins with, RFC 6749 §3.3
+server audience_claim: aud → :5:21: authorization_servers.main.audience_claim: "aud" is not client_id, azp or cid
+servers other: { issuer: "http://127.0.0.1:9001", scope_prefix: "api://x/", jwt: { algorithms: [ES256] } } & route authorization_servers: [main, other]⏎tokens: [jwt]
+  :12:28: routes[0].authorization_servers: have different values of scope_prefix: none (main) and api://x/ (other); use one route for each
 server clock_tolerance: 1h → :5:22: authorization_servers.main.clock_tolerance: "1h" is too long: at most 5m
 server timeout: 0s → :5:14: authorization_servers.main.timeout: "0s" is too short: at least 1ms
 server stale: 169h → :5:12: authorization_servers.main.stale: "169h" is too long: at most 168h
 server stael: 24h
-  :5:5: authorization_servers.main.stael: unknown key (did you mean stale?); accepted: issuer, backchannel, jwt, introspection, clock_tolerance, timeout, stale
+  :5:5: authorization_servers.main.stael: unknown key (did you mean stale?); accepted: issuer, backchannel, jwt, introspection, scope_prefix, audience_claim, clock_tolerance, timeout, stale
 `);
 });
 

@@ -18,7 +18,14 @@ export const everyKey: unknown = {
     main: {
       issuer: 'http://127.0.0.1:9000',
       backchannel: 'http://as:9000',
-      jwt: { algorithms: ['RS256'], types: ['at+jwt'], jwks: 'http://as:9000/jwks' },
+      jwt: {
+        algorithms: ['RS256'],
+        types: ['at+jwt'],
+        issuers: ['http://127.0.0.1:9000/v1'],
+        jwks: 'http://as:9000/jwks',
+      },
+      scope_prefix: 'api://main/',
+      audience_claim: 'client_id',
       introspection: {
         client_id: 'gateway',
         client_secret: 's3cr3t',
@@ -112,6 +119,8 @@ export const everyKey: unknown = {
       may_revoke: ['partners'],
     },
   },
+  root_resource: 'api',
+  oauth_endpoints_at_root: 'main',
   scopes: { write: ['read'] },
   policies: 'policies',
   session_key: 'k3y-of-at-least-thirty-two-characters',
@@ -176,6 +185,7 @@ export const everyKey: unknown = {
           token_type: 'jwt',
           subject_token_type: 'access_token',
           actor: 'client_credentials',
+          grant: 'token_exchange',
         },
         allow_response_headers: ['x-accel-redirect', 'alt-svc'],
         timeouts: { connect: '1s', response: '2s' },

@@ -79,7 +79,7 @@ describe('a configuration', () => {
       name: 'main',
       issuer: 'http://127.0.0.1:9000',
       backchannel: 'http://as:9000',
-      jwt: { algorithms: ['RS256'], types: ['at+jwt', 'jwt'], jwksUri: 'http://as:9000/jwks?all=1' },
+      jwt: { algorithms: ['RS256'], types: ['at+jwt', 'jwt'], issuers: [], jwksUri: 'http://as:9000/jwks?all=1' },
       introspection: {
         credentials: { clientId: 'gateway', clientSecret: 'gateway-secret', clientAuth: 'client_secret_basic' },
         response: { kind: 'json' },
@@ -87,6 +87,8 @@ describe('a configuration', () => {
         cacheMs: 30_000,
         audience: 'required',
       },
+      scopePrefix: undefined,
+      audienceClaim: undefined,
       clockToleranceMs: 5000,
       timeoutMs: 5000,
       staleMs: 36 * 3_600_000,
@@ -262,6 +264,7 @@ describe('a configuration', () => {
         subjectTokenType: 'access_token',
         requestedTokenType: 'access_token',
         actor: 'none',
+        grant: 'token_exchange',
       },
     });
     const own = `{ server: main, client_id: x, client_secret: y, client_auth: client_secret_post, scope: [a, b],

@@ -111,3 +111,17 @@ path '/.well-known/sallyport-jwks.json'
   :9:11: routes[0].path: "/.well-known/sallyport-jwks.json" is answered by the gateway itself
 `);
 });
+
+describe('root_resource and oauth_endpoints_at_root', () => {
+  refuses(`
+route resource: {} & top root_resource: api → accepted
+top root_resource: api → :13:16: root_resource: "api" is not a route with a resource
+route resource: {} & top root_resource: apx → :14:16: root_resource: "apx" is not a route with a resource; did you mean api?
+path / & route resource: {} & routes - { name: b, path: /b, audience: b, resource: {}, upstream: { url: "http://x" } } & top root_resource: b
+  :15:16: root_resource: "b" cannot be at the root: route api is there, by its path
+top oauth_endpoints_at_root: main → accepted
+top oauth_endpoints_at_root: maim → :13:26: oauth_endpoints_at_root: "maim" is not in authorization_servers; did you mean main?
+path /token & top oauth_endpoints_at_root: main
+  :9:11: routes[0].path: "/token" is answered by oauth_endpoints_at_root: choose another path
+`);
+});

@@ -90,3 +90,15 @@ servers other: { issuer: "http://127.0.0.1:9001", jwt: { algorithms: [ES256] } }
     'upstream token: exchange⏎exchange: ',
   );
 });
+
+describe('exchange.grant: on_behalf_of', () => {
+  refuses(`
+upstream token: exchange⏎exchange: { grant: on_behalf_of, scope: [read] } → accepted
+upstream token: exchange⏎exchange: { grant: on_behalf_of } → :14:17: routes[0].upstream.exchange: missing key: scope (grant is on_behalf_of)
+upstream token: exchange⏎exchange: { grant: on_behalf_of, scope: [read], audience: b, resource: "https://b.example", actor: client_credentials }
+  :14:55: routes[0].upstream.exchange.audience: does not apply with grant: on_behalf_of
+  :14:68: routes[0].upstream.exchange.resource: does not apply with grant: on_behalf_of
+  :14:99: routes[0].upstream.exchange.actor: does not apply with grant: on_behalf_of
+upstream token: exchange⏎exchange: { grant: device_code } → :14:26: routes[0].upstream.exchange.grant: "device_code" is not token_exchange or on_behalf_of
+`);
+});

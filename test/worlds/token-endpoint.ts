@@ -43,6 +43,7 @@ export function exchangeWith(otherwise: Partial<TokenExchange> = {}): TokenExcha
     subjectTokenType: 'access_token',
     requestedTokenType: 'access_token',
     actor: 'none',
+    grant: 'token_exchange',
     audience: ['https://api.example'],
     resource: [],
     scope: ['read', 'list'],

@@ -1,10 +1,16 @@
 import { notAccepted, notAcceptedOf, outOfTime } from '../../pipeline/authenticate/found.ts';
-import { claimedIssuer, requireAlgorithm, requireType } from '../../pipeline/authenticate/jwt.ts';
-import { scopesOf } from '../../pipeline/authenticate/principal.ts';
+import {
+  claimedIssuer,
+  encryptedToken,
+  isEncrypted,
+  requireAlgorithm,
+  requireType,
+} from '../../pipeline/authenticate/jwt.ts';
+import { audienceOf as audienceIn, scopesOf } from '../../pipeline/authenticate/principal.ts';
 import { callerOf } from '../../serve/gateway/caller.ts';
 import { isObject } from '../../lib/json/own-member.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';
-import type { AuthorizationServer } from '../../model/authorization-server.ts';
+import { type AuthorizationServer, issuersOf } from '../../model/authorization-server.ts';
 import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Reason } from '../../model/reasons.ts';
@@ -27,6 +33,7 @@ export async function examineToken(
   config: Config,
   now: number,
 ): Promise<readonly Finding[]> {
+  if (isEncrypted(token)) return [on.fail(encryptedToken, 'let the client request the resource of the route')];
   const jwt = decodedJwt(token);
   const route = chosenRoute(routeName, jwt?.claims, config);
   if (!isRoute(route)) return [route];
@@ -83,16 +90,18 @@ function audienceOf({ aud }: Claims): readonly unknown[] {
   return Array.isArray(aud) ? aud : [aud];
 }
 
-function examineClaims({ header, claims }: Decoded, route: Route, now: number): readonly Finding[] {
+function examineClaims(said: Decoded, route: Route, now: number): readonly Finding[] {
+  const { header, claims } = said;
   const { iss, aud } = claims;
   const servers = route.authorizationServers;
-  const server = servers.find(({ issuer }) => issuer === iss) ?? (servers.length === 1 ? servers[0] : undefined);
-  const issuers = servers.map(({ issuer }) => issuer);
+  const server =
+    servers.find((each) => issuersOf(each).includes(String(iss))) ?? (servers.length === 1 ? servers[0] : undefined);
+  const issuers = servers.flatMap(issuersOf);
   return [
     // RFC 7662 §2.2: an introspection answer need not have them.
     judged('iss', [iss], issuers.includes(String(iss)) ? undefined : notAccepted('iss', iss ?? '', issuers)),
     // RFC 7662 §2.2: an introspection answer need not have `aud`.
-    ...(header === undefined && aud === undefined ? [] : [examineAudience(claims, route)]),
+    ...(header === undefined && aud === undefined ? [] : [examineAudience(said, route, server)]),
     ...(header === undefined || server === undefined ? [] : examineHeader(header, server)),
     ...examineTimes(claims, server?.clockToleranceMs ?? 0, now),
     ...examineScope(claims, route),
@@ -105,9 +114,16 @@ function judged(name: string, values: readonly unknown[], fault: string | undefi
   return on.ok(`${name} is ${values.map(describeValue).join(', ')}`);
 }
 
-function examineAudience(claims: Claims, route: Route): Finding {
-  const found = audienceOf(claims);
-  return judged('aud', found, isNamedBy(claims, route) ? undefined : notAcceptedOf('aud', found, route.audiences));
+function examineAudience({ header, claims }: Decoded, route: Route, server: AuthorizationServer | undefined): Finding {
+  const isTyped = /^(?:application\/)?at\+jwt$/i.test(String(header?.['typ']));
+  const standIn = claims['aud'] === undefined && server !== undefined ? audienceIn(claims, isTyped, server) : [];
+  const found = standIn.length === 0 ? audienceOf(claims) : standIn;
+  const isAccepted = found.some((each) => route.audiences.includes(String(each)));
+  return judged(
+    standIn.length === 0 ? 'aud' : `aud (by audience_claim)`,
+    found,
+    isAccepted ? undefined : notAcceptedOf('aud', found, route.audiences),
+  );
 }
 
 const remedies: Readonly<Record<string, string>> = {

@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
-import type { AuthorizationServer, AuthorizationServerClient, KeySetState } from '../../model/authorization-server.ts';
+import {
+  type AuthorizationServer,
+  type AuthorizationServerClient,
+  issuersOf,
+  type KeySetState,
+} from '../../model/authorization-server.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
 import type { CountLookup } from '../../model/events.ts';
@@ -18,8 +23,8 @@ import { createIntrospector } from './introspection.ts';
 import { claimedIssuer, createJwtVerifier, requireAlgorithm, requireType } from './jwt.ts';
 import { KeySource } from './keys.ts';
 import type { Possession } from './possession.ts';
-import { withHierarchy } from './principal.ts';
 import type { RevocationGuard } from './revoked.ts';
+import { audienceOf, withHierarchy } from './principal.ts';
 
 /** Validates tokens for one route. */
 export interface Authentication {
@@ -133,6 +138,7 @@ export function createAuthenticators(
     const keys = keysOf(client);
     return {
       issuer: server.issuer,
+      issuers: issuersOf(server),
       keys,
       cacheMs: server.introspection?.cacheMs ?? 0,
       maySee: createMaySee(server.introspection?.prefix, prefixes),
@@ -245,7 +251,10 @@ const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> 
     if (principal.signature === undefined || server.jwt !== undefined) return;
     throw new Denial('token.form', 'its authorization server has no jwt');
   },
-  'token.issuer'({ form, maySee }) {
+  'token.issuer'({ principal, form, maySee, server }) {
+    const { iss } = principal.claims;
+    if (principal.signature !== undefined && typeof iss === 'string' && !issuersOf(server).includes(iss))
+      throw new Denial('token.issuer', notAccepted('iss', iss, issuersOf(server)));
     if (form === 'jwt' || maySee) return;
     throw new Denial('token.issuer', 'it lacks the introspection.prefix of its authorization server');
   },
@@ -256,9 +265,12 @@ const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> 
     if (signature !== undefined) requireType(signature, server.jwt);
   },
   'token.audience'({ principal, server, audiences }) {
-    if (principal.claims['aud'] === undefined && server.introspection?.audience !== 'optional')
+    const { claims, signature } = principal;
+    const hasAud = claims['aud'] !== undefined;
+    const audience = hasAud ? principal.audience : audienceOf(claims, signature?.type === 'at+jwt', server);
+    if (audience.length === 0 && !hasAud && server.introspection?.audience !== 'optional')
       throw new Denial('token.audience', 'the route no longer accepts tokens without aud');
-    requireAudience(principal, audiences);
+    requireAudience({ ...principal, audience }, audiences);
   },
   'token.revoked': ({ principal, revocation }) => revocation?.requireNotRevoked(principal),
   'token.too_old': ({ principal, revocation }) => revocation?.requireRecent(principal),
@@ -274,8 +286,9 @@ const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> 
 
 /** Requires `aud` to contain this resource exactly, RFC 9068 §4 and RFC 8707 §2. */
 function requireAudience(principal: Principal, audiences: ReadonlySet<string>): Principal {
-  // Without `aud` only an introspection answer gets here, and only with `audience: optional`.
-  if (principal.form === 'opaque' && principal.claims['aud'] === undefined) return principal;
+  // Without `aud` only an introspection answer gets here, and only with `audience: optional` or by `audience_claim`.
+  const { form, claims, audience: own } = principal;
+  if (form === 'opaque' && claims['aud'] === undefined && own.length === 0) return principal;
   if (principal.audience.some((audience) => audiences.has(audience))) return principal;
   throw new Denial('token.audience', notAcceptedOf('aud', principal.audience, audiences));
 }

@@ -11,7 +11,7 @@ import type { Route } from '../../model/route.ts';
 import { notAccepted } from './found.ts';
 import { introspectAtEach, shortestReuse, type TokenAuthority } from './introspect-each.ts';
 import type { Introspector, SharedIntrospector } from './introspection.ts';
-import { claimedIssuer, type JwtVerifier } from './jwt.ts';
+import { claimedIssuer, encryptedToken, isEncrypted, type JwtVerifier } from './jwt.ts';
 import type { KeySource } from './keys.ts';
 import { createRefusedTokens, createVerifiedTokens, introspectedBytes, tokenKey } from './known-tokens.ts';
 
@@ -29,6 +29,8 @@ export interface CachedVerifier {
 /** One authorization server as a validator of tokens. */
 export interface Authority extends TokenAuthority {
   readonly issuer: string;
+  /** The `iss` values of its tokens, {@link issuer} among them. */
+  readonly issuers: readonly string[];
   readonly keys: KeySource;
   readonly verify: JwtVerifier | undefined;
   readonly introspect: SharedIntrospector | undefined;
@@ -103,8 +105,11 @@ export function createCachedVerifier(
   function tokenCheckOf(token: AccessToken): TokenCheck {
     const issuer = claimedIssuer(token);
     const form = issuer === undefined ? 'opaque' : 'jwt';
+    if (!forms.has(form) && isEncrypted(token)) throw new Denial('token.form', encryptedToken);
     if (!forms.has(form)) throw new Denial('token.form', notAcceptedForm(form, authorities));
-    const trusted = authorities.filter((each) => (issuer === undefined ? each.maySee(token) : each.issuer === issuer));
+    const trusted = authorities.filter((each) =>
+      issuer === undefined ? each.maySee(token) : each.issuers.includes(issuer),
+    );
     const [first] = trusted;
     if (first === undefined) {
       const detail =
@@ -113,12 +118,12 @@ export function createCachedVerifier(
           : notAccepted(
               'iss',
               issuer,
-              authorities.map((each) => each.issuer),
+              authorities.flatMap((each) => each.issuers),
             );
       throw new Denial('token.issuer', detail);
     }
     const { verify: verifyJwt, keys } = first;
-    if (issuer !== undefined && verifyJwt !== undefined) return { verify: verifyJwt, keys, issuers: [issuer] };
+    if (issuer !== undefined && verifyJwt !== undefined) return { verify: verifyJwt, keys, issuers: [first.issuer] };
     const asked = trusted.filter(({ introspect }) => introspect !== undefined);
     return { verify: undefined, trusted: asked, issuers: asked.map((each) => each.issuer) };
   }

@@ -1,5 +1,6 @@
 import { Denial } from '../../model/denial.ts';
 import type { Introspected, Introspector } from './introspection.ts';
+import { encryptedToken, isEncrypted } from './jwt.ts';
 
 /** A server that may have issued an opaque token. */
 export interface TokenAuthority {
@@ -49,7 +50,8 @@ export async function introspectAtEach(
     }
   }
   if (unavailable !== undefined) throw unavailable;
-  throw new Denial('token.inactive', 'no trusted authorization server reports it as active');
+  const detail = 'no trusted authorization server reports it as active';
+  throw new Denial('token.inactive', isEncrypted(token) ? `${detail}: ${encryptedToken}` : detail);
 }
 
 /** How long a refusal may be cached: the shortest time that the introspected servers allow. */

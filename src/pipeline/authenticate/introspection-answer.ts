@@ -1,7 +1,7 @@
 import { isObject } from '../../lib/json/own-member.ts';
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
 import type { Clock } from '../../lib/clock.ts';
-import type { AuthorizationServer, ServerAnswer } from '../../model/authorization-server.ts';
+import { type AuthorizationServer, issuersOf, type ServerAnswer } from '../../model/authorization-server.ts';
 import { Denial, isTokenDenial } from '../../model/denial.ts';
 import { refusals } from '../../model/reasons.ts';
 import type { Claims, Principal } from '../../model/principal.ts';
@@ -31,16 +31,18 @@ export function principalOfAnswer(
   hierarchy: ReadonlyMap<string, readonly string[]>,
   clock: Clock,
 ): Principal {
-  if (claims['iss'] !== undefined && claims['iss'] !== server.issuer) {
-    const detail = notAccepted('iss of the introspection answer', claims['iss'], [server.issuer]);
+  const { iss } = claims;
+  if (iss !== undefined && !issuersOf(server).some((issuer) => issuer === iss)) {
+    const detail = notAccepted('iss of the introspection answer', iss, issuersOf(server));
     throw new Denial('token.issuer', detail);
   }
   requireTokenType(claims);
   const principal = principalOf(claims, 'opaque', true, server, hierarchy);
   requireItsKey(principal);
   requireInTime(principal, claims['nbf'], server, clock);
-  if (claims['aud'] === undefined && server.introspection?.audience !== 'optional') {
-    throw new Denial('token.audience', 'the introspection answer has no aud (see introspection.audience)');
+  if (claims['aud'] === undefined && principal.audience.length === 0 && server.introspection?.audience !== 'optional') {
+    const detail = 'the introspection answer has no aud (see introspection.audience and audience_claim)';
+    throw new Denial('token.audience', detail);
   }
   return { ...principal, introspectionJwt: jwt };
 }
@@ -112,7 +114,7 @@ export function createSignedAnswerReader(
     clockTolerance: server.clockToleranceMs / 1000,
   };
   const types = server.jwt?.types;
-  const phantomServer = { ...server, jwt: { algorithms, types, jwksUri: server.jwt?.jwksUri } };
+  const phantomServer = { ...server, jwt: { ...server.jwt, algorithms, types, jwksUri: server.jwt?.jwksUri } };
   const verifyPhantom = createJwtVerifier(phantomServer, keys, new Map(), clock);
 
   return async ({ mediaType, text, body }) => {

@@ -1,6 +1,6 @@
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import * as errors from 'jose/errors';
-import type { AuthorizationServer, JwtValidation } from '../../model/authorization-server.ts';
+import { type AuthorizationServer, issuersOf, type JwtValidation } from '../../model/authorization-server.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { NumericDate } from '../../model/principal.ts';
@@ -39,19 +39,15 @@ function reasonOf(error: errors.JOSEError): Reason {
 }
 
 /** The messages of jose name the claim and the check, never a value of the token. */
-function detailOf(
-  error: errors.JOSEError,
-  token: string,
-  { issuer, jwt, clockToleranceMs }: JwtServer,
-  nowMs: number,
-): string {
+function detailOf(error: errors.JOSEError, token: string, server: JwtServer, nowMs: number): string {
+  const { jwt, clockToleranceMs } = server;
   if (error instanceof errors.JOSEAlgNotAllowed) {
     return notAccepted('alg', decodeProtectedHeader(token).alg, jwt.algorithms);
   }
   if (!(error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)) return error.message;
   const { claim, reason, payload } = error;
   const found = payload[claim];
-  if (claim === 'iss') return notAccepted(claim, found, [issuer]);
+  if (claim === 'iss') return notAccepted(claim, found, issuersOf(server));
   if (reason === 'check_failed') return outOfTime(claim, found as NumericDate, nowMs, clockToleranceMs);
   return `${error.message}, found ${describeValue(found)}`;
 }

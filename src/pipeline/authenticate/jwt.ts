@@ -4,7 +4,7 @@ import { jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose/jwt
 import { isObject, ownMember } from '../../lib/json/own-member.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { AuthorizationServer, JwtValidation } from '../../model/authorization-server.ts';
+import { type AuthorizationServer, issuersOf, type JwtValidation } from '../../model/authorization-server.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Principal } from '../../model/principal.ts';
 import { notAccepted } from './found.ts';
@@ -37,7 +37,7 @@ export function createJwtVerifier(
   if (jwt === undefined) throw new TypeError(`${server.name} has no jwt`);
   const options: JWTVerifyOptions = {
     algorithms: [...jwt.algorithms],
-    issuer: server.issuer,
+    issuer: [...issuersOf(server)],
     requiredClaims: ['exp'],
     clockTolerance: server.clockToleranceMs / 1000,
   };
@@ -97,6 +97,20 @@ export function claimedIssuer(token: string): string | undefined {
   if (typeof ownMember(decoded(header), 'alg') !== 'string') return undefined;
   const claims = decoded(payload);
   return isObject(claims) ? ((claims as JWTPayload).iss ?? '') : undefined;
+}
+
+/** Says why an encrypted token is refused. */
+export const encryptedToken =
+  'the token is encrypted (a JWE of five parts), which only its addressee can read: the client must name the API ' +
+  'when it asks for a token, by resource or audience';
+
+/**
+ * Whether a token has the five parts of a JWE (RFC 7516 §3.1): its server encrypted it for another party. Auth0 does so
+ * where the client named no audience.
+ */
+export function isEncrypted(token: string): boolean {
+  const parts = token.split('.');
+  return parts.length === 5 && typeof ownMember(decoded(parts[0] ?? ''), 'enc') === 'string';
 }
 
 /** A part of a JWT. More lenient than jose, which decodes it again before a claim counts, and half as expensive. */

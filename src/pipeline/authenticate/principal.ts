@@ -37,7 +37,7 @@ export function principalOf(
     callerKey: callerKey(identity),
     grantedScopes,
     scopes: expandScopes(grantedScopes, hierarchy),
-    audience: audienceOf(claims),
+    audience: audienceOf(claims, typed && form === 'jwt', server),
     expiresAt: date(claims, 'exp'),
     issuedAt: date(claims, 'iat'),
     form,
@@ -75,9 +75,25 @@ function date(claims: Claims, name: string): NumericDate | undefined {
   throw wrongType(name, value, 'a number');
 }
 
-function audienceOf(claims: Claims): readonly string[] {
+/**
+ * The audience of a token: its `aud`, whatever that is. Only where it has no such member, the claim that the server's
+ * `audience_claim` names, and only in what shows to be an access token: the client of an ID token is its audience too.
+ */
+export function audienceOf(
+  claims: Claims,
+  isTyped: boolean,
+  { audienceClaim }: Pick<AuthorizationServer, 'audienceClaim'>,
+): readonly string[] {
   const value = claims['aud'];
-  if (value === undefined) return [];
+  if (value === undefined) {
+    const standIn = audienceClaim && claims[audienceClaim];
+    const isAccessToken =
+      isTyped ||
+      claims['token_use'] === 'access' ||
+      (claims['scope'] ?? undefined) !== undefined ||
+      (claims['scp'] ?? undefined) !== undefined;
+    return typeof standIn === 'string' && standIn !== '' && isAccessToken ? [standIn] : [];
+  }
   if (typeof value === 'string') return [value];
   if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return value;
   const detail = `aud is ${describeValue(value)}; it must be a string or a list of strings`;

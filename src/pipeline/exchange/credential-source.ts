@@ -150,6 +150,7 @@ export function purposeOf({ server, endpoint, credentials, ...asked }: TokenExch
     server.issuer,
     endpoint ?? '',
     credentials.clientId,
+    asked.grant,
     asked.subjectTokenType,
     asked.requestedTokenType,
     asked.actor,

@@ -25,8 +25,31 @@ export interface ExchangeParts {
   readonly clock: Clock;
 }
 
+/** How a grant names the caller's token, and what it says of the new one. */
+const grants = {
+  token_exchange: {
+    type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject: 'subject_token',
+    fixed: ({ subjectTokenType, requestedTokenType }) => ({
+      subject_token_type: tokenTypes[subjectTokenType],
+      requested_token_type: tokenTypes[requestedTokenType],
+    }),
+  },
+  // https://learn.microsoft.com/entra/identity-platform/v2-oauth2-on-behalf-of-flow
+  on_behalf_of: {
+    type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    subject: 'assertion',
+    fixed: () => ({ requested_token_use: 'on_behalf_of' }),
+  },
+} as const satisfies Readonly<
+  Record<
+    TokenExchange['grant'],
+    { type: string; subject: string; fixed: (exchange: TokenExchange) => Readonly<Record<string, string>> }
+  >
+>;
+
 /**
- * Creates the exchange of the caller's token, the subject token, for a new one, RFC 8693 §2.
+ * Creates the exchange of the caller's token, the subject token, for a new one, RFC 8693 §2 or on behalf of the caller.
  *
  * @returns a function that throws {Denial} `token.*` if the caller's token is no longer valid, `exchange.*` for any
  *   other refusal, `authorization_server.unavailable` without an answer.
@@ -36,11 +59,12 @@ export function createTokenExchange(
   { client, actor, revalidate, clock }: ExchangeParts,
 ): (token: PresentedToken, principal: Principal) => Promise<NewCredential> {
   const fixed = fixedParameters(exchange);
+  const { subject } = grants[exchange.grant];
 
   return async (token, principal) => {
     const endpoint = await tokenEndpoint(exchange, client);
     const form = new URLSearchParams(fixed);
-    form.set('subject_token', token.value);
+    form.set(subject, token.value);
     if (actor !== undefined) {
       form.set('actor_token', await actor.get());
       form.set('actor_token_type', tokenTypes.access_token);
@@ -51,7 +75,7 @@ export function createTokenExchange(
     });
     if (answer.status !== 200) throw await refusal(answer, token, principal);
 
-    requireIssuedType(answer.body, exchange.requestedTokenType);
+    if (exchange.grant === 'token_exchange') requireIssuedType(answer.body, exchange.requestedTokenType);
     const issued = readIssuedToken(answer.body, askedAt);
     // With the subject token an upstream could call as the client, with the actor token as the gateway.
     if (issued.accessToken === token.value || issued.accessToken === form.get('actor_token')) {
@@ -68,7 +92,9 @@ export function createTokenExchange(
 
   /** RFC 6749 §5.1: the answer names the granted `scope` if it differs from the request. A narrower one is refused. */
   function requireScope(granted: readonly string[] | undefined, principal: Principal): void {
-    const missing = exchange.scope.filter((scope) => granted?.includes(scope) === false);
+    // `API/.default` asks Entra ID for whatever was consented to for the API, and no answer names it.
+    const named = exchange.scope.filter((scope) => exchange.grant !== 'on_behalf_of' || !scope.endsWith('/.default'));
+    const missing = named.filter((scope) => granted?.includes(scope) === false);
     if (missing.length > 0) throw scopeDenial(exchange, principal, missing);
   }
 
@@ -115,11 +141,8 @@ export function createTokenExchange(
 
 /** The parameters that are the same for every subject token, RFC 8693 §2.1. */
 function fixedParameters(exchange: TokenExchange): URLSearchParams {
-  const form = new URLSearchParams({
-    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-    subject_token_type: tokenTypes[exchange.subjectTokenType],
-    requested_token_type: tokenTypes[exchange.requestedTokenType],
-  });
+  const { type, fixed } = grants[exchange.grant];
+  const form = new URLSearchParams({ grant_type: type, ...fixed(exchange) });
   for (const audience of exchange.audience) form.append('audience', audience);
   for (const resource of exchange.resource) form.append('resource', resource);
   if (exchange.scope.length > 0) form.set('scope', exchange.scope.join(' '));
@@ -142,7 +165,8 @@ function scopeDenial(exchange: TokenExchange, principal: Principal, missing?: re
     missing === undefined
       ? `the exchange was refused with invalid_scope for "${exchange.scope.join(' ')}"`
       : `the exchange granted no "${missing.join(' ')}"`;
-  if (all && principal.issuer === exchange.server.issuer) {
+  // On behalf of a caller, the scopes are those of the API behind the upstream, which no token for the gateway has.
+  if (all && principal.issuer === exchange.server.issuer && exchange.grant !== 'on_behalf_of') {
     return new Denial(
       'exchange.insufficient_scope',
       `${what}; the caller's token has no "${mendable.join(' ')}" either`,

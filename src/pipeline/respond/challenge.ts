@@ -1,7 +1,7 @@
 import type { Call } from '../../model/call.ts';
 import type { Denial } from '../../model/denial.ts';
 import type { ChallengeError, Refusal } from '../../model/reasons.ts';
-import { firstScopes, type Route } from '../../model/route.ts';
+import { firstScopes, requestedScopes, type Route } from '../../model/route.ts';
 import { metadataUrl } from './resource-metadata.ts';
 
 /** The challenges of a refusal, each the value of one `WWW-Authenticate`; undefined where no token would help. */
@@ -19,7 +19,10 @@ export function createChallenges(route: Route, publicUrl: string): Challenges {
   const resourceMetadata = metadataUrl(route, publicUrl);
   const isMcp = route.protocol === 'mcp';
   /** The parameters for a client that has to begin. Without `first_challenge`, an API without MCP gives it none. */
-  const begin = { scope: firstScopes(route), resourceMetadata: isMcp ? resourceMetadata : undefined };
+  const begin = {
+    scope: requestedScopes(route, firstScopes(route)),
+    resourceMetadata: isMcp ? resourceMetadata : undefined,
+  };
   const beginAnyhow = challenge('Bearer', begin);
   const invalidBearer = challenge('Bearer', { ...begin, error: 'invalid_token' });
 
@@ -40,10 +43,11 @@ export function createChallenges(route: Route, publicUrl: string): Challenges {
     const usedDpop = route.dpop !== undefined && dpopScheme.test(authorization);
     // RFC 6750 §3.1: a request without authentication information, or with another scheme, gets no error code.
     const omitsError = !isMcp && (usedDpop || denial.reason === 'credentials.missing');
-    const bearer = bearerFor(error, omitsError, denial.scope);
+    const scope = requestedScopes(route, denial.scope);
+    const bearer = bearerFor(error, omitsError, scope);
     if (route.dpop === undefined) return bearer;
     const { algorithms } = route.dpop;
-    const parameters = error === 'insufficient_scope' ? { scope: denial.scope, resourceMetadata } : begin;
+    const parameters = error === 'insufficient_scope' ? { scope, resourceMetadata } : begin;
     const dpop = challenge('DPoP', { ...parameters, error: usedDpop ? error : undefined, algorithms });
     // Clients that know one scheme look for it at the start of the value. The first generation of MCP clients looks for
     // Bearer there. A client that retries with a nonce looks for DPoP, and would read Bearer as an invalid token.

@@ -4,7 +4,7 @@ import { answer } from './answer.ts';
 import { type Publish, sendDocument } from './publish.ts';
 
 /** The well-known parts before the path of an issuer, RFC 8414 §3.1. OpenID's is inserted too by MCP clients. */
-const wellKnown = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
+const wellKnown = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'] as const;
 
 /**
  * Creates the answers with the metadata of the front door, where its issuer is a path below the public origin: clients
@@ -13,17 +13,24 @@ const wellKnown = ['/.well-known/oauth-authorization-server', '/.well-known/open
  * @param metadata Fetches the document from the front door; undefined: there is none.
  */
 export function createFrontDoorMetadata(
-  { frontDoor, publicUrl }: Pick<Config, 'frontDoor' | 'publicUrl'>,
+  { frontDoor, publicUrl, routes }: Pick<Config, 'frontDoor' | 'publicUrl' | 'routes'>,
   metadata: (() => Promise<object>) | undefined,
 ): Publish {
   const issuer = frontDoor?.issuer;
   if (metadata === undefined || issuer?.startsWith(`${publicUrl}/`) !== true) return () => false;
-  const paths = new Set(wellKnown.map((part) => part + issuer.slice(publicUrl.length)));
+  // Some clients drop the path of an issuer. What a public route publishes there comes first.
+  const isOpen = routes.some(({ public: open, path }) => open && (path === '/' || isWithin(wellKnown[0], path)));
+  const suffixes = [issuer.slice(publicUrl.length), ...(isOpen ? [] : [''])];
+  const paths = new Set(wellKnown.flatMap((part) => suffixes.map((suffix) => part + suffix)));
   return (call) => {
     if (!paths.has(call.path)) return false;
     void send(call, metadata);
     return true;
   };
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
 }
 
 /** Never rejects. */

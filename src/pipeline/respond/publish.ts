@@ -13,7 +13,7 @@ const KEY_SET_PATH = '/.well-known/sallyport-jwks.json';
 export type Publish = (call: Call) => boolean;
 
 /** RFC 9728 §3.2 documents and keys are public: any page may read them, with any header. */
-const openToAll = {
+export const openToAll = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
   'Access-Control-Allow-Headers': '*',

@@ -7,6 +7,8 @@ import type { Era } from '../../model/mcp.ts';
 export interface Refused {
   readonly refusal: Refusal;
   readonly denial: Denial;
+  /** The scopes of the denial, as clients must request them. */
+  readonly scope: readonly string[];
   readonly decision: string;
   readonly messageId: MessageId;
   /** Seconds. */
@@ -23,7 +25,8 @@ export interface Body {
 /** JSON-RPC 2.0 §5.1. `data` repeats what a client can act on: some clients keep only the body of an answer. */
 export function jsonRpcError({
   refusal,
-  denial: { reason, data, scope, because },
+  denial: { reason, data, because },
+  scope,
   decision,
   messageId: id,
   retryAfter,

@@ -5,7 +5,7 @@ import { type Refusal, refusalOf } from '../../model/reasons.ts';
 import type { Action } from '../../model/grant.ts';
 import type { RefusalAnswer } from '../../model/outcome.ts';
 import { calledTool } from '../../model/policy.ts';
-import type { Route } from '../../model/route.ts';
+import { requestedScopes, type Route } from '../../model/route.ts';
 import { answer } from './answer.ts';
 import { createChallenges } from './challenge.ts';
 import type { CrossOrigin } from './cross-origin.ts';
@@ -50,7 +50,8 @@ export function createRefuse(route: Route | undefined, parts: RefuseParts): Refu
     const headers: OutgoingHttpHeaders = { ...denial.headers, ...crossOrigin.headers(call) };
     if (nonce !== undefined) headers['DPoP-Nonce'] = nonce();
     const retryAfter = retryAfterOf(refusal, denial);
-    const refused = { refusal, denial, decision: call.decision, messageId, retryAfter };
+    const scope = route === undefined ? denial.scope : requestedScopes(route, denial.scope);
+    const refused = { refusal, denial, scope, decision: call.decision, messageId, retryAfter };
     if (call.path === toolErrorPath && refusal.isFinal && expectsToolResult(action)) {
       send(call, 200, headers, toolError(refused, action.era));
       return { status: 200, challenges: [] };

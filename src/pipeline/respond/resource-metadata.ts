@@ -1,5 +1,5 @@
 import type { Config } from '../../model/config.ts';
-import type { Route } from '../../model/route.ts';
+import { requestedScopes, type Route } from '../../model/route.ts';
 
 /** RFC 9728 §3.1: inserted between the host and the path of the resource. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
@@ -11,9 +11,10 @@ export function metadataUrl(route: Route, publicUrl: string): string | undefined
 
 /**
  * The metadata documents by their path, RFC 9728 §3, each with and without a trailing slash. If exactly one route has a
- * resource, its document is at the bare well-known path too.
+ * resource, or if `root_resource` names one, its document is at the bare well-known path too: clients that look there
+ * first would take the resource of another route for that of theirs.
  */
-export function metadataDocuments({ routes, publicUrl, tls }: Config): ReadonlyMap<string, Buffer> {
+export function metadataDocuments({ routes, publicUrl, tls, rootResource }: Config): ReadonlyMap<string, Buffer> {
   const documents = new Map<string, Buffer>();
   const resources = routes.filter((route) => route.resource !== undefined);
   for (const route of resources) {
@@ -22,7 +23,8 @@ export function metadataDocuments({ routes, publicUrl, tls }: Config): ReadonlyM
     documents.set(path, document).set(`${path}/`, document);
     // R-7: appended to the base URL, for clients that build it so.
     documents.set((route.path === '/' ? '' : route.path) + WELL_KNOWN, document);
-    if (resources.length === 1) documents.set(WELL_KNOWN, document).set(`${WELL_KNOWN}/`, document);
+    const isAtRoot = rootResource === undefined ? resources.length === 1 : route.name === rootResource;
+    if (isAtRoot) documents.set(WELL_KNOWN, document).set(`${WELL_KNOWN}/`, document);
   }
   return documents;
 }
@@ -44,7 +46,7 @@ function metadata(route: Route, publicUrl: string, tls: Config['tls']): Record<s
     resource: publicUrl + route.path,
     resource_name: resource?.name,
     authorization_servers: route.authorizationServers.map(({ issuer }) => issuer),
-    scopes_supported: resource?.scopesSupported,
+    scopes_supported: resource?.scopesSupported && requestedScopes(route, resource.scopesSupported),
     bearer_methods_supported: ['header'],
     resource_documentation: resource?.documentation,
     resource_policy_uri: resource?.policyUri,

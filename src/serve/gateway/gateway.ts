@@ -16,6 +16,7 @@ import type { Gateway, Stages } from '../../pipeline/pipeline.ts';
 import { createCrossOrigin } from '../../pipeline/respond/cross-origin.ts';
 import { createFrontDoorMetadata } from '../../pipeline/respond/front-door-metadata.ts';
 import { createKeySet, createPublish } from '../../pipeline/respond/publish.ts';
+import { createRootEndpoints } from '../../pipeline/respond/root-endpoints.ts';
 import { createRefuse } from '../../pipeline/respond/refuse.ts';
 import { createRouter } from '../../pipeline/route/router.ts';
 import { canonicalTarget } from '../../pipeline/route/target.ts';
@@ -47,11 +48,16 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
     config,
     frontDoor && (async () => (await frontDoor.metadata()).document),
   );
+  const leadToEndpoint = createRootEndpoints(config, async () => {
+    const client = configScope.clients.get(config.endpointsAtRoot?.name ?? '');
+    return (await client?.metadata())?.document ?? {};
+  });
 
   const gateway: Gateway = {
     arrive: (request, response) => arrive(request, response, certificateOf),
     canonical: (arrived) => canonicalCall(arrived, canonicalTarget, clientBehind),
-    publish: (call) => publishMetadata(call) || revocation?.push(call) === true || publish(call),
+    publish: (call) =>
+      publishMetadata(call) || leadToEndpoint(call) || revocation?.push(call) === true || publish(call),
     route: (call) => routed(call.path),
     refuse: (call, ...refusal) => (addressed(call) ?? { refuse }).refuse(call, ...refusal),
     record: events.decided,

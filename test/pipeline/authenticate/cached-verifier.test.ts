@@ -63,6 +63,7 @@ function authorityOf(of: string, otherwise: Partial<Authority> = {}): Authority 
   });
   return {
     issuer: of,
+    issuers: [of],
     keys: {
       get generation() {
         return generation;

@@ -1,16 +1,22 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { FrontDoor } from '../../../src/model/front-door.ts';
+import type { Route } from '../../../src/model/route.ts';
 import { createFrontDoorMetadata } from '../../../src/pipeline/respond/front-door-metadata.ts';
 import { recorded } from './recorded.ts';
 
 const publicUrl = 'https://gateway.example';
 const document = { issuer: 'https://gateway.example/signin' };
 
-async function published(path: string, issuer: string | undefined, metadata?: () => Promise<object>) {
+async function published(
+  path: string,
+  issuer: string | undefined,
+  metadata?: () => Promise<object>,
+  routes: readonly Route[] = [],
+) {
   const frontDoor = issuer === undefined ? undefined : ({ issuer } as FrontDoor);
   const { call, answer } = recorded('GET', path);
-  const isOurs = createFrontDoorMetadata({ frontDoor, publicUrl }, metadata)(call);
+  const isOurs = createFrontDoorMetadata({ frontDoor, publicUrl, routes }, metadata)(call);
   await setImmediate();
   return isOurs ? answer() : isOurs;
 }
@@ -26,6 +32,18 @@ describe('the metadata of a front door at a path of the public origin', () => {
       });
     },
   );
+
+  test('are at the bare path too, unless a public route answers there', async () => {
+    const bare = '/.well-known/oauth-authorization-server';
+    const at = (routes: readonly Partial<Route>[]) =>
+      published(bare, document.issuer, async () => document, routes as readonly Route[]);
+    const open = { public: true };
+    expect(await at([{ ...open, path: '/other' }, { path: '/' }])).toMatchObject({ status: 200 });
+    for (const path of ['/', '/.well-known', bare]) {
+      // oxlint-disable-next-line no-await-in-loop: few
+      expect(await at([{ ...open, path }])).toBe(false);
+    }
+  });
 
   test('answer 503 while the front door does not', async () => {
     const path = '/.well-known/oauth-authorization-server/signin';
@@ -44,7 +62,7 @@ describe('the metadata of a front door at a path of the public origin', () => {
 });
 
 test.each([
-  ['another path', '/.well-known/oauth-authorization-server', document.issuer],
+  ['another path', '/.well-known/oauth-authorization-server/other', document.issuer],
   ['a path below', '/.well-known/oauth-authorization-server/signin/x', document.issuer],
   [
     'the path of another origin',

@@ -11,7 +11,7 @@ test.each([
 ])('a tool error says why in one line, and how long to wait: %j, %j', (because, retryAfter, text) => {
   const denial = new Denial('rate.exceeded', 'the detail', { because, rule: 'tools.pay' });
   const refusal = refusals['rate.exceeded'];
-  const body = toolError({ refusal, denial, decision: 'd', messageId: 'x', retryAfter }, 'legacy');
+  const body = toolError({ refusal, denial, scope: [], decision: 'd', messageId: 'x', retryAfter }, 'legacy');
   expect(JSON.parse(body.text)).toEqual({
     jsonrpc: '2.0',
     id: 'x',

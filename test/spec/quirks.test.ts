@@ -1,0 +1,254 @@
+/** Authorization servers as they are: what the gateway takes from them, and what it shows to their clients. */
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startIssuer } from '../support/issuer.ts';
+import { keepSecret } from '../support/secrecy.ts';
+import { publicUrl, startWorld, type World } from '../worlds/gateway.ts';
+
+const earlier = 'https://sts.example/TENANT/';
+const mcp = (name: string, more: string, upstream: string): string =>
+  `  - { name: ${name}, path: /${name}, protocol: mcp, ${more}, upstream: { url: "${upstream}/mcp" } }`;
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({
+    yaml: (issuer, upstream) => `
+root_resource: tools
+oauth_endpoints_at_root: main
+authorization_servers:
+  main:
+    issuer: "${issuer}"
+    scope_prefix: "api://tools/"
+    audience_claim: client_id
+    jwt: { algorithms: [RS256], issuers: ["${earlier}"] }
+    introspection: { client_id: gateway, client_secret: secret, cache: 0s }
+routes:
+${mcp('tools', 'audience: a, policy: tools, resource: { scopes_supported: [read, openid, "other:read"] }', upstream)}
+${mcp('more', 'audience: b, resource: { name: More }', upstream)}
+  - { name: api, path: /api, audience: a, upstream: { url: "${upstream}" } }
+  - name: delegated
+    path: /delegated
+    audience: a
+    upstream:
+      url: "${upstream}"
+      token: exchange
+      exchange: { grant: on_behalf_of, client_id: gateway, client_secret: secret, scope: [https://graph.example/Mail.Read] }
+  - { name: rest, path: /, audience: a, upstream: { url: "${upstream}" } }
+`,
+    policies: { tools: 'scope: read\ntools: { look: {}, pay: { scope: pay } }\n' },
+  });
+});
+afterAll(() => world.close());
+
+const call = (tool: string): string =>
+  JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: {} } });
+const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+
+describe('R-289: scope_prefix', () => {
+  const metadata = `${publicUrl}/.well-known/oauth-protected-resource/tools`;
+
+  test('R-289: is shown in challenges, data.scope and scopes_supported, and not on scopes of OpenID or full names', async () => {
+    const first = await world.send('/tools', { method: 'POST', headers: json, body: call('look') });
+    expect(first.challenge).toBe(
+      `Bearer error="invalid_token", scope="api://tools/read", resource_metadata="${metadata}"`,
+    );
+    const token = await world.token({ scope: 'read' });
+    const stepUp = await world.send('/tools', { method: 'POST', headers: json, body: call('pay'), token });
+    const wanted = 'api://tools/read api://tools/pay';
+    expect(stepUp.challenge).toBe(
+      `Bearer error="insufficient_scope", scope="${wanted}", resource_metadata="${metadata}"`,
+    );
+    expect(JSON.parse(stepUp.text)).toMatchObject({ error: { data: { scope: wanted } } });
+    const { text } = await world.send('/.well-known/oauth-protected-resource/tools');
+    expect(JSON.parse(text)).toMatchObject({ scopes_supported: ['api://tools/read', 'openid', 'other:read'] });
+    expect(await world.gateway.decision({ reason: 'scope.insufficient' })).toMatchObject({ needed_scope: 'read pay' });
+  });
+
+  test('R-289: in a token gives nothing', async () => {
+    const token = await world.token({ scope: 'api://tools/read api://tools/pay' });
+    const { status } = await world.send('/tools', { method: 'POST', headers: json, body: call('pay'), token });
+    expect(status).toBe(403);
+  });
+});
+
+describe('R-290: audience_claim', () => {
+  const untyped = { typ: 'JWT' };
+  const status = async (claims: Record<string, unknown>): Promise<number> => {
+    // Without `aud`, whose member the world adds.
+    const token = await world.issuer.sign({ ...claims, jti: Math.random() }, { header: untyped });
+    return (await world.send('/api', { token })).status;
+  };
+
+  test.each([
+    ['token_use', { client_id: 'a', token_use: 'access' }, 200],
+    ['scope', { client_id: 'a', scope: 'x' }, 200],
+    ['scp', { client_id: 'a', scp: ['x'] }, 200],
+    ['no sign of an access token', { client_id: 'a' }, 401],
+    ['an ID token', { client_id: 'a', token_use: 'id', scope: 'x' }, 401],
+    ['another client', { client_id: 'b', scope: 'x' }, 401],
+    ['another claim', { azp: 'a', scope: 'x' }, 401],
+    ['aud of another resource', { client_id: 'a', scope: 'x', aud: 'b' }, 401],
+    ['an empty list', { client_id: 'a', scope: 'x', aud: [] }, 401],
+    ['an empty text', { client_id: 'a', scope: 'x', aud: '' }, 401],
+    ['null', { client_id: 'a', scope: 'x', aud: null }, 401],
+  ])('R-290: stands for an absent aud: %s', async (_title, claims, expected) => {
+    expect(await status(claims)).toBe(expected);
+  });
+
+  test('R-290: stands for it in an introspection answer too', async () => {
+    const opaque = async (claims: Record<string, unknown>): Promise<number> => {
+      const token = `opaque-${Math.random()}`;
+      world.issuer.introspection.set(token, { active: true, sub: 'alice', ...claims });
+      return (await world.send('/api', { token })).status;
+    };
+    expect(await opaque({ client_id: 'a', scope: 'x' })).toBe(200);
+    expect(await opaque({ client_id: 'b', scope: 'x' })).toBe(401);
+    expect(await opaque({ client_id: 'a' })).toBe(401);
+    expect(await opaque({ client_id: 'a', scope: 'x', aud: [] })).toBe(401);
+  });
+});
+
+test('R-291: takes a further issuer of the same server for the same issuer, and no other', async () => {
+  for (const iss of [world.issuer.url, earlier]) {
+    // oxlint-disable-next-line no-await-in-loop: one line of the log after another
+    expect((await world.send('/api', { token: await world.token({ iss }) })).status).toBe(200);
+    // oxlint-disable-next-line no-await-in-loop
+    const { issuer } = await world.gateway.decision({ allow: true, route: 'api' });
+    expect(issuer).toBe(world.issuer.url);
+  }
+  for (const iss of [earlier.slice(0, -1), `${earlier}x`, earlier.toUpperCase()]) {
+    // oxlint-disable-next-line no-await-in-loop: few
+    expect((await world.send('/api', { token: await world.token({ iss }) })).status).toBe(401);
+  }
+});
+
+test('R-8: serves the metadata of root_resource at the bare well-known path, where several are resources', async () => {
+  const { text } = await world.send('/.well-known/oauth-protected-resource');
+  expect(JSON.parse(text)).toMatchObject({ resource: `${publicUrl}/tools` });
+  expect((await world.send('/.well-known/oauth-protected-resource/more')).status).toBe(200);
+});
+
+describe('R-292: oauth_endpoints_at_root', () => {
+  /** A gateway whose server has these endpoints. */
+  async function withEndpoints(
+    endpoints: Record<string, unknown>,
+    use: (other: World) => Promise<void>,
+  ): Promise<void> {
+    const issuer = await startIssuer();
+    issuer.intercept = ({ url }, response) => {
+      if (url !== '/.well-known/oauth-authorization-server') return false;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks`, ...endpoints }));
+      return true;
+    };
+    const other = await startWorld({
+      yaml: (_, upstream) => `
+oauth_endpoints_at_root: main
+authorization_servers: { main: { issuer: "${issuer.url}", jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: rest, path: /, audience: a, upstream: { url: "${upstream}" } }
+`,
+    });
+    try {
+      await use(other);
+    } finally {
+      await Promise.all([other.close(), issuer.close()]);
+    }
+  }
+
+  test('R-292: leads there, with query, body and method kept, before the route at /', async () => {
+    const base = 'https://as.example';
+    const metadata = {
+      authorization_endpoint: `${base}/authorize?tenant=x`,
+      token_endpoint: `${base}/token`,
+      registration_endpoint: `${base}/register`,
+    };
+    await withEndpoints(metadata, async (other) => {
+      const authorize = await other.send('/authorize?state=a%20b&tenant=evil&scope=read');
+      expect([authorize.status, authorize.headers.get('location')]).toEqual([
+        302,
+        `${base}/authorize?tenant=x&state=a+b&scope=read`,
+      ]);
+      for (const path of ['/token', '/register']) {
+        // oxlint-disable-next-line no-await-in-loop: two
+        const { status, headers } = await other.send(path, { method: 'POST', body: 'code=x' });
+        expect([status, headers.get('location'), headers.get('access-control-allow-origin')]).toEqual([
+          307,
+          base + path,
+          '*',
+        ]);
+      }
+      expect((await other.send('/token')).status).toBe(405);
+      expect((await other.send('/token', { method: 'OPTIONS' })).status).toBe(204);
+      expect((await other.send('/token/x')).status).toBe(401);
+      expect(other.upstream.seen).toEqual([]);
+    });
+  });
+
+  test.each([
+    ['http elsewhere', 'http://as.example/authorize'],
+    ['a user', 'https://as.example@evil.example/authorize'],
+    ['a backslash', String.raw`https://as.example\@evil.example/authorize`],
+    ['a fragment', 'https://as.example/authorize#x'],
+    ['no URL', 'javascript:alert(1)'],
+    ['a line break', 'https://as.example/\r\nset-cookie: a=b'],
+    ['nothing', undefined],
+  ])('R-292: answers 502 to an endpoint with %s', async (_title, url) => {
+    await withEndpoints({ authorization_endpoint: url }, async (other) => {
+      const { status, headers } = await other.send('/authorize?state=a');
+      expect([status, headers.get('location')]).toEqual([502, null]);
+    });
+  });
+});
+
+describe('R-293: grant: on_behalf_of', () => {
+  let answer: { readonly status: number; readonly body: Record<string, unknown> };
+  beforeEach(() => {
+    world.issuer.intercept = ({ url }, response) => {
+      if (url !== '/token') return false;
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(JSON.stringify(answer.body));
+      return true;
+    };
+  });
+  const granted = { token_type: 'Bearer', scope: 'https://graph.example/Mail.Read', expires_in: 100 };
+
+  test('R-293: sends the token of the caller as the assertion, and takes more scope for no more', async () => {
+    const fresh = `of-the-upstream-${createHash('sha256').update(String(Math.random())).digest('hex')}`;
+    keepSecret(fresh);
+    answer = {
+      status: 200,
+      body: { ...granted, access_token: fresh, scope: `${granted.scope} https://graph.example/Mail.Send` },
+    };
+    const token = await world.token({ sub: 'obo-1' });
+    expect((await world.send('/delegated/x', { token })).status).toBe(200);
+    expect(Object.fromEntries(new URLSearchParams(world.issuer.requestsTo('/token').at(-1)?.body))).toEqual({
+      grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      assertion: token,
+      requested_token_use: 'on_behalf_of',
+      scope: 'https://graph.example/Mail.Read',
+    });
+    expect(world.upstream.seen.at(-1)?.headers['authorization']).toBe(`Bearer ${fresh}`);
+  });
+
+  test.each([
+    ['less scope', 200, { ...granted, access_token: 'x', scope: 'https://graph.example/User.Read' }, 'exchange.scope'],
+    ['interaction_required', 400, { error: 'interaction_required' }, 'exchange.refused'],
+    ['an ID token alone', 200, { ...granted, id_token: 'x' }, 'exchange.invalid'],
+  ])('R-293: refuses %s', async (_title, status, body, reason) => {
+    answer = { status, body };
+    const { status: refused } = await world.send('/delegated/x', {
+      token: await world.token({ sub: `obo ${reason}` }),
+    });
+    expect(refused).toBeGreaterThanOrEqual(400);
+    expect(await world.gateway.decision({ route: 'delegated', reason })).toMatchObject({ allow: false });
+  });
+});
+
+test('R-214: names the cause where a token is encrypted', async () => {
+  const header = Buffer.from(JSON.stringify({ alg: 'dir', enc: 'A256GCM' })).toString('base64url');
+  const { status } = await world.send('/api', { token: `${header}..AAAA.AAAA.AAAA` });
+  expect(status).toBe(401);
+  expect(await world.gateway.decision({ reason: 'token.inactive' })).toMatchObject({
+    detail: expect.stringContaining('the token is encrypted (a JWE of five parts)') as unknown,
+  });
+});
