@@ -12,6 +12,8 @@ export interface Browser {
   readonly pages: readonly string[];
   /** Follows redirects until a page or `stopAt`, the callback URL of the client. */
   open(url: URL, stopAt: URL, form?: URLSearchParams): Promise<URL | ShownPage>;
+  /** Fetches one address, with its cookies, and follows nothing. */
+  fetch(url: URL, headers?: Readonly<Record<string, string>>, form?: URLSearchParams): Promise<Response>;
 }
 
 /** A page that waits for a decision. */
@@ -42,19 +44,25 @@ const maxSteps = 12;
 export function createBrowser(): Browser {
   const jar = createCookieJar();
   const pages: string[] = [];
+  const fetchOnce: Browser['fetch'] = async (url, headers = {}, body) => {
+    const response = await fetch(url, {
+      redirect: 'manual',
+      headers: { accept: 'text/html', cookie: jar.header(url), ...headers },
+      ...(body && { method: 'POST', body }),
+    });
+    jar.store(url, response.headers.getSetCookie());
+    return response;
+  };
   return {
     pages,
+    fetch: fetchOnce,
     async open(start, stopAt, form) {
       let url = start;
       let body = form;
       for (let step = 0; step < maxSteps; step += 1) {
         if (sameEndpoint(url, stopAt)) return url;
-        const response = await fetch(url, {
-          redirect: 'manual',
-          headers: { accept: 'text/html', cookie: jar.header(url) },
-          ...(body && { method: 'POST', body }),
-        });
-        jar.store(url, response.headers.getSetCookie());
+        // oxlint-disable-next-line no-await-in-loop: one leads to the next
+        const response = await fetchOnce(url, {}, body);
         const html = await response.text();
         const location = response.headers.get('location') ?? refreshOf(html);
         if (location === null) return shown({ url, html, title: textOf('title', html) });

@@ -29,6 +29,14 @@ export type Callback = (
   query: URLSearchParams,
 ) => Promise<void>;
 
+/**
+ * Whether no page of the provider came between: our own page, which sent the browser on, is still the referrer. Another
+ * page has its own origin there, or nothing.
+ */
+function cameStraight({ headers: { referer } }: IncomingMessage, own: string): boolean {
+  return referer === `${own}/`;
+}
+
 /** Creates the callback. The answer is verified before anything is remembered of it. */
 export function createCallback({ provider, people, scopes, signIns, providers, observer }: CallbackParts): Callback {
   return async (request, response, providerName, query) => {
@@ -47,7 +55,11 @@ export function createCallback({ provider, people, scopes, signIns, providers, o
     if (interaction === undefined) throw new errors.SessionNotFound('the sign-in has expired');
     interaction.result = await resultOf(client, pending, interaction, query);
     await interaction.persist();
-    // Not a redirect, to which the policy of the provider's form would apply.
+    if (cameStraight(request, new URL(provider.issuer).origin)) {
+      response.writeHead(303, { location: interaction.returnTo, 'cache-control': 'no-store' }).end();
+      return;
+    }
+    // Not a redirect, to which the `form-action` of the provider's page would apply: naming our callback is enough.
     sendPage(response, 200, goOnPage(interaction.returnTo));
   };
 

@@ -69,6 +69,7 @@ export function createClientPolicy({ clients, tokens }: FrontDoor, scopes: Scope
     if (!methods.some((each) => each === method)) {
       throw new errors.InvalidClientMetadata(`token_endpoint_auth_method must be one of ${methods.join(', ')}`);
     }
+    if (isDocument) requireOwnKeys(asked);
     const refreshes = clients.refresh && asked.grant_types?.includes('refresh_token') === true;
     return {
       client_id: asked.client_id,
@@ -134,6 +135,12 @@ function requireRedirects(redirectUris: unknown, isAllowed: (uri: string) => boo
   const why =
     refused === undefined ? 'redirect_uris must have 1 to 20 entries' : `${shownUri(refused)} is not allowed here`;
   throw new errors.CustomOIDCProviderError('invalid_redirect_uri', why);
+}
+
+/** The keys of a document are fetched as it is, from the origin that the operator lists: no document names another. */
+function requireOwnKeys({ client_id: id, jwks_uri: uri }: ClientMetadata): void {
+  if (uri === undefined || URL.parse(uri)?.origin === new URL(id).origin) return;
+  throw new errors.InvalidClientMetadata('jwks_uri must have the origin of the metadata document');
 }
 
 /** A redirect URI in a description of an error, whose characters RFC 6749 §5.2 bounds. */

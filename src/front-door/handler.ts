@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ParsedUrlQuery } from 'node:querystring';
 import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
 import type { TokenBuckets } from '../lib/token-buckets.ts';
@@ -188,11 +189,7 @@ function addDefaults(provider: Provider, resources: Resources, scopes: ScopeRule
         return;
       }
     }
-    // RFC 6749 §3.3: what a request without a scope asks for is ours to say.
-    if (ctx.path === routes.authorization && ctx.query['scope'] === undefined) {
-      const scope = resources.defaultScope(ctx.query['resource']);
-      if (scope !== '') ctx.query = { ...ctx.query, scope };
-    }
+    if (ctx.path === routes.authorization) ctx.query = completed(ctx.query, resources);
     await next();
     if (ctx.status === 503) ctx.set('retry-after', String(RETRY_SECONDS));
     // Not one of the client's settings: oidc-provider would then require OpenID Connect in each of its requests.
@@ -201,6 +198,24 @@ function addDefaults(provider: Provider, resources: Resources, scopes: ScopeRule
     }
     if (isWellKnown(ctx.path) && ctx.status === 200) metadata(ctx.body as Record<string, unknown>);
   });
+}
+
+/** The query of an authorization request, with its resource in the spelling of grants, and a scope. */
+function completed(query: ParsedUrlQuery, resources: Resources): ParsedUrlQuery {
+  const resource = query['resource'] === undefined ? undefined : namedResource(query['resource'], resources);
+  // RFC 6749 §3.3: what a request without a scope asks for is ours to say.
+  const scope = query['scope'] === undefined || query['scope'] === '' ? resources.defaultScope(resource) : '';
+  return { ...query, ...(resource !== undefined && { resource }), ...(scope !== '' && { scope }) };
+}
+
+/** What names none is left for oidc-provider to refuse. It would take an empty text for an absent one. */
+function namedResource(resource: string | string[], resources: Resources): string | string[] {
+  if (typeof resource !== 'string') return resource;
+  try {
+    return resource === '' ? ' ' : resources.nameOf(resource);
+  } catch {
+    return resource;
+  }
 }
 
 /** The members of RFC 8414 §2 that oidc-provider cannot know. */

@@ -135,7 +135,7 @@ export function createInteractions(parts: InteractionParts): Interactions {
     const pending = await signIns.begin({ ...about, mustBeNew: isAskedForLogin(interaction) }, lifeMs);
     try {
       const url = await chosen.begin(pending, loginHint);
-      sendPage(response, 200, goOnPage(url.href));
+      sendPage(response, 200, { ...goOnPage(url.href), isReferrer: true });
     } catch (error) {
       await signIns.end(interaction.uid);
       observer.signIn(providerName, 'unavailable', { why: reasonOf(error) });

@@ -9,6 +9,8 @@ export interface Page {
   readonly body: Markup;
   /** The URL that the browser opens by itself. */
   readonly goesOnTo?: string;
+  /** Whether the next server, and those that it redirects to, learn the origin of the page. */
+  readonly isReferrer?: true;
   /** The callback URL of the client, which the page's form may lead to in addition to this server. */
   readonly returnsTo?: string;
 }
@@ -66,7 +68,7 @@ export function document({ title, body, goesOnTo }: Page): string {
  * The headers of a page: it runs no script, cannot be framed or stored, and its form may lead only to this server or to
  * the waiting client. Browsers check `form-action` again at each redirect of the form.
  */
-export function pageHeaders({ returnsTo }: Page): Record<string, string> {
+export function pageHeaders({ returnsTo, isReferrer }: Page): Record<string, string> {
   const formAction = ["'self'", ...(returnsTo === undefined ? [] : [cspSource(returnsTo)])].join(' ');
   const policy = [
     "default-src 'none'",
@@ -81,7 +83,7 @@ export function pageHeaders({ returnsTo }: Page): Record<string, string> {
     'x-frame-options': 'DENY',
     'x-content-type-options': 'nosniff',
     // Not `no-referrer`, with which browsers hide the origin of a form from its own server too.
-    'referrer-policy': 'same-origin',
+    'referrer-policy': isReferrer === true ? 'origin' : 'same-origin',
     'cache-control': 'no-store',
   };
 }

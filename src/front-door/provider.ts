@@ -110,7 +110,12 @@ export function createProvider(parts: ProviderParts): Provider {
       'accountId' in token
         ? { ...(assertions.claimsOf(token) ?? (await people.find(token.accountId))?.claims) }
         : undefined,
-    findAccount: async (_ctx, subject) => {
+    findAccount: async (ctx, subject) => {
+      // The last step before oidc-provider compares `resource` of a token request with that of the grant, as texts.
+      const { route, params } = ctx.oidc;
+      if (route === 'token' && typeof params?.['resource'] === 'string') {
+        params['resource'] = parts.resources.nameOf(params['resource']);
+      }
       const person = await people.find(subject);
       // A provider that the operator has removed vouches for no person any more.
       return person && frontDoor.providers.has(person.provider) ? accountOf(person) : undefined;

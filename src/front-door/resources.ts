@@ -1,9 +1,15 @@
 import { errors } from 'oidc-provider';
 import type { Config } from '../model/config.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
+import type { Route } from '../model/route.ts';
 
 /** The resources that the front door issues tokens for: those of the routes that trust it. */
 export interface Resources {
+  /**
+   * The resource that an indicator names, in its only spelling, under which grants are kept. Throws `invalid_target`
+   * for any other.
+   */
+  nameOf(indicator: string): string;
   /** The `aud` of the resource that an indicator names, as the route wants it. Throws `invalid_target`. */
   audienceOf(indicator: string): string;
   /** The resource of a request without `resource`: that of the only MCP route. Throws `invalid_target` otherwise. */
@@ -12,40 +18,78 @@ export interface Resources {
   defaultScope(indicator: unknown): string;
 }
 
+/** A resource by one of its names. */
+interface Named {
+  readonly name: string;
+  readonly audience: string;
+  readonly route: Route;
+}
+
 /** Collects the resources of `config`. */
 export function createResources({ routes, publicUrl }: Pick<Config, 'routes' | 'publicUrl'>): Resources {
   const trusting = routes.filter(({ authorizationServers }) =>
     authorizationServers.some(({ name }) => name === FRONT_DOOR),
   );
-  const byUrl = new Map<string, { readonly audience: string; readonly scope: string }>();
-  for (const { path, audiences, policy } of trusting) {
-    const scope = (policy?.scope ?? []).join(' ');
-    for (const audience of audiences) byUrl.set(canonical(audience), { audience, scope });
+  const named = trusting.flatMap((route): readonly Named[] => [
+    ...route.audiences.map((audience) => ({ name: audience, audience, route })),
     // RFC 8707 §2: clients send what the metadata of the resource says, its URL.
-    const url = canonical(publicUrl + path);
-    byUrl.set(url, byUrl.get(url) ?? { audience: audiences[0] ?? '', scope });
+    { name: publicUrl + route.path, audience: route.audiences[0] ?? '', route },
+  ]);
+  const bySpelling = new Map<string, Named>();
+  for (const each of named) {
+    const spelling = URL.parse(each.name)?.href ?? each.name;
+    bySpelling.set(spelling, bySpelling.get(spelling) ?? each);
   }
+  const byOrigin = resourcesOfOrigins(named);
   const [only, ...others] = trusting.filter(({ protocol }) => protocol === 'mcp');
-  const byDefault = others.length === 0 ? only?.audiences[0] : undefined;
+  const byDefault = others.length === 0 ? only && bySpelling.get(new URL(publicUrl + only.path).href) : undefined;
+
+  function find(indicator: string): Named {
+    const url = URL.parse(indicator);
+    const found = bySpelling.get(url?.href ?? indicator) ?? (url === null ? undefined : leniently(url));
+    if (found === undefined || indicator.includes('#')) {
+      throw new errors.InvalidTarget('resource is not one of this authorization server');
+    }
+    return found;
+  }
+
+  /**
+   * Clients add the query of the URL that their user entered, or send the origin alone. Host, port, scheme and path
+   * count as they are: an origin is never another one.
+   */
+  function leniently(url: URL): Named | undefined {
+    if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return undefined;
+    url.search = '';
+    return bySpelling.get(url.href) ?? (url.pathname === '/' ? byOrigin.get(url.origin) : undefined);
+  }
+
   return {
-    audienceOf(indicator) {
-      const resource = byUrl.get(canonical(indicator));
-      if (resource === undefined) throw new errors.InvalidTarget('resource is not one of this authorization server');
-      return resource.audience;
-    },
+    nameOf: (indicator) => find(indicator).name,
+    audienceOf: (indicator) => find(indicator).audience,
     default() {
       if (byDefault === undefined)
         throw new errors.InvalidTarget('resource is missing: name the one that the token is for');
-      return byDefault;
+      return byDefault.name;
     },
     defaultScope(indicator) {
-      const resource = typeof indicator === 'string' ? indicator : byDefault;
-      return (resource === undefined ? undefined : byUrl.get(canonical(resource))?.scope) ?? '';
+      const { route } = (typeof indicator === 'string' ? bySpelling.get(indicator) : byDefault) ?? {};
+      const scopes = route?.firstChallenge === 'supported' ? route.resource?.scopesSupported : route?.policy?.scope;
+      return (scopes ?? []).join(' ');
     },
   };
 }
 
-/** The official clients write an indicator as `new URL(…).href`, which gives a bare origin a slash. */
-function canonical(indicator: string): string {
-  return URL.parse(indicator)?.href ?? indicator;
+/** The only resource of each origin; an origin with several has none. */
+function resourcesOfOrigins(named: readonly Named[]): ReadonlyMap<string, Named> {
+  const byOrigin = new Map<string, Named>();
+  const ambiguous = new Set<string>();
+  for (const each of named) {
+    const { protocol, origin } = URL.parse(each.name) ?? {};
+    if (origin === undefined || (protocol !== 'https:' && protocol !== 'http:')) continue;
+    const other = byOrigin.get(origin) ?? each;
+    byOrigin.set(origin, other);
+    if (other.route !== each.route) ambiguous.add(origin);
+  }
+  for (const origin of ambiguous) byOrigin.delete(origin);
+  return byOrigin;
 }

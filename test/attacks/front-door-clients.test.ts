@@ -200,7 +200,7 @@ describe('a refresh token', () => {
 
 describe('a client asks for more', () => {
   test('an unknown resource, and two of them, are refused', async () => {
-    for (const resource of ['https://other.example/mcp', `${world.mcpUrl.href}/below`, world.mcpUrl.origin]) {
+    for (const resource of ['https://other.example/mcp', `${world.mcpUrl.href}/below`, '', `${world.mcpUrl.href}#`]) {
       // oxlint-disable-next-line no-await-in-loop: few
       const { callback } = await client.authorize({ parameters: { resource } });
       expect(callback.searchParams.get('error'), resource).toBe('invalid_target');
@@ -397,6 +397,53 @@ describe('a metadata document', () => {
     expect(requests).toEqual(['/allowed.json']);
     const { body } = await oauthClient(open.issuer, `https://localhost:${port}/allowed.json`).token();
     expect(body['access_token']).toEqual(expect.any(String));
+  });
+
+  test('may have its keys at its own origin alone', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256');
+    const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', use: 'sig', kid: '1' }] };
+    const id = (name: string): string => `https://localhost:${port}/${name}.json`;
+    let keysAt = `https://localhost:${port}/keys`;
+    answer = (response, url) => {
+      if (url.endsWith('/keys')) {
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(jwks));
+      } else send(response, url, { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: keysAt });
+    };
+    const errorOf = async (client: string): Promise<unknown> => {
+      const assertion = await new SignJWT({ jti: randomUUID() })
+        .setProtectedHeader({ alg: 'ES256', kid: '1' })
+        .setIssuer(client)
+        .setSubject(client)
+        .setAudience(open.issuer)
+        .setIssuedAt()
+        .setExpirationTime('1m')
+        .sign(privateKey);
+      keepSecret(assertion);
+      const body = new URLSearchParams({
+        grant_type: 'authorization_code',
+        code: 'x',
+        redirect_uri: 'http://127.0.0.1:8976/callback',
+        code_verifier: 'v'.repeat(43),
+        client_id: client,
+        client_assertion: assertion,
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      });
+      const response = await fetch(`${open.issuer}/token`, { method: 'POST', body });
+      return ((await response.json()) as Record<string, unknown>)['error'];
+    };
+    // The client is authenticated: only its code is unknown.
+    expect(await errorOf(id('keys-of-its-own'))).toBe('invalid_grant');
+    requests.splice(0);
+    for (const other of [
+      `https://127.0.0.1:${port}/keys`,
+      `https://localhost:${port + 1}/keys`,
+      'https://169.254.1.1/',
+    ]) {
+      keysAt = other;
+      // oxlint-disable-next-line no-await-in-loop: few
+      expect(await errorOf(id(`keys-${encodeURIComponent(other)}`))).toMatch(/^invalid_client/);
+    }
+    expect(requests.filter((url) => url.endsWith('/keys'))).toEqual([]);
   });
 
   test('authenticates its client by assertions for this front door, whatever a request says of its target', async () => {

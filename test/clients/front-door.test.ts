@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listen, type Running } from '../../demo/listen.ts';
 import { hasChromium, keepScreenshot, launchChromium } from './chromium.ts';
 import { startInspector } from './inspector.ts';
+import { google, startEmulatedProvider } from '../support/emulated-provider.ts';
+import type { TestIdentityProvider } from '../support/identity-provider.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
 import { registerClient } from '../worlds/oauth-client.ts';
 
@@ -52,6 +54,47 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
       expect(world.observed).toContain('token authorization_code ok');
     } finally {
       await Promise.all([inspector.close(), world.close()]);
+    }
+  });
+
+  test('a person returns from a form of the provider whose policy names only the callback', async () => {
+    const client = await listen(
+      createServer((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Received</h1>')),
+      0,
+    );
+    const callbacks: (string | undefined)[] = [];
+    let showsForm = true;
+    // Before the provider: a page of its own, whose form may lead to itself and to the callback alone.
+    const startProvider = async (redirectUri: string): Promise<TestIdentityProvider> => {
+      const provider = await startEmulatedProvider(google, redirectUri);
+      provider.page = (response) => {
+        if (!showsForm) return false;
+        const policy = `form-action 'self' ${redirectUri}`;
+        response.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy });
+        response.end('<form method="post"><button>Sign in</button></form>');
+        return true;
+      };
+      return provider;
+    };
+    const world = await startFrontDoorWorld({ startProvider });
+    try {
+      const registered = await registerClient(world.issuer, { redirect_uris: [`${client.url}/callback`] });
+      for (const shows of [true, false]) {
+        showsForm = shows;
+        // oxlint-disable-next-line no-await-in-loop: one sign-in after another
+        await withPage(async (page) => {
+          page.on('response', (response) => {
+            if (response.url().includes('/callback/corporate')) callbacks.push(String(response.status()));
+          });
+          await page.goto(registered.authorizationUrl().href);
+          await page.getByRole('button', { name: 'Allow' }).click();
+          if (shows) await page.getByRole('button', { name: 'Sign in' }).click();
+          await page.getByRole('heading', { name: 'Received' }).waitFor();
+        });
+      }
+      expect(callbacks).toEqual(['200', '303']);
+    } finally {
+      await Promise.all([world.close(), client.close()]);
     }
   });
 

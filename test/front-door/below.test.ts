@@ -78,9 +78,12 @@ test('the gateway answers the well-known paths at the origin, and the front door
       `${origin}/.well-known/openid-configuration/signin`,
       `${origin}/signin/.well-known/openid-configuration`,
       `${origin}/signin/.well-known/oauth-authorization-server`,
+      // For clients that drop the path of an issuer.
+      `${origin}/.well-known/oauth-authorization-server`,
+      `${origin}/.well-known/openid-configuration`,
     ].map(read),
   );
   for (const document of documents) expect(document).toMatchObject({ issuer: `${origin}/signin` });
-  expect((await fetch(`${origin}/.well-known/oauth-authorization-server`)).status).toBe(404);
+  expect((await fetch(`${origin}/.well-known/oauth-authorization-server/other`)).status).toBe(404);
   expect((await fetch(`${origin}/signin/nothing`)).status).toBe(404);
 });

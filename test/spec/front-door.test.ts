@@ -125,6 +125,105 @@ describe('a resource', () => {
   });
 });
 
+describe('clients as they are', () => {
+  const refreshing = () =>
+    registerClient(world.issuer, { grant_types: ['authorization_code', 'refresh_token'], client_name: 'Refreshing' });
+
+  test('R-294: any form of the resource names it, in each request of one sign-in', async () => {
+    const client = deskClient(world.issuer);
+    const { origin, href } = world.mcpUrl;
+    for (const [first, second] of [
+      [`${href}?utm_source=x`, href],
+      [origin, `${href}?utm_source=x`],
+      [undefined, `${origin}/`],
+      [href, undefined],
+    ]) {
+      // oxlint-disable-next-line no-await-in-loop: one sign-in after another
+      const { callback, verifier } = await client.authorize({ parameters: { resource: first } });
+      const code = callback.searchParams.get('code') ?? '';
+      const form = {
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: client.redirectUri,
+        code_verifier: verifier,
+      };
+      // oxlint-disable-next-line no-await-in-loop
+      const { body } = await client.post({ ...form, ...(second !== undefined && { resource: second }) });
+      // oxlint-disable-next-line no-await-in-loop
+      expect(await world.listTools(body['access_token'])).toBe(200);
+      const refresh = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
+      // oxlint-disable-next-line no-await-in-loop
+      const next = await client.post({ ...refresh, ...(first !== undefined && { resource: first }) });
+      // oxlint-disable-next-line no-await-in-loop
+      expect(await world.listTools(next.body['access_token'])).toBe(200);
+    }
+  });
+
+  test.each([
+    ['no scope', undefined, 'read'],
+    ['an empty scope', '', 'read'],
+    ['scopes that a provider publishes', 'openid profile email offline_access read', 'read'],
+    ['an unknown scope', 'read Files.Read', 'read'],
+    ['only unknown scopes', 'Files.Read', 'invalid_scope'],
+    ['only OpenID scopes', 'openid profile', 'invalid_scope'],
+  ])('R-294: %s', async (_title, scope, granted) => {
+    const client = await registerClient(world.issuer);
+    const { callback, verifier } = await client.authorize({ parameters: { scope, prompt: 'consent' } });
+    const code = callback.searchParams.get('code') ?? '';
+    const form = { grant_type: 'authorization_code', code, redirect_uri: client.redirectUri, code_verifier: verifier };
+    const { body } = code === '' ? { body: {} as Record<string, unknown> } : await client.post(form);
+    expect(callback.searchParams.get('error') ?? body['scope']).toBe(granted);
+  });
+
+  test('R-294: two registrations of one client both work', async () => {
+    const [first, second] = [await refreshing(), await refreshing()];
+    expect(first.id).not.toBe(second.id);
+    for (const client of [second, first]) {
+      // oxlint-disable-next-line no-await-in-loop: one sign-in after another
+      const { body } = await client.token();
+      // oxlint-disable-next-line no-await-in-loop
+      expect(await world.listTools(body['access_token'])).toBe(200);
+    }
+  });
+
+  test.each([
+    ['registered with a port', 'http://127.0.0.1:33418/', 'http://127.0.0.1:59656/'],
+    ['registered without one', 'http://127.0.0.1/', 'http://127.0.0.1:59656/'],
+  ])('R-294: a loopback redirect URI %s is good for any', async (_title, registered, used) => {
+    const { id } = await registerClient(world.issuer, { redirect_uris: [registered] });
+    const { body } = await oauthClient(world.issuer, id, used).token();
+    expect(await world.listTools(body['access_token'])).toBe(200);
+  });
+});
+
+test('R-294: the way back is a page where one of the provider came between, else a redirect', async () => {
+  const browser = createBrowser();
+  const client = await registerClient(world.issuer);
+  const ways: (readonly [referer: string | undefined, status: number])[] = [
+    [`${world.issuer}/`, 303],
+    [undefined, 200],
+    [`${new URL(world.provider.issuer).origin}/`, 200],
+    [`${world.issuer}.evil.example/`, 200],
+    [`${world.issuer}/interaction/x`, 200],
+  ];
+  for (const [referer, status] of ways) {
+    const callback = new URL(`${world.issuer}/callback/corporate`);
+    // oxlint-disable-next-line no-await-in-loop: one sign-in after another
+    const at = await browser.open(client.authorizationUrl(), callback);
+    if (at instanceof URL) throw new Error('there is no consent page');
+    // oxlint-disable-next-line no-await-in-loop
+    const back = await browser.open(at.url, callback, new URLSearchParams({ decision: 'approve' }));
+    if (!(back instanceof URL)) throw new Error('the provider does not redirect');
+    // oxlint-disable-next-line no-await-in-loop
+    const response = await browser.fetch(back, referer === undefined ? {} : { referer });
+    // oxlint-disable-next-line no-await-in-loop
+    const page = await response.text();
+    expect([referer, response.status]).toEqual([referer, status]);
+    const resumed = response.headers.get('location') ?? /<a href="([^"]+)"/.exec(page)?.[1] ?? '';
+    expect(resumed.startsWith(`${world.issuer}/authorize/`)).toBe(true);
+  }
+});
+
 test.each([
   ['no challenge', { code_challenge: undefined, code_challenge_method: undefined }],
   ['the plain method', { code_challenge_method: 'plain' }],

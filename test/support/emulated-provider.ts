@@ -13,6 +13,8 @@ export interface EmulatedProvider extends TestIdentityProvider {
   forge: ((claims: JWTPayload) => Promise<string>) | undefined;
   /** Changes the redirect back to the front door. */
   answer: ((callback: URL) => void) | undefined;
+  /** Shows a page before it answers an authorization request by GET; false: it shows none. */
+  page: ((response: ServerResponse) => boolean) | undefined;
   /** The requests to its token endpoint. */
   readonly exchanges: readonly URLSearchParams[];
   userInfoRequests: number;
@@ -145,7 +147,8 @@ export async function startEmulatedProvider(habits: Habits, redirectUri: string)
       });
     },
     [paths.keys]: async (_url, _request, response) => send(response, 200, { keys: [key.publicJwk] }),
-    async [paths.authorize]({ searchParams: asked }, _request, response) {
+    async [paths.authorize]({ searchParams: asked }, request, response) {
+      if (request.method === 'GET' && provider.page?.(response) === true) return;
       authorizations.push(asked);
       const callback = new URL(redirectUri);
       if (asked.get('redirect_uri') !== redirectUri || asked.get('client_id') !== clientId) {
@@ -231,6 +234,7 @@ export async function startEmulatedProvider(habits: Habits, redirectUri: string)
     userInfoRequests: 0,
     forge: undefined,
     answer: undefined,
+    page: undefined,
     close,
   };
   return provider;
