@@ -188,7 +188,7 @@ claims:
   },
   {
     heading: 'Policies: entries',
-    keys: ['tools', 'resources', 'prompts', 'methods', 'lists'],
+    keys: ['tools', 'resources', 'prompts', 'methods', 'requests', 'lists'],
     example: `
 scope: read
 tools:

@@ -199,7 +199,7 @@ function questionOf({ token, method, called }: DecisionDetail): DraftQuestion {
     ...nothingAsked,
     claims: JSON.stringify(token?.claims ?? {}),
     scope: token?.scope ?? '',
-    kind: describedKinds.find((kind) => listedKinds[kind].usedBy === method) ?? 'method',
+    kind: describedKinds.find((kind) => kind !== 'request' && listedKinds[kind].usedBy === method) ?? 'method',
     name: called,
   };
 }

@@ -2,6 +2,9 @@ import type { JSX } from 'preact';
 import { describedKinds } from '../../src/model/mcp.ts';
 import type { DraftQuestion, PolicyView } from '../../src/admin/console/messages.ts';
 
+/** What a call of an MCP route is described by. */
+const messageKinds = describedKinds.filter((kind) => kind !== 'request');
+
 interface QuestionParts {
   readonly question: DraftQuestion;
   readonly protocol: 'http' | 'mcp';
@@ -36,13 +39,19 @@ export function Question({ question, protocol, routes, route, onRoute, onChange 
         <span>lifetime, s</span>
         <input value={question.lifetime} inputMode="numeric" placeholder="unknown" onInput={set('lifetime')} />
       </label>
+      {protocol === 'http' && (
+        <label>
+          <span>request</span>
+          <input value={question.name} placeholder="GET /orders" spellcheck={false} onInput={set('name')} />
+        </label>
+      )}
       {protocol === 'mcp' && (
         <>
           <div class="pair">
             <label class="kind-of-call">
               <span>calls</span>
               <select aria-label="kind of call" value={question.kind} onChange={set('kind')}>
-                {[...describedKinds, 'method'].map((kind) => (
+                {[...messageKinds, 'method'].map((kind) => (
                   <option key={kind}>{kind}</option>
                 ))}
               </select>
@@ -56,14 +65,14 @@ export function Question({ question, protocol, routes, route, onRoute, onChange 
             />
           </div>
           <Lines label="arguments" value={question.arguments} placeholder="unknown" onInput={set('arguments')} />
-          <Lines
-            label="calls before"
-            value={question.history}
-            placeholder="- { tool: approve, ago: 10m }"
-            onInput={set('history')}
-          />
         </>
       )}
+      <Lines
+        label="calls before"
+        value={question.history}
+        placeholder={protocol === 'mcp' ? '- { tool: approve, ago: 10m }' : '- { request: GET /orders, ago: 10m }'}
+        onInput={set('history')}
+      />
     </form>
   );
 }

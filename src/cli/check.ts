@@ -15,7 +15,7 @@ export async function check(file: string, isStrict = false): Promise<ExitCode> {
   try {
     const { config, policyFolder, plainSecrets, policyWarnings } = await load(file);
     const { routes, policies } = config;
-    const tests = await readPolicyTests(policyFolder.path, policyFolder.label, new Set(policies.keys()));
+    const tests = await readPolicyTests(policyFolder.path, policyFolder.label, policies);
     if (tests.problems.length > 0) throw new ConfigError(tests.problems, [file]);
     const warnings = [
       ...warningsOf(config).map((warning) => `${file}: ${warning}`),

@@ -130,6 +130,7 @@ Describe the call and its caller, or name a logged decision.`,
       resource: { value: 'URI', does: 'or the resource that is read' },
       prompt: { value: 'NAME', does: 'or the prompt that is fetched' },
       method: { value: 'NAME', does: 'or any other method' },
+      request: { value: 'TEXT', does: "the request, on an HTTP route: 'POST /orders'" },
       arguments: {
         value: 'JSON',
         does: 'the arguments; without them, the decision ignores the conditions on arguments',

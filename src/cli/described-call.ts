@@ -6,6 +6,7 @@ import { describedKinds, listedKinds, mcpMethod } from '../model/mcp.ts';
 import { unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
 import type { Claims, Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
+import { requestFlaw } from '../policy/request-pattern.ts';
 import { UsageError } from './exit.ts';
 import { quoted } from '../lib/wording.ts';
 import { describedSubject, principalWith } from '../review/described-caller.ts';
@@ -16,6 +17,8 @@ export interface DescribedCall {
   readonly resource: string | undefined;
   readonly prompt: string | undefined;
   readonly method: string | undefined;
+  /** Of an HTTP route: `POST /orders`. */
+  readonly request: string | undefined;
   /** JSON: an object. */
   readonly arguments: string | undefined;
   /** JSON: an object. */
@@ -67,14 +70,10 @@ function callerIn(route: Route, config: Config, { claims, scope, lifetime }: Des
 }
 
 function attemptIn(route: Route, options: DescribedCall): Attempt {
-  const kinds = describedKinds.filter((kind) => options[kind] !== undefined);
-  const [kind, second] = kinds;
+  const [kind, second] = describedKinds.filter((each) => options[each] !== undefined);
   if (second !== undefined) throw new UsageError(`one call cannot act on a ${kind} and a ${second}`);
-  if (route.protocol === 'http') {
-    const odd = kind ?? (options.method === undefined ? undefined : 'method');
-    if (odd !== undefined) throw new UsageError(`--${odd}: ${route.name} is not protocol: mcp`);
-    return { kind: 'http' };
-  }
+  if (route.protocol === 'http') return requestIn(route, kind ?? (options.method && 'method'), options.request);
+  if (kind === 'request') throw new UsageError(`--request: ${route.name} is not protocol: http`);
   const targets: readonly McpTarget[] = kind === undefined ? [] : [{ kind, name: options[kind] ?? '' }];
   return {
     kind: 'mcp',
@@ -82,6 +81,18 @@ function attemptIn(route: Route, options: DescribedCall): Attempt {
     targets,
     arguments: options.arguments === undefined ? unknownArguments : jsonObject(options.arguments, '--arguments'),
   };
+}
+
+function requestIn({ name, policy }: Route, described: string | undefined, request: string | undefined): Attempt {
+  if (described !== undefined && described !== 'request') {
+    throw new UsageError(`--${described}: ${name} is not protocol: mcp`);
+  }
+  if (request === undefined && policy?.listsRequests === true) {
+    throw new UsageError(`the policy of ${name} decides by method and path: add --request 'GET /PATH'`);
+  }
+  const flaw = request === undefined ? undefined : requestFlaw(request, 'requests');
+  if (flaw !== undefined) throw new UsageError(`--request: ${quoted(request ?? '')} ${flaw}`);
+  return request === undefined ? { kind: 'http' } : { kind: 'http', request };
 }
 
 /** @throws {UsageError} with what the option has instead; a value that looks like a secret is not shown. */

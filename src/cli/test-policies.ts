@@ -78,7 +78,7 @@ function watched({ files, policyFolder }: Loaded, tests: readonly PolicyTestFile
 /** @throws {ConfigError} with every problem of the files. */
 async function testFiles({ config, policyFolder, files }: Loaded): Promise<readonly PolicyTestFile[]> {
   const { path, label } = policyFolder;
-  const found = await readPolicyTests(path, label, new Set(config.policies.keys()));
+  const found = await readPolicyTests(path, label, config.policies);
   if (found.problems.length > 0) throw new ConfigError(found.problems, files);
   return found.files;
 }

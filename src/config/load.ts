@@ -16,7 +16,7 @@ import { type ReadPolicies, readPolicies } from './policies.ts';
 import { ConfigError, Problem } from './problems.ts';
 import { readLimits, readRate } from './limits.ts';
 import { readRevocation } from './revocation.ts';
-import { readRootResource, readRoutes, type Referents } from './routes.ts';
+import { readRootResource, readRoutes, type Referents, unreachableRequests } from './routes.ts';
 import { violations } from './schema.ts';
 import { readTelemetry } from './telemetry.ts';
 import { readTls } from './tls.ts';
@@ -76,6 +76,12 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
 
   const files = [file, path, ...[...texts.keys()].map((name) => join(path, name)), ...expanded.files];
   const problems = [...report.problems(), ...folder.problems, ...locks.problems];
+  if (problems.length === 0) {
+    const message = 'matches no path of the routes with this policy; a path is that of the whole request';
+    for (const { policy, name } of unreachableRequests(config.routes)) {
+      problems.push(folder.problemAt(policy, ['requests', name], message));
+    }
+  }
   // The listener watches the files of `tls` itself. While they have problems, they belong to what must be repaired.
   if (problems.length > 0) throw new ConfigError(problems, [...files, ...tlsFiles]);
   const warnings = { plainSecrets: plainSecrets(document), policyWarnings: folder.warnings };

@@ -25,11 +25,13 @@ export interface ReadPolicies {
   readonly exists: boolean;
   /** By name; undefined if the file has problems. */
   readonly policies: ReadonlyMap<string, Policy | undefined>;
-  /** The policies that list what may be called, each with the first key that does: only MCP requests can use them. */
-  readonly forMcp: ReadonlyMap<string, string>;
+  /** The policies that only routes of one protocol can use, each with a key that says so. */
+  readonly protocols: ReadonlyMap<string, { readonly protocol: 'http' | 'mcp'; readonly key: string }>;
   /** The policies with `lock`. */
   readonly lockKeys: ReadonlyMap<string, LockKey>;
   readonly problems: readonly Problem[];
+  /** A problem at a key of a policy. */
+  readonly problemAt: (policy: string, path: Path, message: string) => Problem;
   /** What is probably not meant. */
   readonly warnings: readonly Problem[];
   /** Files whose suffix is not `.yaml`, by the name with that suffix. They are not read. */
@@ -45,8 +47,9 @@ export interface ReadPolicies {
  */
 export async function readPolicies(folder: string, label: string, read: Files): Promise<ReadPolicies> {
   const policies = new Map<string, Policy | undefined>();
-  const forMcp = new Map<string, string>();
+  const protocols = new Map<string, { readonly protocol: 'http' | 'mcp'; readonly key: string }>();
   const lockKeys = new Map<string, LockKey>();
+  const documents = new Map<string, YamlFile>();
   const problems: Problem[] = [];
   const texts = new Map<string, string>();
   const files = await read.names(folder);
@@ -66,20 +69,27 @@ export async function readPolicies(folder: string, label: string, read: Files): 
     }
     texts.set(file, text);
     const document = parseYaml(join(label, file), text);
+    documents.set(name, document);
     const policy = await compile(name, document, { problems, warnings });
     policies.set(name, policy);
-    const listing = ['tools', 'resources', 'prompts', 'methods', 'lock'].find(
-      (key) => ownMember(document.value, key) !== undefined,
-    );
-    if (listing !== undefined) forMcp.set(name, listing);
+    const key = [...mcpKeys, 'requests'].find((each) => ownMember(document.value, each) !== undefined);
+    if (key !== undefined) protocols.set(name, { protocol: key === 'requests' ? 'http' : 'mcp', key });
     const mode = policy === undefined ? undefined : (ownMember(document.value, 'lock') as Lock['mode'] | undefined);
     if (mode !== undefined) {
       const problem = (message: string): Problem => problemIn(document, { path: ['lock'], part: 'value', message });
       lockKeys.set(name, { mode, problem });
     }
   }
-  return { exists: names !== undefined, policies, forMcp, lockKeys, problems, warnings, misnamed, texts };
+  const problemAt: ReadPolicies['problemAt'] = (policy, path, message) => {
+    const document = documents.get(policy);
+    if (document === undefined) throw new TypeError(`no policy ${policy}`);
+    return problemIn(document, { path, part: 'key', message });
+  };
+  return { exists: names !== undefined, policies, protocols, lockKeys, problems, problemAt, warnings, misnamed, texts };
 }
+
+/** The keys that speak of MCP messages. */
+const mcpKeys = ['tools', 'resources', 'prompts', 'methods', 'lock'];
 
 /** The names of a folder's policies, sorted; undefined when there is no such folder. */
 function policyNames(files: readonly string[] | undefined): readonly string[] | undefined {

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import type { EarlierCall } from '../model/history.ts';
-import { listedKinds, mcpMethod, type TargetKind, targetKinds } from '../model/mcp.ts';
+import { listedKinds, mcpMethod, type NamedKind, namedKinds } from '../model/mcp.ts';
+import type { Policy } from '../model/policy.ts';
 import type { PolicyReason } from '../model/reasons.ts';
 import type { GivenApproval } from '../policy/approval.ts';
 import type { PolicyFault } from '../policy/policy-error.ts';
+import { requestFlaw } from '../policy/request-pattern.ts';
 import { compileProperty, type Property, type PropertyDocument } from '../policy/property.ts';
 import { disk, type Files } from './files.ts';
 import { commasBetween } from './policy-mistakes.ts';
@@ -32,6 +34,7 @@ export interface PolicyTest {
     readonly prompt?: string;
     readonly arguments?: Readonly<Record<string, unknown>>;
     readonly method?: string;
+    readonly request?: string;
   };
   readonly then: 'allow' | 'shadow' | { readonly deny: PolicyReason; readonly challenge?: string };
 }
@@ -54,12 +57,12 @@ const suffix = '.test.yaml';
  * Reads every `NAME.test.yaml` of a folder.
  *
  * @param label The folder's name in messages.
- * @param policies The names of all policies: a test of any other is a problem.
+ * @param policies All policies, by name: a test of any other is a problem.
  */
 export async function readPolicyTests(
   folder: string,
   label: string,
-  policies: ReadonlySet<string>,
+  policies: ReadonlyMap<string, Pick<Policy, 'listsRequests'>>,
   read: Files = disk,
 ): Promise<{ readonly files: readonly PolicyTestFile[]; readonly problems: readonly Problem[] }> {
   const entries = (await read.names(folder)) ?? [];
@@ -77,7 +80,7 @@ export async function readPolicyTests(
       continue;
     }
     const document = parseYaml(file, text);
-    const found = problemsOf(document);
+    const found = problemsOf(document, policies.get(policy)?.listsRequests === true);
     const { faults, ...tests } = found.length === 0 ? testsOf(document) : nothing;
     problems.push(...found, ...faults.map((fault) => problemIn(document, { ...fault, part: 'value' })));
     if (found.length + faults.length === 0) files.push({ file, policy, ...tests });
@@ -88,23 +91,29 @@ export async function readPolicyTests(
 /** An item of a file: an example, or a property. */
 type Item = PolicyTest | PropertyDocument;
 
-function problemsOf(document: YamlFile): readonly Problem[] {
+function problemsOf(document: YamlFile, listsRequests: boolean): readonly Problem[] {
   if (document.problems.length > 0) return document.problems;
   if (document.value === null) {
     return [problemIn(document, { path: [], part: 'value', message: 'is empty, so that it tests nothing' })];
   }
   const faults = violations('policy-test', document.value);
-  if (faults.length === 0) faults.push(...contradictions(document.value as readonly Item[]));
+  if (faults.length === 0) faults.push(...contradictions(document.value as readonly Item[], listsRequests));
   return faults.map((fault) => problemIn(document, fault)).toSorted(inTextOrder);
 }
 
 /** Tests of calls that cannot exist. */
-function contradictions(tests: readonly Item[]): Violation[] {
+function contradictions(tests: readonly Item[], listsRequests: boolean): Violation[] {
   return tests.flatMap((item, index): Violation[] => [
     ...('given' in item ? misspelledScope(item.given.scope ?? [], [index, 'given', 'scope']) : []),
     ...('given' in item ? impossibleHistory(item.given.history, [index, 'given', 'history']) : []),
-    ...(item.when === 'any' ? [] : contradiction(item.when, [index, 'when'])),
+    ...(item.when === 'any' ? [] : contradiction(item.when, [index, 'when'], 'for_all' in item ? 'any' : undefined)),
+    ...(listsRequests && Object.keys(item.when).length === 0 ? [unnamedRequest([index, 'when'])] : []),
   ]);
+}
+
+function unnamedRequest(path: Path): Violation {
+  const message = "names no request, and the policy has requests; write { request: 'GET /path' }";
+  return { path, part: 'value', message };
 }
 
 function misspelledScope(scope: string | readonly string[], path: Path): Violation[] {
@@ -115,28 +124,38 @@ function misspelledScope(scope: string | readonly string[], path: Path): Violati
 function impossibleHistory(history: readonly EarlierCall[] = [], path: Path): Violation[] {
   return history.flatMap((call, index): Violation[] => {
     const at = [...path, index];
-    if (call.method === undefined && targetsOf(call).length === 0) {
-      return [{ path: at, part: 'value', message: 'names no call; add tool, resource, prompt or method' }];
+    if (call.method === undefined && namedIn(call).length === 0) {
+      return [{ path: at, part: 'value', message: 'names no call; add tool, resource, prompt, request or method' }];
     }
     return contradiction(call, at);
   });
 }
 
 /** The members that name a target, of a call or of the calls of a property. */
-type Named = { readonly [Key in TargetKind | 'arguments']?: unknown };
+type Named = { readonly [Key in NamedKind | 'arguments' | 'method']?: unknown };
 
-function contradiction(when: Named, path: Path): Violation[] {
-  const [first, second] = targetsOf(when);
+/** @param every The text that stands for every request, of a property. */
+function contradiction(when: Named, path: Path, every?: 'any'): Violation[] {
+  const [first, second] = namedIn(when);
   if (second !== undefined) {
     return [{ path: [...path, second], part: 'key', message: `one call cannot act on a ${first} and a ${second}` }];
   }
+  if (first === 'request' && when.method !== undefined) {
+    return [{ path: [...path, 'method'], part: 'key', message: 'a request has its method in its text: GET /orders' }];
+  }
+  if (typeof when.request === 'string' && when.request !== every) {
+    const flaw = requestFlaw(when.request, 'requests');
+    if (flaw !== undefined) return [{ path: [...path, 'request'], part: 'value', message: flaw }];
+  }
   if (when.arguments === undefined) return [];
-  if (first !== undefined && mcpMethod(listedKinds[first].namedBy).hasArguments) return [];
+  const takesArguments =
+    first !== undefined && first !== 'request' && mcpMethod(listedKinds[first].namedBy).hasArguments;
+  if (takesArguments) return [];
   return [{ path: [...path, 'arguments'], part: 'key', message: 'only a tool or a prompt takes arguments' }];
 }
 
-function targetsOf(when: Named): readonly TargetKind[] {
-  return targetKinds.filter((key) => when[key] !== undefined);
+function namedIn(when: Named): readonly NamedKind[] {
+  return namedKinds.filter((key) => when[key] !== undefined);
 }
 
 /** A test, for {@link historyIn}. */

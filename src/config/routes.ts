@@ -11,6 +11,7 @@ import type { Field } from './field.ts';
 import type { ReadPolicies } from './policies.ts';
 import { readRate } from './limits.ts';
 import { readDpop, readTokens, requireOwners, requireSignedAnswers } from './route-tokens.ts';
+import { isServedBelow } from '../policy/request-pattern.ts';
 import { readUpstream } from './upstream.ts';
 import { pageUrl } from './urls.ts';
 import { didYouMean } from '../lib/wording.ts';
@@ -87,6 +88,24 @@ export function readRoutes(field: Field<GatewayKeys['routes']>, referents: Refer
     locked.set(policy.name, sameLock ?? index);
   }
   return routes;
+}
+
+/**
+ * The entries of `requests` that no route can meet: none of those with the policy serves such a path.
+ *
+ * @returns each as the policy and the name of the entry.
+ */
+export function unreachableRequests(
+  routes: readonly Route[],
+): readonly { readonly policy: string; readonly name: string }[] {
+  const policies = new Set(routes.flatMap(({ policy }) => (policy?.listsRequests === true ? policy : [])));
+  return [...policies].flatMap((policy) => {
+    const own = routes.filter((route) => route.policy === policy).map(({ path }) => path);
+    const others = routes.filter((route) => route.policy !== policy).map(({ path }) => path);
+    return policy.listed
+      .filter(({ name }) => !isServedBelow(name, own, others))
+      .map(({ name }) => ({ policy: policy.name, name }));
+  });
 }
 
 function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
@@ -209,9 +228,9 @@ function readPolicy(
     field.addProblem(`${file} does not exist${found}`);
   }
   // The gateway does not read what an http request calls, so that `tools` would allow everything.
-  const listing = folder.forMcp.get(policy);
-  if (protocol === 'http' && listing !== undefined) {
-    field.addProblem(`${file} has ${listing}, which needs protocol: mcp`);
+  const only = folder.protocols.get(policy);
+  if (protocol !== undefined && only !== undefined && only.protocol !== protocol) {
+    field.addProblem(`${file} has ${only.key}, which needs protocol: ${only.protocol}`);
   }
   const found = folder.policies.get(policy);
   // Without them no person could approve, and no stage would ask.

@@ -47,6 +47,7 @@ export interface EarlierCall {
   readonly resource?: string;
   readonly prompt?: string;
   readonly method?: string;
+  readonly request?: string;
   readonly arguments?: Readonly<Record<string, unknown>>;
   /** The time between the two calls, such as `10m`. */
   readonly ago: string;

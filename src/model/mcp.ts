@@ -26,11 +26,11 @@ export const revisions: ReadonlyMap<string, Era> = new Map<string, Era>([
  */
 export type TargetKind = 'tool' | 'resource' | 'template' | 'prompt';
 
-/** What a policy can list: targets, and methods by their names. */
-export type ListedKind = TargetKind | 'method';
+/** What a policy can list: targets, methods by their names, and requests of HTTP routes. */
+export type ListedKind = TargetKind | 'method' | 'request';
 
-/** The keys of a policy that say what may be called. */
-export type ListingKey = 'tools' | 'resources' | 'prompts' | 'methods';
+/** The keys of a policy that say what may be called: `requests` on an HTTP route, the others on an MCP route. */
+export type ListingKey = 'tools' | 'resources' | 'prompts' | 'methods' | 'requests';
 
 /** What can be listed. */
 interface ListedRow {
@@ -238,15 +238,21 @@ export const listedKinds = {
     changed: 'prompt.changed',
   },
   method: { key: 'methods', word: 'method', unlisted: 'method.unlisted' },
-} as const satisfies Readonly<Record<TargetKind, TargetRow> & { method: ListedRow }>;
+  request: { key: 'requests', word: 'request', unlisted: 'request.unlisted' },
+} as const satisfies Readonly<Record<TargetKind, TargetRow> & Record<'method' | 'request', ListedRow>>;
 
 /** The kinds of targets, in the order of the table. */
 export const targetKinds: readonly TargetKind[] = (Object.keys(listedKinds) as ListedKind[]).filter(
-  (kind) => kind !== 'method',
+  (kind) => kind !== 'method' && kind !== 'request',
 );
 
-/** The kinds of targets by which people describe a call: no client calls a template. */
-export const describedKinds = targetKinds.filter((kind) => kind !== 'template');
+/** The kinds by which tests describe a call. One call has one of them, and one of a message may have a method too. */
+export const namedKinds = [...targetKinds, 'request'] as const;
+/** What tests describe a call by. */
+export type NamedKind = (typeof namedKinds)[number];
+
+/** The kinds by which people describe a call: no client calls a template. */
+export const describedKinds = namedKinds.filter((kind) => kind !== 'template');
 /** What people describe a call by. */
 export type DescribedKind = Exclude<ListedKind, 'template'>;
 

@@ -30,8 +30,20 @@ export interface McpAttempt {
 /** Stands for arguments that were not recorded: a decision then leaves out the conditions on them. */
 export const unknownArguments: unique symbol = Symbol('unknown arguments');
 
+/** A request on an HTTP route. */
+interface HttpAttempt {
+  readonly kind: 'http';
+  /** Its method and canonical path, `GET /orders`; undefined if it is not known, or its policy lists no requests. */
+  readonly request?: string;
+}
+
 /** What a caller attempts: a plain HTTP request, or one MCP message. */
-export type Attempt = { readonly kind: 'http' } | McpAttempt;
+export type Attempt = HttpAttempt | McpAttempt;
+
+/** `params.arguments` of an attempt; undefined for one without. */
+export function argumentsOf(attempt: Attempt): unknown {
+  return attempt.kind === 'mcp' ? attempt.arguments : undefined;
+}
 
 /** The tool that an attempt calls; undefined for any other attempt, and before it is known. */
 export function calledTool(attempt: Attempt | undefined): string | undefined {
@@ -131,6 +143,8 @@ export interface Policy {
   readonly hasApprovals: boolean;
   /** The approval by its {@link NeededApproval.rules}; undefined if one of them is not a rule of this policy. */
   approvalAt(rules: readonly string[]): NeededApproval | undefined;
+  /** Whether it lists requests, so that it decides a request by its method and path. */
+  readonly listsRequests: boolean;
   /** What it lists: the key, and the name or pattern as written. */
   readonly listed: readonly { readonly key: ListingKey; readonly name: string }[];
   /** The path of every rule that a decision can name or depend on, in the order of the conditions. */

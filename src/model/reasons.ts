@@ -124,6 +124,7 @@ export const refusals = {
   'resource.unlisted': unlisted,
   'prompt.unlisted': unlisted,
   'method.unlisted': unlisted,
+  'request.unlisted': unlisted,
   'tool.changed': final,
   'prompt.changed': final,
   'lock.unverified': unavailable,

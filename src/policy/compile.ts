@@ -63,6 +63,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
       const found = named.flatMap((rule) => approvals.get(rule) ?? []);
       return found.length === named.length ? joinedApproval(found, { isShadow: shadow }) : undefined;
     },
+    listsRequests: listing?.request !== undefined,
     listed: entries.map(({ key, name }) => ({ key, name })),
     rules: every,
     claimsRead: (claims) => claimsRead(readers, claims),

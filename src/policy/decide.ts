@@ -8,7 +8,7 @@ import { type Verdict, graver, policyDenial } from './conditions/condition.ts';
 import type { PolicyDocument } from './document.ts';
 import type { PastRule } from './history-rules.ts';
 import { type Listing, methodEntry } from './listing.ts';
-import { type CallPlan, messageOf, ownRule } from './plan.ts';
+import { type CallPlan, ownRule } from './plan.ts';
 
 /** A policy document, compiled. */
 export interface Rules {
@@ -53,10 +53,9 @@ export function inShadow(decision: PolicyDecision): PolicyDecision {
 
 function decideOrThrow(plan: CallPlan, principal: Principal, attempt: Attempt): PolicyDecision {
   const { steps, conditions, because, allowed } = plan;
-  const call = messageOf(attempt);
   let verdict: Verdict = 'met';
   for (const step of steps) {
-    const judged = step.judge(principal, call);
+    const judged = step.judge(principal, attempt);
     if (typeof judged === 'object') return denied(judged, step.because, plan);
     verdict = graver(verdict, judged);
   }

@@ -45,10 +45,12 @@ interface Words {
   readonly because?: string;
 }
 
-/** What must have happened before, `after`, or must not have happened, `never_after`: calls of tools. */
+/** What must have happened before, `after`, or must not have happened, `never_after`: calls of tools, or requests. */
 export interface PastDocument {
   /** Tool names or patterns. */
-  readonly tool: string | readonly string[];
+  readonly tool?: string | readonly string[];
+  /** Instead of `tool`: requests or patterns, as under `requests`. */
+  readonly request?: string | readonly string[];
   readonly within: string;
   /** JSON Pointers into the arguments of both calls. */
   readonly same?: readonly string[];
@@ -90,7 +92,7 @@ export interface ApprovalDocument {
   readonly shows?: readonly string[];
 }
 
-/** The entry of a resource or a method. */
+/** The entry of a resource, a method or a request. */
 export interface ListedDocument extends ConditionDocument, HistoryDocument, Words {
   readonly approval?: ApprovalDocument;
 }
@@ -117,6 +119,8 @@ export interface PolicyDocument extends ConditionDocument, Words {
   readonly prompts?: Readonly<Record<string, EntryDocument>>;
   /** By JSON-RPC method or pattern. */
   readonly methods?: Readonly<Record<string, ListedDocument>>;
+  /** By method and path, or pattern. */
+  readonly requests?: Readonly<Record<string, ListedDocument>>;
   readonly lists?: 'filter' | 'show';
   readonly lock?: 'deny' | 'report';
 }
@@ -143,7 +147,7 @@ export interface PlacedCondition {
 /** Every condition of a policy: its own, those of its entries, and those nested in them. */
 export function conditionsIn(document: PolicyDocument): readonly PlacedCondition[] {
   const found = [...withNested(document, [])];
-  for (const key of ['tools', 'resources', 'prompts', 'methods'] as const) {
+  for (const key of ['tools', 'resources', 'prompts', 'methods', 'requests'] as const) {
     for (const [name, entry] of Object.entries(document[key] ?? {})) found.push(...withNested(entry, [key, name]));
   }
   return found;

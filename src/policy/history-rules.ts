@@ -1,15 +1,17 @@
 import { durationMs } from '../lib/quantity.ts';
+import { type Attempt, calledTool } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { ReasonBy } from '../model/reasons.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import { plainName } from '../lib/look-alike.ts';
 import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
 import { type Units, unitsFor } from './amount.ts';
-import { malformedPointer } from '../lib/json/describe-value.ts';
+import { describeValue, malformedPointer } from '../lib/json/describe-value.ts';
 import type { HistoryDocument, PastDocument, QuotaDocument } from './document.ts';
 import { type HistoryOwner, compileOwner } from './history-owner.ts';
 import { namePattern } from './pattern.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
+import { requestFlaw, requestsCoveredBy } from './request-pattern.ts';
 
 /** The kinds of rules over time: the reason of a refusal, and what it found instead of what it wanted. */
 const historyKinds = {
@@ -37,14 +39,16 @@ interface AnyRule {
   readonly denial: PolicyDenial;
 }
 
-/** Calls of other tools that must, or must not, have come before. */
+/** Other calls that must, or must not, have come before. */
 export interface PastRule extends AnyRule {
   readonly kind: 'after' | 'never_after';
+  /** What such calls are named by. */
+  readonly target: 'tool' | 'request';
   /** As written: names and patterns. */
-  readonly tools: readonly string[];
+  readonly names: readonly string[];
   readonly same: readonly ComparedArgument[];
-  /** Whether it looks at the calls of a tool. */
-  readonly covers: (tool: string) => boolean;
+  /** Whether it looks at such a call. */
+  readonly covers: (call: Attempt) => boolean;
 }
 
 /** How much calls may use. */
@@ -97,13 +101,23 @@ export function compileHistory(document: HistoryDocument, entry: Surroundings): 
 
 function compilePast(kind: PastRule['kind'], document: PastDocument, entry: Surroundings): PastRule {
   const path = [...entry.path, kind];
-  const tools = typeof document.tool === 'string' ? [document.tool] : document.tool;
-  const { within, by = 'subject' } = document;
+  const { within, by = 'subject', tool, request } = document;
+  const target = request === undefined ? 'tool' : 'request';
+  const written = request ?? tool ?? [];
+  const names = typeof written === 'string' ? [written] : written;
+  if ((tool === undefined) === (request === undefined)) {
+    entry.faults.push({ path, message: 'needs either tool or request' });
+  }
+  for (const name of target === 'request' ? names : []) {
+    const flaw = requestFlaw(name, 'patterns');
+    if (flaw !== undefined)
+      entry.faults.push({ path: [...path, 'request'], message: `${describeValue(name)} ${flaw}` });
+  }
   const same = (document.same ?? []).map((pointer, i) => compared(pointer, [...path, 'same', i], entry));
   const windowMs = windowOf(within);
   const pointers = same.map(({ pointer }) => pointer);
-  const names = tools.toSorted();
-  const which = `${tools.join(', ')} within ${within}${byInWords(by)}${sameInWords(pointers)}`;
+  const sorted = names.toSorted();
+  const which = `${names.join(', ')} within ${within}${byInWords(by)}${sameInWords(pointers)}`;
   const rule = rulePath(path);
   const wanted = kind === 'after' ? `an answered call of ${which}` : `no call of ${which}`;
   return {
@@ -111,25 +125,34 @@ function compilePast(kind: PastRule['kind'], document: PastDocument, entry: Surr
     rule,
     owner: compileOwner(by, [...path, 'by'], entry.faults),
     windowMs,
-    identity: lengthPrefixed([kind, by, String(windowMs), String(names.length), ...names, ...pointers]),
+    identity: lengthPrefixed([kind, by, String(windowMs), String(sorted.length), ...sorted, ...pointers]),
     wanted,
     because: entry.because,
     denial: denialBy(kind, { rule, wanted, because: entry.because }),
-    tools,
+    target,
+    names,
     same,
-    covers: coverageOf(tools, kind),
+    covers: target === 'tool' ? coversTool(names, kind) : coversRequest(names, kind),
   };
 }
 
 /**
- * Whether names or patterns cover a tool. What forbids a later call also covers names that a lenient server reads as
+ * Whether names or patterns cover a call. What forbids a later call also covers names that a lenient server reads as
  * one of them: `Read_Secret` must not hide a `read_secret`. What permits one covers only its own spelling.
  */
-function coverageOf(tools: readonly string[], kind: PastRule['kind']): PastRule['covers'] {
-  const exactly = matcherOf(tools);
-  if (kind === 'after') return exactly;
-  const leniently = matcherOf(tools.map(plainName));
-  return (tool) => exactly(tool) || leniently(plainName(tool));
+function coversTool(names: readonly string[], kind: PastRule['kind']): PastRule['covers'] {
+  const exactly = matcherOf(names);
+  const leniently = kind === 'after' ? undefined : matcherOf(names.map(plainName));
+  return (call) => {
+    const tool = calledTool(call);
+    return tool !== undefined && (exactly(tool) || leniently?.(plainName(tool)) === true);
+  };
+}
+
+/** As {@link coversTool}, of requests. */
+function coversRequest(names: readonly string[], kind: PastRule['kind']): PastRule['covers'] {
+  const isCovered = requestsCoveredBy(names, kind === 'after' ? 'written' : 'plain');
+  return (call) => call.kind === 'http' && call.request !== undefined && isCovered(call.request);
 }
 
 function matcherOf(names: readonly string[]): (name: string) => boolean {

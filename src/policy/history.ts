@@ -7,8 +7,8 @@ import { plainNumber } from '../lib/json/plain-number.ts';
 import { unreachable } from '../lib/json/pointer.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { CallHistory, HistoryCheck, HistoryRecord } from '../model/history.ts';
-import type { McpMethod } from '../model/mcp.ts';
-import { calledTool, type Explanation, type McpAttempt, unknownArguments } from '../model/policy.ts';
+import { listedKinds, type McpMethod } from '../model/mcp.ts';
+import { argumentsOf, type Attempt, type Explanation, unknownArguments } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
 import { amountOf } from './amount.ts';
@@ -24,14 +24,16 @@ export function pastRules(entries: readonly Entry[]): readonly PastRule[] | unde
   return rules.length === 0 ? undefined : rules.filter((rule) => rule.kind !== 'quota');
 }
 
-/** Reports tools that rules look back at and that the policy never allows: no call of them can come before. */
-export function checkPast({ entries, tool }: Listing, faults: PolicyFault[]): void {
-  for (const { key, name, history } of entries) {
-    for (const { kind, tools } of history.filter((rule) => rule.kind !== 'quota')) {
-      const unlisted = tools.find((each) => tool === undefined || (!each.includes('*') && tool(each) === undefined));
+/** Reports calls that rules look back at and that the policy never allows: none of them can come before. */
+export function checkPast(listing: Listing, faults: PolicyFault[]): void {
+  for (const { key, name, history } of listing.entries) {
+    for (const { kind, target, names } of history.filter((rule) => rule.kind !== 'quota')) {
+      const find = listing[target];
+      const unlisted = names.find((each) => find === undefined || (!each.includes('*') && find(each) === undefined));
       if (unlisted === undefined) continue;
-      const message = `looks back at ${JSON.stringify(unlisted)}, which tools does not list; list it there`;
-      faults.push({ path: [key, name, kind, 'tool'], message });
+      const { key: lists } = listedKinds[target];
+      const message = `looks back at ${JSON.stringify(unlisted)}, which ${lists} does not list; list it there`;
+      faults.push({ path: [key, name, kind, target], message });
     }
   }
 }
@@ -90,10 +92,11 @@ export interface CountingRules {
 export function callHistory(
   { own, past, isShadow }: CountingRules,
   principal: Principal,
-  attempt: McpAttempt,
+  attempt: Attempt,
   exact?: () => unknown,
 ): CallHistory | undefined {
-  const covering = coveringRules(past, attempt);
+  const covering = past.filter(({ covers }) => covers(attempt));
+  const args = argumentsOf(attempt);
   if (own.length === 0 && covering.length === 0) return undefined;
   const checks: HistoryCheck[] = [];
   const records = new Map<string, HistoryRecord>();
@@ -103,7 +106,7 @@ export function callHistory(
     records.set(track, { track, amount, keepMs });
   };
   for (const rule of own) {
-    const counted = countInShadow(rule, principal, attempt.arguments, exact);
+    const counted = countInShadow(rule, principal, args, exact);
     if (counted === 'unknown') unknown.add(rule.rule);
     if (counted === undefined || counted === 'unknown') continue;
     checks.push(...checksOf(rule, counted));
@@ -112,11 +115,11 @@ export function callHistory(
   for (const rule of covering) {
     const owner = rule.owner.of(principal);
     if (owner === undefined) continue;
-    if (isUnknown(rule, attempt.arguments)) {
+    if (isUnknown(rule, args)) {
       unknown.add(rule.rule);
       continue;
     }
-    const track = recordedTrack(rule, owner, attempt.arguments, exact);
+    const track = recordedTrack(rule, owner, args, exact);
     if (track !== undefined) record(rule, track, 0);
   }
   return { checks, records: [...records.values()], unknown: [...unknown], isShadow };
@@ -134,12 +137,6 @@ function checksOf(rule: HistoryRule, { tracks, amount }: Counted): readonly Hist
 export function ownRules(entries: readonly Entry[], method: McpMethod): readonly HistoryRule[] {
   const isCall = takesArguments(method);
   return [...new Set(entries)].flatMap(({ key, history }) => (isCall || key === 'methods' ? history : []));
-}
-
-/** The rules of other calls that will look back at this one. */
-function coveringRules(past: readonly PastRule[], attempt: McpAttempt): readonly PastRule[] {
-  const tool = calledTool(attempt);
-  return tool === undefined ? [] : past.filter(({ covers }) => covers(tool));
 }
 
 /** As {@link count}; undefined where the policy would refuse the call if it were not in shadow mode. */

@@ -1,6 +1,6 @@
 import { plainName } from '../lib/look-alike.ts';
 import { knownRequests, listedKinds, type ListedKind, type ListingKey, mcpMethod } from '../model/mcp.ts';
-import type { Explanation, McpAttempt, McpTarget } from '../model/policy.ts';
+import type { Attempt, Explanation, McpAttempt, McpTarget } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { PolicyReason } from '../model/reasons.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
@@ -9,6 +9,8 @@ import { type Entry, type FindEntry, compileEntries } from './entry.ts';
 import { mistakableNames, patternTable } from './pattern-table.ts';
 import { namePattern } from './pattern.ts';
 import type { PolicyFault } from './policy-error.ts';
+import { plainRequest } from './request-pattern.ts';
+import { requestTable } from './requests.ts';
 import { plainUri, resourceTables, uriFlaw } from './resources.ts';
 
 /** What a policy lists, by what a message acts on; undefined under a kind whose key the policy does not have. */
@@ -22,8 +24,15 @@ export interface Listing extends Readonly<Record<ListedKind, FindEntry | undefin
  * @returns undefined if the policy has none: then everything may be called that its own conditions allow.
  */
 export function compileListing(document: PolicyDocument, faults: PolicyFault[]): Listing | undefined {
-  const { tools, resources, prompts, methods } = document;
-  if ((tools ?? resources ?? prompts ?? methods) === undefined) return undefined;
+  const { tools, resources, prompts, methods, requests } = document;
+  if ((tools ?? resources ?? prompts ?? methods ?? requests) === undefined) return undefined;
+  const other = (['tools', 'resources', 'prompts', 'methods', 'lock'] as const).find(
+    (key) => document[key] !== undefined,
+  );
+  if (requests !== undefined && other !== undefined) {
+    const message = `cannot be combined with ${other}, which is for MCP routes: requests are those of HTTP routes`;
+    faults.push({ path: ['requests'], message });
+  }
   const entries: Entry[] = [];
   const compiled = (key: ListingKey): readonly Entry[] => {
     const own = compileEntries(key, document, faults);
@@ -50,6 +59,7 @@ export function compileListing(document: PolicyDocument, faults: PolicyFault[]):
     template: tables?.template,
     prompt: names('prompts'),
     method: names('methods'),
+    request: requests && requestTable(compiled('requests'), faults),
     entries,
   };
 }
@@ -76,13 +86,21 @@ export function methodEntry(listing: Listing, kind: McpTarget['kind']): Entry | 
 }
 
 /**
- * The entries whose conditions a message must meet: those of its targets, then that of its method, if any. None for
- * housekeeping that `methods` does not list.
+ * The entries whose conditions a call must meet. For a message: those of its targets, then that of its method, if any.
+ * None for housekeeping that `methods` does not list. For a request: its own, if the policy lists requests.
  *
- * @returns an {@link Unlisted} if a target is not listed, or the method of a message that has no target and is not
- *   housekeeping.
+ * @returns an {@link Unlisted} if a target or a request is not listed, or the method of a message that has no target
+ *   and is not housekeeping.
  */
-export function entriesFor(listing: Listing, { method, targets }: McpAttempt): readonly Entry[] | Unlisted {
+export function entriesFor(listing: Listing, attempt: Attempt): readonly Entry[] | Unlisted {
+  if (attempt.kind === 'mcp') return entriesOfMessage(listing, attempt);
+  const { request } = attempt;
+  if (listing.request === undefined) return [];
+  const entry = request === undefined ? undefined : listing.request(request);
+  return entry === undefined ? unlistedName('request', request) : [entry];
+}
+
+function entriesOfMessage(listing: Listing, { method, targets }: McpAttempt): readonly Entry[] | Unlisted {
   const { allowedBy } = method;
   const entries: Entry[] = [];
   for (const { kind, name } of targets) {
@@ -123,13 +141,23 @@ export function unlistedInWords({ kind, name }: Unlisted): Pick<Explanation, 'wa
   return { wanted: `a ${listedKinds[kind].word} that is listed`, found };
 }
 
+/** How a lenient server reads a name. */
+const plainSpelling: Readonly<Record<ListedKind, (name: string) => string>> = {
+  tool: plainName,
+  prompt: plainName,
+  method: plainName,
+  resource: plainUri,
+  template: plainUri,
+  request: plainRequest,
+};
+
 /** Whether only its spelling keeps a name from being covered, in words. */
 function whyUnlisted(kind: ListedKind, name: string | undefined): string {
   if (kind === 'method') return mcpMethod(name).allowedBy === 'exact entry' ? ': only an exact entry covers it' : '';
   if (name === undefined) return '';
   const flaw = kind === 'resource' ? uriFlaw(name) : undefined;
   if (flaw !== undefined) return `: only an exact entry covers a URI with ${flaw}`;
-  const plain = kind === 'resource' || kind === 'template' ? plainUri(name) : plainName(name);
+  const plain = plainSpelling[kind](name);
   return plain === name ? '' : `: only an exact entry covers a name that some servers read as ${describeValue(plain)}`;
 }
 

@@ -7,15 +7,8 @@ import { describeValue } from '../lib/json/describe-value.ts';
 import type { NeededApproval } from '../model/approval.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { CallHistory } from '../model/history.ts';
-import { mcpMethod, type McpMethod } from '../model/mcp.ts';
-import {
-  type Attempt,
-  type Explanation,
-  type McpAttempt,
-  type Plan,
-  type PolicyDecision,
-  calledTool,
-} from '../model/policy.ts';
+import { type McpMethod, noMethod } from '../model/mcp.ts';
+import { type Attempt, type Explanation, type Plan, type PolicyDecision, argumentsOf } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { type Approval, explainApproval, joinedApproval, needsApproval } from './approval.ts';
 import { type ArgumentCondition, argumentDenial, explainArgument } from './argument.ts';
@@ -47,8 +40,8 @@ interface AnyStep {
    *
    * @throws whatever a predicate throws.
    */
-  readonly judge: (principal: Principal, call: McpAttempt) => PolicyDenial | Exclude<Verdict, 'refused'>;
-  readonly explain: (principal: Principal, call: McpAttempt) => readonly Explanation[];
+  readonly judge: (principal: Principal, call: Attempt) => PolicyDenial | Exclude<Verdict, 'refused'>;
+  readonly explain: (principal: Principal, call: Attempt) => readonly Explanation[];
 }
 
 /** Calls that a policy decides by the same entries. */
@@ -69,14 +62,6 @@ interface OwnConditions {
 
 /** The rule of a call that the policy's own conditions allow, without an entry. */
 export const ownRule = 'policy';
-
-/** What steps see of a request on an HTTP route. */
-const plainRequest: McpAttempt = { kind: 'mcp', method: mcpMethod(undefined), targets: [], arguments: undefined };
-
-/** A call as steps see it. */
-export function messageOf(attempt: Attempt): McpAttempt {
-  return attempt.kind === 'http' ? plainRequest : attempt;
-}
 
 /** How a policy decides calls of one kind. */
 export class CallPlan implements Plan {
@@ -116,8 +101,7 @@ export class CallPlan implements Plan {
   }
 
   /** It walks all steps, where a decision stops at the first that denies. The code that decides judges each of them. */
-  explain(principal: Principal, attempt: Attempt): readonly Explanation[] {
-    const call = messageOf(attempt);
+  explain(principal: Principal, call: Attempt): readonly Explanation[] {
     return this.steps.flatMap((step) => {
       const { entry } = step;
       if (entry === undefined) return step.explain(principal, call);
@@ -131,12 +115,12 @@ export class CallPlan implements Plan {
   }
 
   history(principal: Principal, attempt: Attempt, exact?: () => unknown): CallHistory | undefined {
-    return attempt.kind === 'http' ? undefined : callHistory(this.#counting, principal, attempt, exact);
+    return callHistory(this.#counting, principal, attempt, exact);
   }
 
   approval(principal: Principal, attempt: Attempt): NeededApproval | undefined {
     if (this.approvals.length === 0) return undefined;
-    const { arguments: args } = messageOf(attempt);
+    const args = argumentsOf(attempt);
     const needed: Approval[] = [];
     let isCertain = false;
     for (const approval of this.approvals) {
@@ -212,8 +196,8 @@ function argumentSteps(entry: Entry): readonly Step[] {
     argument,
     because: entry.because,
     entry,
-    judge: (_, call) => argumentDenial(argument, call.arguments) ?? 'met',
-    explain: (_, call) => [explainArgument(argument, call.arguments)],
+    judge: (_, call) => argumentDenial(argument, argumentsOf(call)) ?? 'met',
+    explain: (_, call) => [explainArgument(argument, argumentsOf(call))],
   }));
 }
 
@@ -222,8 +206,8 @@ function countingStep(rule: HistoryRule): Step {
     on: 'counting',
     rule,
     because: rule.because,
-    judge: (principal, call) => countingDenial(rule, principal, call.arguments) ?? 'met',
-    explain: (principal, call) => [explainRule(rule, principal, call.arguments)],
+    judge: (principal, call) => countingDenial(rule, principal, argumentsOf(call)) ?? 'met',
+    explain: (principal, call) => [explainRule(rule, principal, argumentsOf(call))],
   };
 }
 
@@ -234,26 +218,24 @@ function approvalStep(approval: Approval): Step {
     approval,
     because: approval.because,
     judge(principal, call) {
-      needsApproval(approval, principal, call.arguments);
+      needsApproval(approval, principal, argumentsOf(call));
       return 'met';
     },
-    explain: (principal, call) => [explainApproval(approval, principal, call.arguments)],
+    explain: (principal, call) => [explainApproval(approval, principal, argumentsOf(call))],
   };
 }
 
-/** A call of a tool that a rule looks back at must have an owner. */
+/** A call that a rule looks back at must have an owner. */
 function ownerStep(rule: PastRule): Step {
-  const denialOf = (principal: Principal, call: McpAttempt): PolicyDenial | undefined => {
-    const tool = calledTool(call);
-    return tool !== undefined && rule.covers(tool) ? ownerDenial(rule, principal) : undefined;
-  };
+  const denialOf = (principal: Principal, call: Attempt): PolicyDenial | undefined =>
+    rule.covers(call) ? ownerDenial(rule, principal) : undefined;
   return {
     on: 'owner',
     rule,
     because: rule.because,
     judge: (principal, call) => denialOf(principal, call) ?? 'met',
     explain: (principal, call) =>
-      denialOf(principal, call) === undefined ? [] : [explainRule(rule, principal, call.arguments)],
+      denialOf(principal, call) === undefined ? [] : [explainRule(rule, principal, argumentsOf(call))],
   };
 }
 
@@ -273,12 +255,12 @@ export function createPlans(
   listing: Listing | undefined,
   covering: readonly PastRule[] = [],
 ): (attempt: Attempt) => CallPlan {
-  const ownPlan = planFor(own, { method: plainRequest.method, entries: undefined, covering: [] });
+  const ownPlan = planFor(own, { method: noMethod, entries: undefined, covering: [] });
   if (listing === undefined) return () => ownPlan;
   const root: PlanNode = { next: new Map() };
   return (attempt) => {
-    if (attempt.kind === 'http') return ownPlan;
-    const { method } = attempt;
+    if (attempt.kind === 'http' && listing.request === undefined) return ownPlan;
+    const method = attempt.kind === 'http' ? noMethod : attempt.method;
     const entries = entriesFor(listing, attempt);
     if ('reason' in entries || entries.length > MAX_KEPT) return planFor(own, { method, entries, covering });
     let node = root;

@@ -43,8 +43,15 @@ export interface Property {
   readonly wanted: Expectation;
 }
 
-/** Calls that a property speaks of. `http`: requests on an HTTP route. */
-export type CallPattern = { readonly kind: 'any' | 'http' } | McpPattern;
+/** Calls that a property speaks of. */
+export type CallPattern = { readonly kind: 'any' } | HttpPattern | McpPattern;
+
+/** Requests on an HTTP route that a property speaks of. */
+export interface HttpPattern {
+  readonly kind: 'http';
+  /** Undefined: those whose policy lists no requests. */
+  readonly request: readonly Predicate[] | undefined;
+}
 
 /** MCP messages that a property speaks of. */
 export interface McpPattern {
@@ -77,8 +84,9 @@ function compileCalls(when: PropertyDocument['when'], path: DocumentPath, faults
     const wanted = when[kind];
     return wanted === undefined ? [] : [{ kind, name: names(kind, wanted) }];
   });
+  if (when.request !== undefined) return { kind: 'http', request: names('request', when.request) };
   const method = when.method === undefined ? undefined : names('method', when.method);
-  if (target === undefined && method === undefined) return { kind: 'http' };
+  if (target === undefined && method === undefined) return { kind: 'http', request: undefined };
   return { kind: 'mcp', target, method, arguments: compileArguments(when.arguments ?? {}, path, faults, 'literal') };
 }
 

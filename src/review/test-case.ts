@@ -27,6 +27,7 @@ export function callerOf(
 
 /** The attempt that a test describes. */
 export function attemptOf(when: PolicyTest['when']): Attempt {
+  if (when.request !== undefined) return { kind: 'http', request: when.request };
   const kind = targetKinds.find((each) => when[each] !== undefined);
   if (kind === undefined && when.method === undefined) return { kind: 'http' };
   const method = when.method ?? (kind === undefined ? undefined : listedKinds[kind].namedBy);

@@ -164,6 +164,26 @@ const mistakes: readonly (readonly [mistake: string, Situation, message: string]
     'gateway.yaml:10:13: routes[0].policy: policies/api.yaml has tools, which needs protocol: mcp',
   ],
   [
+    'requests in the policy of an MCP route',
+    policy('requests: { GET /api: {} }\n', mcp),
+    'gateway.yaml:11:13: routes[0].policy: policies/api.yaml has requests, which needs protocol: http',
+  ],
+  [
+    'requests beside tools',
+    policy('requests: { GET /api: {} }\ntools: {}\n', edited()),
+    'policies/api.yaml:1:11: requests: cannot be combined with tools, which is for MCP routes: requests are those of HTTP routes',
+  ],
+  [
+    'a path of requests below the route instead of the whole path',
+    policy('requests:\n  GET /api/orders: {}\n  GET /orders: {}\n'),
+    'policies/api.yaml:3:3: requests["GET /orders"]: matches no path of the routes with this policy; a path is that of the whole request',
+  ],
+  [
+    'a method of requests in lower case',
+    policy('requests: { get /api: {} }\n'),
+    'policies/api.yaml:1:23: requests["get /api"]: is not a method in capitals or *, one space, and a path that begins with /, such as GET /orders',
+  ],
+  [
     'a policy that is not there',
     { yaml: withPolicy, files: { 'policies/apis.yaml': '{}', 'policies/tools.yaml': '{}' } },
     'gateway.yaml:10:13: routes[0].policy: policies/api.yaml does not exist; did you mean apis? there are: apis, tools',

@@ -16,12 +16,14 @@ const wanted: Record<PolicyReason, true> = {
   'resource.unlisted': true,
   'prompt.unlisted': true,
   'method.unlisted': true,
+  'request.unlisted': true,
   'policy.error': true,
   'history.missing': true,
   'history.forbidden': true,
   'quota.exceeded': true,
   'approval.required': true,
 };
+const anyPolicy = { listsRequests: false };
 const reasons = Object.keys(wanted)
   .join(', ')
   .replace(/, ([^,]*)$/, ' or $1');
@@ -50,11 +52,19 @@ name: a⏎given: {}⏎when: {}⏎then: allow → :1:1: expected a list, found a 
 - { name: x, given: { lifetime: 60 }, when: {}, then: allow }
   :1:33: [0].given.lifetime: expected in the form of "60s" or "5m", found 60
 - { name: x, given: { claim: {} }, when: {}, then: allow }
-  :1:23: [0].given.claim: unknown key (did you mean claims?); accepted: scope, claims, lifetime, issuer, history
+  :1:23: [0].given.claim: unknown key (did you mean claims?); accepted: scope, claims, lifetime, issuer, history, approval
 - { name: x, given: {}, when: { tools: pay }, then: allow }
-  :1:33: [0].when.tools: unknown key (did you mean tool?); accepted: tool, resource, template, prompt, arguments, method
+  :1:33: [0].when.tools: unknown key (did you mean tool?); accepted: tool, resource, template, prompt, arguments, method, request
 - { name: x, given: {}, when: { tool: a, prompt: b }, then: allow }
   :1:42: [0].when.prompt: one call cannot act on a tool and a prompt
+- { name: x, given: {}, when: { request: GET /a?b }, then: allow }
+  :1:42: [0].when.request: has a query or a fragment; policies decide on the path alone
+- { name: x, given: {}, when: { request: any }, then: allow }
+  :1:42: [0].when.request: is not a method in capitals, one space, and a path that begins with /, such as GET /orders
+- { name: x, given: {}, when: { request: GET /a, tool: b }, then: allow }
+  :1:33: [0].when.request: one call cannot act on a tool and a request
+- { name: x, given: {}, when: { request: /a, method: GET }, then: allow }
+  :1:46: [0].when.method: a request has its method in its text: GET /orders
 - { name: x, given: {}, when: { resource: "a:b", arguments: {} }, then: allow }
   :1:50: [0].when.arguments: only a tool or a prompt takes arguments
 - { name: x, given: {}, when: {}, then: denied } → :1:41: [0].then: "denied" is not allow, shadow or { deny: REASON }
@@ -62,7 +72,7 @@ name: a⏎given: {}⏎when: {}⏎then: allow → :1:1: expected a list, found a 
   :1:49: [0].then.deny: "token.expired" is not ${reasons}
 - { name: x, given: { history: [{ tool: a }] }, when: {}, then: allow } → :1:33: [0].given.history[0]: missing key: ago
 - { name: x, given: { history: [{ ago: 1m }] }, when: {}, then: allow }
-  :1:33: [0].given.history[0]: names no call; add tool, resource, prompt or method
+  :1:33: [0].given.history[0]: names no call; add tool, resource, prompt, request or method
 - { name: x, given: { history: [{ tool: a, ago: soon }] }, when: {}, then: allow }
   :1:49: [0].given.history[0].ago: "soon" is not a duration such as 30s, 10m, 1h or 7d
 - { name: x, given: { history: [{ tool: a, prompt: b, ago: 1m }] }, when: {}, then: allow }
@@ -72,13 +82,13 @@ name: a⏎given: {}⏎when: {}⏎then: allow → :1:1: expected a list, found a 
 - { name: x, given: { history: [{ tool: a, ago: 1m, outcome: failed }] }, when: {}, then: allow }
   :1:62: [0].given.history[0].outcome: "failed" is not answered, error or unanswered
 - { name: x, given: { history: [{ tool: a, agoo: 1m }] }, when: {}, then: allow }
-  :1:44: [0].given.history[0].agoo: unknown key (did you mean ago?); accepted: tool, resource, prompt, arguments, method, ago, subject, outcome
+  :1:44: [0].given.history[0].agoo: unknown key (did you mean ago?); accepted: tool, resource, prompt, arguments, method, request, ago, subject, outcome
 - { name: x, for_all: {}, whn: {}, then: deny }
   :1:27: [0].whn: unknown key (did you mean when?); accepted: name, for_all, when, then
 - { name: x, for_all: { claim: {} }, when: {}, then: deny }
-  :1:25: [0].for_all.claim: unknown key (did you mean claims?); accepted: scope, claims, any, all, not, max_lifetime
+  :1:25: [0].for_all.claim: unknown key (did you mean claims?); accepted: scope, claims, any, all, not, max_lifetime, approval
 - { name: x, for_all: {}, when: all, then: deny }
-  :1:33: [0].when: "all" is not any, or a mapping with tool, resource, template, prompt or method
+  :1:33: [0].when: "all" is not any, or a mapping with tool, resource, template, prompt, request or method
 - { name: x, for_all: {}, when: { tool: a, prompt: b }, then: deny }
   :1:44: [0].when.prompt: one call cannot act on a tool and a prompt
 - { name: x, for_all: {}, when: {}, then: refuse }
@@ -89,15 +99,28 @@ name: a⏎given: {}⏎when: {}⏎then: allow → :1:1: expected a list, found a 
   )('%s', async (written, lines) => {
     const files = { 'policies/api.test.yaml': written.replaceAll('⏎', '\n') };
     await inFolder({ yaml: base, files }, async (folder) => {
-      const { problems } = await readPolicyTests(`${folder}/policies`, 'policies', new Set(['api']));
+      const { problems } = await readPolicyTests(`${folder}/policies`, 'policies', new Map([['api', anyPolicy]]));
       expect(problems.map(String)).toEqual(lines.map((line) => `policies/api.test.yaml${line}`));
     });
   });
 
   test('is not UTF-8 text', async () => {
     await inFolder({ yaml: base, files: { 'policies/api.test.yaml': Buffer.from([0xff]) } }, async (folder) => {
-      const { problems } = await readPolicyTests(`${folder}/policies`, 'policies', new Set(['api']));
+      const { problems } = await readPolicyTests(`${folder}/policies`, 'policies', new Map([['api', anyPolicy]]));
       expect(problems.map(String)).toEqual(['policies/api.test.yaml: is not UTF-8 text']);
     });
+  });
+});
+
+test('R-296: a test of a policy with requests names its request', async () => {
+  const text = '- { name: a, given: {}, when: {}, then: allow }\n- { name: b, for_all: {}, when: {}, then: deny }\n';
+  await inFolder({ yaml: base, files: { 'policies/api.test.yaml': text } }, async (folder) => {
+    const listing = new Map([['api', { listsRequests: true }]]);
+    const { problems } = await readPolicyTests(`${folder}/policies`, 'policies', listing);
+    const message = "names no request, and the policy has requests; write { request: 'GET /path' }";
+    expect(problems.map(String)).toEqual([
+      `policies/api.test.yaml:1:31: [0].when: ${message}`,
+      `policies/api.test.yaml:2:33: [1].when: ${message}`,
+    ]);
   });
 });

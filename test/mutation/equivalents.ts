@@ -29,11 +29,10 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'endOfSegment', mutator: 'ConditionalExpression', to: 'true' },
   ],
   'speed: the skipped step changes nothing and refuses nothing': [
-    { in: 'canonicalTarget', mutator: 'ConditionalExpression', to: 'true', nth: 7 },
-    { in: 'canonicalTarget', mutator: 'StringLiteral', to: '""', nth: 9 },
     { in: 'foldedPath', mutator: 'ConditionalExpression', to: 'false' },
     { in: 'foldedPath', mutator: 'StringLiteral' },
-    { in: 'requirePlain', mutator: 'StringLiteral', to: '""', nth: 4 },
+    { in: 'pathFlaw', mutator: 'StringLiteral', to: '""', nth: 2 },
+    { in: 'segmentFlaw', mutator: 'StringLiteral', to: '""', nth: 3 },
   ],
   'a caller that only asks whether it is true takes undefined as false': [
     { in: 'accept', mutator: 'BlockStatement', nth: 3 },
@@ -171,13 +170,6 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'createPlans', mutator: 'StringLiteral', to: '""', nth: 4 },
     { in: 'nodeAfter', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
     { in: 'nodeAfter', mutator: 'CallExpression' },
-  ],
-  'type: a request on an HTTP route meets only conditions that read its caller': [
-    { in: 'plainRequest', mutator: 'ObjectLiteral' },
-    { in: 'plainRequest', mutator: 'StringLiteral' },
-    { in: 'plainRequest', mutator: 'ArrayDeclaration' },
-    { in: 'messageOf', mutator: 'ConditionalExpression', to: 'false' },
-    { in: 'messageOf', mutator: 'StringLiteral', to: '""' },
   ],
   'type: the first step gives a verdict, and a condition without parts always denies itself': [
     { in: 'decideOrThrow', mutator: 'StringLiteral', to: '""', nth: 1 },

@@ -53,6 +53,7 @@ tool.unlisted                     403  -                   -       Access denied
 resource.unlisted                 403  -                   -       Access denied
 prompt.unlisted                   403  -                   -       Access denied
 method.unlisted                   403  -                   -       Access denied
+request.unlisted                  403  -                   -       Access denied
 tool.changed                      403  -                   -       Access denied
 prompt.changed                    403  -                   -       Access denied
 lock.unverified                   503  -                   -       Temporarily unavailable
@@ -113,6 +114,7 @@ test('the reasons for which a policy refuses a call whatever token the caller ge
     'resource.unlisted',
     'prompt.unlisted',
     'method.unlisted',
+    'request.unlisted',
     'tool.changed',
     'prompt.changed',
     'policy.error',

@@ -8,6 +8,7 @@ import { parsedJson } from '../../lib/json/parsed.ts';
 import { outcomeKind } from '../../model/outcome.ts';
 import { unknownArguments, type Attempt, type Policy } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
+import { requestFlaw } from '../../policy/request-pattern.ts';
 import { gapsOf } from '../../review/coverage.ts';
 import { countDifference, type CountedDifference, differenceOf } from '../../review/difference.ts';
 import { explainCall, remediesIn } from '../../review/explained.ts';
@@ -88,7 +89,7 @@ async function testsOf(policy: Policy, task: DraftTask): Promise<Pick<DraftAnswe
   const { tests: text, scopeHierarchy, issuer, decisions } = task;
   if (text === undefined) return { tests: { results: [], problems: [], gaps: gapsOf(policy, []) }, properties: [] };
   const files = oneFile(`${policy.name}.test.yaml`, text);
-  const { files: read, problems } = await readPolicyTests(FOLDER, FOLDER, new Set([policy.name]), files);
+  const { files: read, problems } = await readPolicyTests(FOLDER, FOLDER, new Map([[policy.name, policy]]), files);
   const by = { policies: new Map([[policy.name, policy]]), scopeHierarchy, defaultIssuer: issuer };
   const ran = read.flatMap((file) => runTests(file, by));
   const gaps = gapsOf(
@@ -121,7 +122,10 @@ function answerTo(question: DraftQuestion, policy: Policy, task: DraftTask): Que
     ...(/^\d+$/.test(question.lifetime) && { lifetime: `${question.lifetime}s` }),
   };
   const called = question.name.trim();
-  const attempt: Attempt = route?.protocol === 'mcp' ? attemptOf({ [question.kind]: called }) : { kind: 'http' };
+  const flaw = policy.listsRequests ? requestFlaw(called, 'requests') : undefined;
+  if (flaw !== undefined) return { fault: `request: ${JSON.stringify(called)} ${flaw}` };
+  const http: Attempt = policy.listsRequests ? { kind: 'http', request: called } : { kind: 'http' };
+  const attempt = route?.protocol === 'mcp' ? attemptOf({ [question.kind]: called }) : http;
   const explained = explainCall(
     { name: route?.name ?? '', policy },
     callerOf(given, scopeHierarchy, issuer),

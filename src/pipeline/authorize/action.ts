@@ -38,7 +38,11 @@ const httpAction: Action = {
 
 /** Creates the reader of a route. On an HTTP route the header section decides, on an MCP route each message. */
 export function createActionReader(route: Route, parts: ActionParts): ReadAction {
-  if (route.protocol === 'http') return () => httpAction;
+  if (route.protocol === 'http') {
+    if (route.policy?.listsRequests !== true) return () => httpAction;
+    // The path is the canonical one, which the upstream gets too.
+    return ({ method, path }) => ({ ...httpAction, attempt: { kind: 'http', request: `${method} ${path}` } });
+  }
   return (call, principal) => {
     // No policy reads a query, which the upstream may act on. Checked after authentication, so that a token in the
     // query counts as no token.

@@ -59,6 +59,8 @@ function patternMachine(source: string): TextMachine<Search> {
     key: ({ places, isStart, matched }) => (matched ? 'matched' : `${isStart} ${places.map(({ id }) => id).join(' ')}`),
     classOf: ({ places, isStart, matched }) =>
       String(matched || reach(places, { start: isStart, end: true }).includes(end)),
+    // A pattern without `^` has places everywhere.
+    isDead: ({ places, isStart, matched }) => !isStart && !matched && places.length === 0,
   };
 
   /** A search after the ways that need no character, without those that only the end of the text opens. */

@@ -13,6 +13,8 @@ export interface TextMachine<State> {
   readonly key: (state: State) => string;
   /** The class of a text that ends here. */
   readonly classOf: (state: State) => string;
+  /** Whether no text that goes on from here is of another class. Default: that is not known. */
+  readonly isDead?: (state: State) => boolean;
 }
 
 /** A machine whose states are numbers, from 0 for the start. */
@@ -20,10 +22,12 @@ export interface TextAutomaton {
   readonly alphabet: readonly CharSet[];
   readonly step: (state: number, character: number) => number;
   readonly classOf: (state: number) => string;
+  readonly isDead: (state: number) => boolean;
 }
 
 /** Numbers the states of a machine as they are reached. What was computed once is looked up from then on. */
-export function numbered<State>({ alphabet, start, step, key, classOf }: TextMachine<State>): TextAutomaton {
+export function numbered<State>(machine: TextMachine<State>): TextAutomaton {
+  const { alphabet, start, step, key, classOf, isDead = () => false } = machine;
   const numbers = new Map<string, number>();
   const reached: { readonly state: State; readonly next: Map<number, number>; readonly class: string }[] = [];
   const numberOf = (state: State): number => {
@@ -50,5 +54,6 @@ export function numbered<State>({ alphabet, start, step, key, classOf }: TextMac
       return following;
     },
     classOf: (number) => at(number).class,
+    isDead: (number) => isDead(at(number).state),
   };
 }

@@ -14,9 +14,11 @@ const readable = 'xabcdefghijklmnopqrstuvwyz0123456789_-./:ABCDEFGHIJKLMNOPQRSTU
  *
  * It walks the product of the automata, and takes one of all characters that they do not tell apart.
  *
+ * @param within Texts that this one tells apart from all that may follow are left out.
  * @throws {Undecidable} if they have too many states together.
  */
-export function distinguishedTexts(automata: readonly TextAutomaton[]): readonly string[] {
+export function distinguishedTexts(others: readonly TextAutomaton[], within?: TextAutomaton): readonly string[] {
+  const automata = within === undefined ? others : [within, ...others];
   const characters = representatives(automata.flatMap(({ alphabet }) => alphabet));
   const found = new Map<string, string>();
   let open: readonly Walk[] = [{ text: '', states: automata.map(() => 0) }];
@@ -33,6 +35,7 @@ export function distinguishedTexts(automata: readonly TextAutomaton[]): readonly
         left -= automata.length;
         if (left < 0) throw new Undecidable('too many states together with the other conditions on this value');
         const reached = automata.map(({ step }, index) => step(states[index] ?? 0, character));
+        if (within?.isDead(reached[0] ?? 0) === true) continue;
         const key = `${isHighSurrogate(String.fromCodePoint(character))} ${reached.join(' ')}`;
         if (visited.has(key)) continue;
         visited.add(key);

@@ -4,9 +4,11 @@ import {
   mcpMethod,
   type ListedKind,
   methodsWithoutRow,
+  noMethod,
   type TargetKind,
   targetKinds,
 } from '../../model/mcp.ts';
+import type { Attempt } from '../../model/policy.ts';
 import { allOf } from '../conditions/all.ts';
 import type { Rules } from '../decide.ts';
 import { type Entry, takesArguments } from '../entry.ts';
@@ -14,8 +16,9 @@ import type { PastRule } from '../history-rules.ts';
 import { entriesFor, type Listing } from '../listing.ts';
 import type { CallKind } from '../plan.ts';
 import type { Predicate } from '../predicate.ts';
-import type { CallPattern, McpPattern } from '../property.ts';
-import { nameKinds, type NameClass, namesOf, type NameTable } from './names.ts';
+import type { CallPattern, HttpPattern, McpPattern } from '../property.ts';
+import { nameKinds } from './name-kinds.ts';
+import { type NameClass, namesOf, type NameTable } from './names.ts';
 
 /** What a call names, as a test file writes it; `{}`: a request on an HTTP route. */
 type When = { readonly [Key in ListedKind]?: string };
@@ -33,11 +36,7 @@ export interface KnownCall {
 
 /** The calls that a pattern describes: one for all that the policies cannot tell apart but by arguments. */
 export function callsIn(pattern: CallPattern, policies: readonly Rules[]): readonly KnownCall[] {
-  const http: KnownCall = {
-    when: {},
-    kinds: policies.map(() => ({ method: mcpMethod(undefined), entries: undefined, covering: [] })),
-  };
-  if (pattern.kind === 'http') return [http];
+  if (pattern.kind === 'http') return unique(requestsIn(pattern, policies));
   if (pattern.kind === 'mcp') return unique(messagesIn(pattern, policies));
   const rest = { kind: 'mcp', method: undefined, arguments: [] } as const;
   const all = [
@@ -45,7 +44,24 @@ export function callsIn(pattern: CallPattern, policies: readonly Rules[]): reado
     ...targetKinds.flatMap((kind) => methodsOn(kind).flatMap((method) => withMethod(kind, [], [method], policies))),
     ...messagesIn({ ...rest, target: undefined, method: [] }, policies),
   ];
-  return unique([http, ...all]);
+  return unique([...requestsIn({ kind: 'http', request: undefined }, policies), ...all]);
+}
+
+/** Requests on an HTTP route. Where a policy lists them, a call names its request. */
+function requestsIn({ request }: HttpPattern, policies: readonly Rules[]): readonly KnownCall[] {
+  const isListed = policies.some(({ listing }) => listing?.request !== undefined);
+  if (request === undefined && !isListed) {
+    return [{ when: {}, kinds: policies.map(() => ({ method: noMethod, entries: undefined, covering: [] })) }];
+  }
+  return classesOf('request', request ?? [], policies).map((found) => ({
+    when: found.name === undefined ? undefined : { request: found.name },
+    kinds: policies.map(({ listing }, index): CallKind => {
+      if (listing?.request === undefined) return { method: noMethod, entries: undefined, covering: [] };
+      const entry = found.entries[index];
+      const entries = entriesFor({ ...listing, request: () => entry }, { kind: 'http', request: found.name ?? '' });
+      return { method: noMethod, entries, covering: coveringIn(found, policies, index) };
+    }),
+  }));
 }
 
 /** Further methods that act on a kind of targets. */
@@ -102,10 +118,6 @@ function message(
   policies: readonly Rules[],
 ): KnownCall {
   const tool = targets.find(({ kind }) => kind === 'tool')?.found;
-  const covering = (policy: number): readonly PastRule[] =>
-    pastRulesOf(policies).flatMap((each, index) =>
-      each.policy === policy && tool?.entries[policies.length + index] !== undefined ? [each.rule] : [],
-    );
   const kinds = policies.map(({ listing }, index): CallKind => {
     const called = mcpMethod(method.name ?? methodIn(method.class));
     if (listing === undefined) return { method: called, entries: undefined, covering: [] };
@@ -114,9 +126,16 @@ function message(
     const found: Listing = { ...listing, ...Object.fromEntries(finders) };
     const named = targets.map((target) => ({ kind: target.kind, name: target.found.name ?? '' }));
     const attempt = { kind: 'mcp', method: called, targets: named, arguments: undefined } as const;
-    return { method: called, entries: entriesFor(found, attempt), covering: covering(index) };
+    return { method: called, entries: entriesFor(found, attempt), covering: coveringIn(tool, policies, index) };
   });
   return { when, kinds };
+}
+
+/** The rules over time of a policy that look back at calls of such a name. */
+function coveringIn(found: NameClass | undefined, policies: readonly Rules[], policy: number): readonly PastRule[] {
+  return pastRulesOf(policies).flatMap((each, index) =>
+    each.policy === policy && found?.entries[policies.length + index] !== undefined ? [each.rule] : [],
+  );
 }
 
 /** A method in place of unknown ones of a class, which are allowed by the same. */
@@ -129,12 +148,11 @@ function classesOf(
   predicates: readonly Predicate[],
   policies: readonly Rules[],
 ): readonly NameClass[] {
-  const past = kind === 'tool' ? pastRulesOf(policies) : [];
-  return namesOf(
-    [...policies.map(({ listing }) => tableOf(kind, listing)), ...past.map(({ rule }) => coveredBy(rule))],
-    predicates,
-    nameKinds[kind],
-  );
+  const hasPast = kind === 'tool' || kind === 'request';
+  const past = hasPast
+    ? pastRulesOf(policies).map(({ rule }) => (rule.target === kind ? coveredBy(rule) : nothing))
+    : [];
+  return namesOf([...policies.map(({ listing }) => tableOf(kind, listing)), ...past], predicates, nameKinds[kind]);
 }
 
 /** The rules over time that look back at calls of tools, each with the index of its policy. */
@@ -142,14 +160,21 @@ function pastRulesOf(policies: readonly Rules[]): readonly { readonly policy: nu
   return policies.flatMap(({ past = [] }, policy) => past.map((rule) => ({ policy, rule })));
 }
 
-/** The tools that a rule looks back at: a call of one may be refused because it cannot be counted. */
-function coveredBy({ rule, tools, covers, because }: PastRule): NameTable {
-  const entries = tools.map((name): Entry => {
+const nothing: NameTable = { entries: [], find: () => undefined };
+
+/** The calls that a rule looks back at: one may be refused because it cannot be counted. */
+function coveredBy({ rule, target, names, covers, because }: PastRule): NameTable {
+  const entries = names.map((name): Entry => {
     const condition = allOf(rule, []);
-    const nothing = { arguments: [], history: [], approval: undefined } as const;
-    return { key: 'tools', name, rule, condition, ...nothing, because };
+    const without = { arguments: [], history: [], approval: undefined } as const;
+    return { key: listedKinds[target].key, name, rule, condition, ...without, because };
   });
-  return { entries, find: (name) => (covers(name) ? entries[0] : undefined) };
+  return { entries, find: (name) => (covers(callOf(target, name)) ? entries[0] : undefined) };
+}
+
+function callOf(target: PastRule['target'], name: string): Attempt {
+  if (target === 'request') return { kind: 'http', request: name };
+  return { kind: 'mcp', method: mcpMethod('tools/call'), targets: [{ kind: target, name }], arguments: undefined };
 }
 
 function tableOf(kind: ListedKind, listing: Listing | undefined): NameTable {

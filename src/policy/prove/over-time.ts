@@ -15,6 +15,7 @@ import type { HistoryRule, PastRule, QuotaRule } from '../history-rules.ts';
 import type { Operand, Predicate } from '../predicate.ts';
 import type { ExampleCall } from './calls.ts';
 import { type Formula, and, atom, or } from './formula.ts';
+import { nameKinds } from './name-kinds.ts';
 import type { Space } from './space.ts';
 
 /** What a rule over time needs of a call. */
@@ -176,13 +177,11 @@ export function earlierCalls(
 
 /** Calls that a rule looks back at, each alone. */
 function callsOf(rule: PastRule, when: ExampleCall, windows: readonly number[]): readonly (readonly EarlierCall[])[] {
-  const names = rule.tools.flatMap((name) =>
-    name.includes('*') ? ['x', '', 'xx'].map((star) => name.replaceAll(/\*+/g, star)) : [name],
-  );
+  const names = [...new Set(rule.names.flatMap((name) => nameKinds[rule.target].samplesOf(name)))];
   const keys = new Set(rule.same.flatMap(({ pointer }) => keysOf(pointer)?.slice(0, 1) ?? []));
   const own = Object.entries(when.arguments ?? {}).filter(([key]) => keys.has(key));
   return agosWithin(rule, windows).flatMap((ago) =>
-    names.map((tool) => [{ tool, ...(own.length > 0 && { arguments: Object.fromEntries(own) }), ago }]),
+    names.map((name) => [{ [rule.target]: name, ...(own.length > 0 && { arguments: Object.fromEntries(own) }), ago }]),
   );
 }
 

@@ -155,7 +155,11 @@ function confirmed(property: Property, policy: Policy, counterexample: Example, 
 /** Whether a property speaks of a call of a caller. */
 export function isDescribed({ callers, calls }: Property, principal: Principal, attempt: Attempt): boolean {
   if (callers.judge(principal) !== 'met') return false;
-  if (calls.kind !== 'mcp') return calls.kind === 'any' || attempt.kind === 'http';
+  if (calls.kind === 'any') return true;
+  if (calls.kind === 'http') {
+    if (attempt.kind !== 'http' || (calls.request !== undefined && attempt.request === undefined)) return false;
+    return calls.request?.every(({ test }) => test(attempt.request)) !== false;
+  }
   if (attempt.kind !== 'mcp') return false;
   const { target, method } = calls;
   const [named] = attempt.targets;

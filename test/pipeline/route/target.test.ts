@@ -52,6 +52,7 @@ describe('what is not', () => {
     ['example.com:443', 'request.target', 'authority form'],
     ['//evil/x', 'request.path', 'a network path'],
     ['/a//b', 'request.path', 'an empty segment'],
+    ['/a//%zz', 'request.path', 'an empty segment'],
     ['/a/', 'accepted', 'a slash at the end is none'],
     ['/a/../b', 'request.path', 'a dot segment'],
     ['/a/./b', 'request.path', 'a dot segment'],

@@ -34,6 +34,12 @@ const listings = {
   methods: fc.dictionary(fc.constantFrom('ping', 'm', 'resources/*'), condition, { maxKeys: 2 }),
   mode: fc.constantFrom('enforce' as const, 'shadow' as const),
 };
+const requests = fc
+  .tuple(
+    condition,
+    fc.dictionary(fc.constantFrom('GET /a', 'GET /a/*', '* /a/*', 'HEAD /a', 'GET /**'), condition, { maxKeys: 3 }),
+  )
+  .map(([own, listed]): PolicyDocument => Object.assign({}, own, { requests: listed }));
 const policy: fc.Arbitrary<PolicyDocument> = fc
   .tuple(condition, fc.record(listings, { requiredKeys: [] }))
   .map(([own, listed]) => Object.assign({}, own, listed));
@@ -44,11 +50,20 @@ export const randomEdit: fc.Arbitrary<readonly [PolicyDocument, PolicyDocument]>
   fc.tuple(policy, fc.record(listings, { requiredKeys: [] })).map(([one, edit]) => [one, { ...one, ...edit }] as const),
   fc.tuple(policy, condition).map(([one, edit]) => [one, { ...listingsOf(one), ...edit }] as const),
   policy.map((one) => [one, one] as const),
+  fc.tuple(requests, requests),
+  fc.tuple(fc.oneof(policy, requests), requests),
 );
 
 /** A policy without its own conditions: only what its entries want. */
-export function listingsOf({ tools, resources, prompts, methods, mode }: PolicyDocument): PolicyDocument {
-  const all = { tools, resources, prompts, methods, mode };
+export function listingsOf({
+  tools,
+  resources,
+  prompts,
+  methods,
+  requests: listed,
+  mode,
+}: PolicyDocument): PolicyDocument {
+  const all = { tools, resources, prompts, methods, requests: listed, mode };
   return Object.fromEntries(Object.entries(all).filter(([, each]) => each !== undefined));
 }
 
@@ -68,7 +83,9 @@ const givens = ['', 'read', 'pay', 'read pay'].flatMap((scope) =>
 );
 const named = [{ tool: 'get_x' }, { tool: 'get_y' }, { tool: 'y' }, { tool: 'z' }, { prompt: 'p' }, { prompt: 'q' }];
 const others = [
-  {},
+  ...['GET /a', 'GET /a/x', 'HEAD /a', 'HEAD /a/x', 'HEAD /x', 'POST /a/x', 'GET /x', 'PUT /a'].map((request) => ({
+    request,
+  })),
   { method: 'ping' },
   { method: 'm' },
   { method: 'resources/list' },

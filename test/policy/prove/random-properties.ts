@@ -79,7 +79,13 @@ function listing<Entry>(names: readonly string[], entries: fc.Arbitrary<Entry>):
 const toolNames = ['get_x', 'get_*', 'g*', '*', 'Get_*', 'GET_X'];
 const resourceNames = ['a:x', 'a:*', 'a:**', 'a:x/**', 'a:X*', 'a:X'];
 
-const policy: fc.Arbitrary<PolicyDocument> = fc
+const requestNames = ['GET /a', 'GET /a/*', 'GET /a/**', '* /a/*', 'POST /**', 'GET /A/**', 'HEAD /a/x', '* /**'];
+
+const ofRequests: fc.Arbitrary<PolicyDocument> = fc
+  .tuple(condition, listing(requestNames, condition))
+  .map(([own, requests]) => Object.assign({}, own, { requests }));
+
+const ofMessages: fc.Arbitrary<PolicyDocument> = fc
   .tuple(
     condition,
     fc.record(
@@ -95,6 +101,8 @@ const policy: fc.Arbitrary<PolicyDocument> = fc
   )
   .map(([own, listed]) => withTools({ ...own, ...listed }));
 
+const policy = fc.oneof({ arbitrary: ofMessages, weight: 3 }, { arbitrary: ofRequests, weight: 1 });
+
 /** A policy that lists `tools/call` must list tools. */
 function withTools(document: PolicyDocument): PolicyDocument {
   return document.methods?.['tools/call'] === undefined ? document : { tools: {}, ...document };
@@ -106,8 +114,14 @@ const name = fc.oneof(
   fc.constantFrom('^g', 'x$', '^get_x?$').map((matches) => ({ matches })),
   fc.constant({ not: ['get_x', 'a:x', 'x'] }),
 );
+const requestName = fc.oneof(
+  fc.constantFrom('any', 'GET /a', 'GET /a/x', 'DELETE /a/x', 'HEAD /a/b'),
+  fc.constantFrom('^GET ', '/x$', '^(GET|PUT) /A', '^H', '%', '[A-Z]$', '/$').map((matches) => ({ matches })),
+  fc.constant({ not: ['GET /a', 'POST /x'] }),
+);
 const when: fc.Arbitrary<PropertyDocument['when']> = fc.oneof(
   fc.constant({}),
+  requestName.map((request) => ({ request })),
   fc.constant('any' as const),
   name.map((tool) => ({ tool })),
   fc.tuple(name, args).map(([tool, found]) => ({ tool, arguments: found })),
@@ -125,6 +139,7 @@ const reason = fc.constantFrom<PolicyReason>(
   'tool.unlisted',
   'resource.unlisted',
   'approval.required',
+  'request.unlisted',
 );
 const then: fc.Arbitrary<PropertyDocument['then']> = fc.oneof(
   fc.constantFrom('allow' as const, 'deny' as const),
@@ -212,6 +227,10 @@ const ofNames: fc.Arbitrary<RandomProperty> = fc
             fc.constantFrom('^a:', '^a:x', '^a:[a-z]+$').map((matches) => ({ matches })),
           )
           .map((resource) => ({ resource })),
+      ),
+      fc.tuple(
+        bare(requestNames).map((requests) => ({ requests })),
+        requestName.map((request) => ({ request })),
       ),
     ),
     fc.constantFrom<PropertyDocument['then']>('allow', 'deny'),

@@ -1,0 +1,46 @@
+/**
+ * RFC 3986 §3.3 `pchar` and `/`, without `;`: servlet containers cut `/admin;x` to `/admin` after the gateway matched
+ * it.
+ */
+const pathCharacters = /^\/[A-Za-z0-9\-._~!$&'()*+,=:@/%]*$/;
+/** A backslash, from its fullwidth form, is a separator to Windows. */
+const dotSegment = /[/\\]\.{1,2}(?:[/\\]|$)/;
+const unreserved = /[A-Za-z0-9\-._~]/;
+
+/**
+ * What keeps a path from being canonical, in words: dot segments, empty segments, backslashes, `;`, percent-encoding of
+ * characters that need none, of `/`, `\` and controls, and broken UTF-8. Undefined for a path that every server reads
+ * alike. Allocates nothing for a path without percent-encoding.
+ */
+export function pathFlaw(path: string): string | undefined {
+  if (!pathCharacters.test(path)) return 'a character that a path cannot have';
+  const flaw = segmentFlaw(path);
+  return flaw === undefined && path.includes('%') ? encodingFlaw(path) : flaw;
+}
+
+function segmentFlaw(path: string): string | undefined {
+  if (path.includes('//')) return 'an empty segment';
+  return path.includes('.') && dotSegment.test(path) ? 'a dot segment' : undefined;
+}
+
+function encodingFlaw(path: string): string | undefined {
+  const text = decoded(path);
+  if (text === undefined) return 'percent-encoding that is broken, or not UTF-8';
+  for (const [encoded] of path.matchAll(/%../g)) {
+    const byte = Number.parseInt(encoded.slice(1), 16);
+    const character = String.fromCharCode(byte);
+    if (unreserved.test(character)) return 'percent-encoding of a character that needs none';
+    if (byte < 0x20 || byte === 0x7f || '/\\;%'.includes(character)) {
+      return `percent-encoding of a delimiter or control, ${encoded}`;
+    }
+  }
+  return segmentFlaw(text.normalize('NFKC'));
+}
+
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lastHead } from '../support/raw.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
+
+let world: AttackWorld;
+beforeAll(async () => {
+  world = await startAttackWorld({
+    routes: [
+      'name: shop, path: /shop, audience: https://api.example, authorization_servers: [main], policy: shop, methods: [GET, HEAD, POST, DELETE], upstream: { url: UPSTREAM/shop }',
+    ],
+    policies: {
+      shop: `
+scope: read
+requests:
+  'GET /shop/orders/**': {}
+  'GET /shop/orders/secret': { scope: admin }
+  'POST /shop/orders': {}
+  'DELETE /shop/orders/*': { scope: admin }
+  'GET /shop/counted': { quota: [{ count: 2, per: 1h }] }
+`,
+    },
+  });
+});
+afterAll(() => world.close());
+
+const refused = { statuses: [403], reasons: ['request.unlisted'] } as const;
+const malformed = { statuses: [400], reasons: ['request.path'] } as const;
+
+describe('R-294: a request passes only where an entry decides it', () => {
+  test.each([
+    [
+      'GET /shop/orders/1?x=/shop/orders/secret',
+      { statuses: [200], reached: ['GET /shop/orders/1?x=/shop/orders/secret'] },
+    ],
+    ['HEAD /shop/orders/1', { statuses: [200], reached: ['HEAD /shop/orders/1'] }],
+    ['POST /shop/orders', { statuses: [200], reached: ['POST /shop/orders'] }],
+    ['GET /shop/orders/secret', { statuses: [403], reasons: ['scope.insufficient'] }],
+    ['HEAD /shop/orders/secret', { statuses: [403], reasons: ['scope.insufficient'] }],
+    ['DELETE /shop/orders/1', { statuses: [403], reasons: ['scope.insufficient'] }],
+    ['PUT /shop/orders/1', { statuses: [405], reasons: ['route.method'] }],
+    ['GET /shop', refused],
+    ['POST /shop/orders/', refused],
+    ['GET /shop/orders/Secret', refused],
+    ['GET /shop/ORDERS/secret', refused],
+    ['GET /shop/orders/secret/', refused],
+    ['GET /shop/orders/secret.', refused],
+    ['GET /shop/orders/secret%20', refused],
+    ['GET /shop/orders/%EF%BD%93ecret', refused],
+    ['GET /shop/orders/secret%3Fx', refused],
+    ['GET /shop/orders/secre%74', malformed],
+    ['GET /shop/orders/1/../secret', malformed],
+    ['GET /shop/orders/..;/orders/secret', malformed],
+    ['GET /shop/orders/secret;x', malformed],
+    ['GET /shop//orders/secret', malformed],
+    ['GET /shop/orders%2Fsecret', malformed],
+    ['GET http://gateway.test/shop/orders/1', { statuses: [400], reasons: ['request.target'] }],
+  ] as const)('%s', async (request, expected) => {
+    const { answers } = await world.withstand(lastHead(request, world.authorization), expected);
+    const hasChallenge = /^www-authenticate:/im.test(answers[0] ?? '');
+    expect(hasChallenge).toBe('reasons' in expected && expected.reasons[0] === 'scope.insufficient');
+  });
+
+  test.each(['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override'])(
+    '%s changes no decision',
+    async (name) => {
+      const { wire } = await world.withstand(lastHead('GET /shop/orders/1', world.authorization, `${name}: DELETE`), {
+        statuses: [200],
+        reached: ['GET /shop/orders/1'],
+      });
+      expect(wire.join('')).not.toMatch(/method/i);
+    },
+  );
+
+  test('a HEAD uses up the quota of GET', async () => {
+    const passes = { statuses: [200], reasons: ['allow'] } as const;
+    await world.withstand(lastHead('HEAD /shop/counted', world.authorization), {
+      ...passes,
+      reached: ['HEAD /shop/counted'],
+    });
+    await world.withstand(lastHead('GET /shop/counted', world.authorization), {
+      ...passes,
+      reached: ['GET /shop/counted'],
+    });
+    const exceeded = { statuses: [429], reasons: ['quota.exceeded'] } as const;
+    await world.withstand(lastHead('HEAD /shop/counted', world.authorization), exceeded);
+  });
+
+  test.each([
+    ['GET /_sallyport/authorize/shop/orders/1', [], { statuses: [200], reasons: ['allow'] }],
+    ['GET /_sallyport/authorize/shop/orders/Secret', [], refused],
+    [
+      'GET /_sallyport/authorize',
+      ['X-Forwarded-Method: PATCH', 'X-Forwarded-Uri: /shop/orders/1', 'X-Forwarded-Host: gateway.test'],
+      { statuses: [405], reasons: ['route.method'] },
+    ],
+    [
+      'GET /_sallyport/authorize',
+      ['X-Forwarded-Method: POST', 'X-Forwarded-Uri: /shop/orders/1', 'X-Forwarded-Host: gateway.test'],
+      refused,
+    ],
+  ] as const)('a question of a proxy is decided alike: %s %j', async (question, fields, expected) => {
+    await world.withstand(lastHead(question, world.authorization, ...fields), expected, world.gateway.forwardAuthUrl);
+  });
+});

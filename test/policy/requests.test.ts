@@ -1,0 +1,264 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { PolicyDocument } from '../../src/policy/document.ts';
+import { compilePolicy } from '../../src/policy/compile.ts';
+import { isServedBelow, requestFlaw } from '../../src/policy/request-pattern.ts';
+import { runs } from '../support/runs.ts';
+import { caller, decide, told } from './caller.ts';
+
+/** The entry that decides a request, or `-`. */
+function entryFor(names: readonly string[], request: string): string {
+  const requests = Object.fromEntries(names.map((name) => [name, {}]));
+  const found = decide({ requests }, {}, { kind: 'http', request });
+  return found.allow ? (names.find((name) => found.rule === `requests["${name}"]`) ?? found.rule) : '-';
+}
+
+describe('R-294: one entry decides a request, by its method and its path', () => {
+  const orders = ['GET /orders/**', 'POST /orders', 'DELETE /orders/*', '* /orders/*/lock', 'HEAD /ping', 'GET /ping'];
+
+  test.each<readonly [names: readonly string[], request: string, entry: string]>([
+    [orders, 'GET /orders', 'GET /orders/**'],
+    [orders, 'GET /orders/', 'GET /orders/**'],
+    [orders, 'GET /orders/1', 'GET /orders/**'],
+    [orders, 'GET /orders/1/items/2', 'GET /orders/**'],
+    [orders, 'GET /ordersx', '-'],
+    [orders, 'GET /', '-'],
+    [orders, 'HEAD /orders/1', 'GET /orders/**'],
+    [orders, 'OPTIONS /orders/1', '-'],
+    [orders, 'POST /orders', 'POST /orders'],
+    [orders, 'POST /orders/1', '-'],
+    [orders, 'DELETE /orders/1', 'DELETE /orders/*'],
+    [orders, 'DELETE /orders', '-'],
+    [orders, 'DELETE /orders/', '-'],
+    [orders, 'DELETE /orders/1/2', '-'],
+    [orders, 'GET /orders/1/lock', '* /orders/*/lock'],
+    [orders, 'PUT /orders/1/lock', '* /orders/*/lock'],
+    [orders, 'PUT /orders/1/lock/2', '-'],
+    [orders, 'HEAD /ping', 'HEAD /ping'],
+    [orders, 'GET /ping', 'GET /ping'],
+    // An exact path precedes a pattern, whatever the methods.
+    [['* /a', 'GET /*'], 'GET /a', '* /a'],
+    [['* /a', 'GET /a'], 'GET /a', 'GET /a'],
+    [['* /a', 'GET /a'], 'HEAD /a', 'GET /a'],
+    [['* /a', 'GET /a'], 'POST /a', '* /a'],
+    [['GET /a', 'HEAD /*'], 'HEAD /a', 'GET /a'],
+    // More literal characters: the slash of `/**` does not count.
+    [['GET /orders/*', 'GET /orders/**'], 'GET /orders/1', 'GET /orders/*'],
+    [['GET /a/**', 'GET /a/b/**', 'GET /**'], 'GET /a/b', 'GET /a/b/**'],
+    [['GET /a/**', 'GET /a/b/**', 'GET /**'], 'GET /a/bc', 'GET /a/**'],
+    [['GET /a/**', 'GET /a/b/**', 'GET /**'], 'GET /', 'GET /**'],
+    [['GET /*/bcd', 'GET /a/*'], 'GET /a/bcd', 'GET /*/bcd'],
+    [['GET /**', 'POST /*/x/**'], 'POST /a/x', 'POST /*/x/**'],
+    [['GET /orders/'], 'GET /orders/', 'GET /orders/'],
+    [['GET /orders/'], 'GET /orders', '-'],
+    [['GET /'], 'GET /', 'GET /'],
+    [['GET /*'], 'GET /', '-'],
+    // A request may have the character itself, which is no wildcard there.
+    [['GET /*/xx', 'GET /a/*'], 'GET /*/y', '-'],
+    [['GET /a/%2A', 'GET /a/*/b'], 'GET /a/*', '-'],
+    [['M-SEARCH /a'], 'M-SEARCH /a', 'M-SEARCH /a'],
+  ])('among %j, %s is decided by %s', (names, request, entry) => {
+    expect(entryFor(names, request)).toBe(entry);
+    expect(entryFor(names.toReversed(), request)).toBe(entry);
+  });
+
+  test('a call without a request is refused, and a message too', () => {
+    expect(told(decide({ requests: { 'GET /**': {} } }, {}))).toBe('deny request.unlisted requests');
+    expect(told(decide({ requests: {} }, {}, { kind: 'http', request: 'GET /' }))).toBe(
+      'deny request.unlisted requests',
+    );
+  });
+
+  test('its conditions are on top of those of the policy, and the challenge names both', () => {
+    const policy: PolicyDocument = {
+      scope: 'orders.read',
+      requests: { 'POST /orders': { scope: 'orders.write' }, 'DELETE /orders/*': { claims: { role: 'admin' } } },
+    };
+    const post = { kind: 'http', request: 'POST /orders' } as const;
+    expect(told(decide(policy, { scope: 'orders.read' }, post))).toBe(
+      'deny scope.insufficient requests["POST /orders"].scope [orders.read orders.write]',
+    );
+    expect(told(decide(policy, {}, { kind: 'http', request: 'DELETE /orders/1' }))).toBe(
+      'deny claim.denied requests["DELETE /orders/*"].claims.role',
+    );
+    expect(told(decide(policy, { scope: 'orders.read orders.write' }, post))).toBe('allow requests["POST /orders"]');
+  });
+
+  test('deciding takes no longer with a thousand entries than with ten', () => {
+    const policyOf = (count: number) =>
+      compilePolicy('many', {
+        requests: Object.fromEntries(Array.from({ length: count }, (_, index) => [`GET /r${index}/*/x`, {}])),
+      });
+    const timeOf = (policy: ReturnType<typeof policyOf>): number => {
+      const principal = caller();
+      const started = performance.now();
+      for (let round = 0; round < 20_000; round += 1) {
+        policy.decide(principal, { kind: 'http', request: `GET /r${round % 10}/y/x` });
+      }
+      return performance.now() - started;
+    };
+    const [few, many] = [policyOf(10), policyOf(1000)];
+    timeOf(few);
+    expect(Math.min(timeOf(many), timeOf(many))).toBeLessThan(10 * Math.min(timeOf(few), timeOf(few)));
+  });
+});
+
+describe('R-295: a request that a server may take for one of a stricter entry is not listed', () => {
+  const names = [
+    'GET /orders/**',
+    'GET /orders/secret',
+    'GET /orders/secret/*',
+    'GET /Files/**',
+    'GET /**',
+    'GET /%C3%A9',
+  ];
+
+  test.each<readonly [what: string, request: string]>([
+    ...['Secret', 'SECRET', 'secret/', 'secret.', 'secret..', 'secret%20', 'secret.%20', '%E2%80%8Bsecret'].map(
+      (name) => ['another spelling of secret', `GET /orders/${name}`] as const,
+    ),
+    ['another case of a segment before', 'GET /Orders/secret'],
+    ['a fullwidth letter', 'GET /orders/%EF%BD%93ecret'],
+    ['a fullwidth slash', 'GET /orders%EF%BC%8Fsecret'],
+    ['a segment that is empty without its dots', 'GET /orders/.../secret'],
+    ['a query that is encoded', 'GET /orders/secret%3Fx'],
+    ['a fragment that is encoded', 'GET /orders/secret%23'],
+    ['a slash after a segment that only * covers', 'GET /orders/secret/1/'],
+    ['an entry in capitals', 'GET /files/1'],
+    ['another case of the encoding', 'GET /%c3%a9'],
+    ['another case of the encoded letter', 'GET /%C3%89'],
+    ['HEAD, which is decided as GET', 'HEAD /orders/Secret'],
+  ])('%s: %s', (_, request) => {
+    expect(entryFor(names, request)).toBe('-');
+  });
+
+  test.each([
+    ['GET /orders/1.', 'GET /orders/**'],
+    ['GET /orders/Sec', 'GET /orders/**'],
+    ['GET /orders/', 'GET /orders/**'],
+    ['GET /orders/caf%C3%A9', 'GET /orders/**'],
+    ['GET /Files/1', 'GET /Files/**'],
+    ['GET /orders/secrets', 'GET /orders/**'],
+    ['GET /orders/a%3Fb', 'GET /orders/**'],
+    ['GET /orders/secret', 'GET /orders/secret'],
+    ['GET /%C3%A9', 'GET /%C3%A9'],
+  ])('%s is decided by %s, as for such a server', (request, entry) => {
+    expect(entryFor(names, request)).toBe(entry);
+  });
+
+  test('an exact path with * for the method does not decide another spelling of a named method', () => {
+    expect(entryFor(['* /a', 'DELETE /a/'], 'DELETE /a')).toBe('-');
+    expect(entryFor(['* /a', 'DELETE /a/'], 'POST /a')).toBe('* /a');
+    expect(entryFor(['GET /a', 'HEAD /A'], 'HEAD /a')).toBe('-');
+  });
+
+  test('the refusal says how the server may read the path', () => {
+    const found = decide({ requests: { 'GET /*': {}, 'GET /a': {} } }, {}, { kind: 'http', request: 'GET /A' });
+    expect(found.allow ? '' : found.denial.detail).toBe(
+      'wanted a request that is listed, found "GET /A": only an exact entry covers a name that some servers read as "GET /a"',
+    );
+  });
+
+  test('no spelling of a path evades a stricter entry: generated', () => {
+    const spelled = fc
+      .array(fc.constantFrom('s', 'S', '%53', 'e', 'E', 'c', 'C', '.', '%20', '/', '%E2%80%8B', '%EF%BD%93'), {
+        maxLength: 8,
+      })
+      .map((parts) => `/a/${parts.join('')}`);
+    fc.assert(
+      fc.property(spelled, (path) => {
+        fc.pre(requestFlaw(`GET ${path}`, 'requests') === undefined);
+        const decided = entryFor(['GET /a/sec', 'GET /a/**'], `GET ${path}`);
+        const plain = decodeURIComponent(path)
+          .normalize('NFKC')
+          .toLowerCase()
+          .replaceAll(/\u200b|[. ]+(?=\/|$)/g, '');
+        const isSecret = plain.split('/').filter(Boolean).join('/') === 'a/sec';
+        expect(decided === 'GET /a/**' && isSecret).toBe(false);
+      }),
+      { numRuns: runs },
+    );
+  });
+});
+
+describe('R-296: names of requests that cannot be meant are errors', () => {
+  const faultsOf = (...names: readonly string[]): string => {
+    try {
+      compilePolicy('p', { requests: Object.fromEntries(names.map((name) => [name, {}])) });
+      return 'none';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  test.each([
+    ['/orders', 'is not a method in capitals or *, one space, and a path that begins with /, such as GET /orders'],
+    ['get /orders', 'is not a method'],
+    ['GET  /orders', 'is not a method'],
+    ['GET orders', 'is not a method'],
+    ['GET', 'is not a method'],
+    ['GET* /orders', 'is not a method'],
+    ['CONNECT /x', 'is never forwarded'],
+    ['TRACE /x', 'is never forwarded'],
+    ['GET /orders?x=1', 'has a query or a fragment; policies decide on the path alone'],
+    ['GET /orders#x', 'has a query or a fragment'],
+    ['GET /a/../b', 'has a path that no request can have: a dot segment'],
+    ['GET /a//b', 'has a path that no request can have: an empty segment'],
+    ['GET /a b', 'has a path that no request can have: a character that a path cannot have'],
+    ['GET /a;x', 'a character that a path cannot have'],
+    ['GET /%2F', 'percent-encoding of a delimiter or control, %2F'],
+    ['GET /%61', 'percent-encoding of a character that needs none'],
+    ['GET /a*', 'has a * inside a segment; write * for a whole segment, or %2A for the character'],
+    ['GET /a**', 'has a * inside a segment'],
+    ['GET /**/a', 'has ** before the end; it stands for a rest, and * for one segment'],
+    ['GET /***', 'has a * inside a segment'],
+  ])('%s', (name, message) => {
+    expect(faultsOf(name)).toContain(message);
+  });
+
+  test.each([
+    ['GET /a/*/c', 'GET /*/b/c'],
+    ['GET /a/*', 'GET /*/b'],
+    ['GET /a/*', 'GET /a/*/**'],
+    ['* /x/*/**', '* /x/**'.replace('**', '*')],
+  ])('%s and %s decide some of the same requests, and neither is more specific', (one, other) => {
+    const names = [one, other].toSorted();
+    expect(faultsOf(one, other)).toBe(
+      `policy p: requests["${names[1]}"]: decides some of the same requests as "${names[0]}", and neither is more specific`,
+    );
+    expect(faultsOf(other, one)).toBe(faultsOf(one, other));
+  });
+
+  test.each([
+    ['GET /a/*', '* /*/b'],
+    ['GET /a/*', 'POST /*/b'],
+    ['GET /a/*', 'HEAD /*/b'],
+    ['GET /a/*', 'GET /b/*'],
+    ['GET /a/*', 'GET /*/bb'],
+    ['GET /a/*', 'GET /*/b/c'],
+    ['GET /*/', 'GET /**'],
+    ['GET /*/**', 'GET /'],
+  ])('%s and %s do not', (one, other) => {
+    expect(faultsOf(one, other)).toBe('none');
+  });
+});
+
+test.each<readonly [name: string, own: readonly string[], others: readonly string[], isServed: boolean]>([
+  ['GET /api', ['/api'], [], true],
+  ['GET /api/x', ['/api'], [], true],
+  ['GET /apis', ['/api'], [], false],
+  ['GET /', ['/api'], [], false],
+  ['GET /x', ['/'], [], true],
+  ['GET /**', ['/api'], [], true],
+  ['GET /*', ['/api'], [], true],
+  ['GET /*', ['/api/x'], [], false],
+  ['GET /*/**', ['/api/x'], [], true],
+  ['GET /api/', ['/api'], [], true],
+  ['GET /api/x', ['/api'], ['/api/x'], false],
+  ['GET /api/x/**', ['/api'], ['/api/x'], false],
+  ['GET /api/x/**', ['/api', '/api/x/y'], ['/api/x'], true],
+  ['GET /api/*', ['/api'], ['/api/x'], true],
+  ['GET /*/x', ['/api'], ['/api/x'], false],
+  ['GET /x', ['/'], ['/x'], false],
+])('R-296: whether %s is served by the routes %j beside %j: %s', (name, own, others, isServed) => {
+  expect(isServedBelow(name, own, others)).toBe(isServed);
+});
