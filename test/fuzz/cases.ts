@@ -4,40 +4,30 @@ import { readFileSync } from 'node:fs';
 
 /** A line of a corpus file. It has `text` if the bytes are UTF-8, otherwise `latin1`, one character for each byte. */
 interface Line {
-  /** Only for cases that a person wrote and for findings; other cases are named after their content. */
+  /** Only for cases that a person wrote and for findings. */
   readonly name?: string;
   readonly text?: string;
   readonly latin1?: string;
 }
 
-/** The committed cases of a reader, by name. */
-export function readCorpus(reader: string): ReadonlyMap<string, Buffer> {
-  const text = readFileSync(new URL(`corpus/${reader}.jsonl`, import.meta.url), 'utf8');
-  return new Map(text.trimEnd().split('\n').map(caseOf));
+/** The committed cases. */
+export function readCorpus(): readonly Buffer[] {
+  const lines = readFileSync(new URL('corpus.jsonl', import.meta.url), 'utf8')
+    .trimEnd()
+    .split('\n');
+  return lines.map((line) => {
+    const { text, latin1 } = JSON.parse(line) as Line;
+    return latin1 === undefined ? Buffer.from(text ?? '') : Buffer.from(latin1, 'latin1');
+  });
 }
 
-/** The name and the bytes in a line. */
-export function caseOf(line: string): readonly [name: string, input: Buffer] {
-  const { name, text, latin1 } = JSON.parse(line) as Line;
-  const input = latin1 === undefined ? Buffer.from(text ?? '') : Buffer.from(latin1, 'latin1');
-  return [name ?? hashOf(input), input];
-}
-
-/** The line for a case. It is ASCII, so that a reviewer sees each character. */
-export function lineOf(name: string, input: Buffer): string {
+/** The line of a finding, to add to the corpus. It is ASCII, so that a reviewer sees each character. */
+export function findingLine(input: Buffer): string {
   const text = input.toString();
   const content = Buffer.from(text).equals(input) ? { text } : { latin1: input.toString('latin1') };
-  const line: Line = name === hashOf(input) ? content : { name, ...content };
-  return JSON.stringify(line).replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-/** The line of a finding, to add to the corpus. */
-export function findingLine(input: Buffer): string {
-  return lineOf(`finding-${hashOf(input)}`, input);
-}
-
-function hashOf(input: Buffer): string {
-  return createHash('sha256').update(input).digest('hex').slice(0, 12);
+  const name = `finding-${createHash('sha256').update(input).digest('hex').slice(0, 12)}`;
+  const ascii = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify({ name, ...content } satisfies Line).replaceAll(/[^ -~]/g, ascii);
 }
 
 /** Random choices. */
@@ -49,7 +39,7 @@ export interface Random {
 }
 
 /** Makes another case from one by its grammar. */
-export type Mutate = (input: Buffer, random: Random) => Buffer;
+type Mutate = (input: Buffer, random: Random) => Buffer;
 
 /** The parts that cases are made of. */
 export interface Material {

@@ -16,7 +16,7 @@ test.skipIf(!hasPython)(
   async () => {
     const target = await startRequestTarget({ withProxies: process.env['FUZZ_CASES'] !== undefined });
     try {
-      const seeds = [...readCorpus('request').values()];
+      const seeds = readCorpus();
       expect(await target.run(seeds)).toEqual([]);
       await fc.assert(
         fc.asyncProperty(fc.gen(), async (generate) => {

@@ -27,6 +27,22 @@ function split(chunks: readonly Buffer[]): readonly string[] {
   return [...events, splitter.release()].map((event) => event.toString('latin1'));
 }
 
+/** The data of each complete event that has data, line by line. */
+function dataIn(text: string): readonly string[] {
+  const found: string[] = [];
+  const data: string[] = [];
+  // A CR at the end may be half of a line end.
+  for (const line of text
+    .replace(/\r$/, '')
+    .split(/\r\n|\n|\r/)
+    .slice(0, -1)) {
+    if (line === '') found.push(data.splice(0).join('\n'));
+    else if (line === 'data') data.push('');
+    else if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''));
+  }
+  return found.filter((each) => each !== '');
+}
+
 describe('WHATWG HTML §9.2 — for any stream', () => {
   test('any chunks give the same events, byte for byte', () => {
     fc.assert(
@@ -35,6 +51,17 @@ describe('WHATWG HTML §9.2 — for any stream', () => {
         const chunks = at.map((from, i) => bytes.subarray(from, at[i + 1] ?? bytes.length));
         expect(split(chunks)).toEqual(split([bytes]));
         expect(split([bytes]).join('')).toBe(bytes.toString('latin1'));
+      }),
+      { numRuns: runs },
+    );
+  });
+
+  test('each event has the data that the algorithm of the standard reads', () => {
+    fc.assert(
+      fc.property(stream, (bytes) => {
+        const data = split([bytes]).slice(0, -1).map(eventData);
+        // A reader ignores an event without data.
+        expect(data.filter((each) => each !== '')).toEqual(dataIn(bytes.toString('latin1')));
       }),
       { numRuns: runs },
     );

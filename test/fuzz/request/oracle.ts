@@ -1,5 +1,4 @@
 import { refusals, type Reason } from '../../../src/model/reasons.ts';
-import { isCut } from '../parsers/must.ts';
 import type { Answer } from './clients.ts';
 import type { PythonMessage, PythonReading } from './python.ts';
 import type { Recorded } from './recorder.ts';
@@ -158,6 +157,11 @@ function beyondPolicy({ method, name, uri, amount }: PythonMessage, subject: str
           ? /^prices:\/\/[^/]*$/.test(String(uri))
           : true;
   return allowed ? undefined : `${subject} may not: ${String(method)} ${String(name)} ${String(uri)} ${amount}`;
+}
+
+/** Whether some server cuts a decoded path short, or splits it at a character other than a slash. */
+function isCut(path: string): boolean {
+  return /[;\\]/.test(path) || path.split('').some((character) => character < ' ' || character === '\x7f');
 }
 
 /** A name as the log shows it. */
