@@ -1,6 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { disk, type Files } from '../../src/config/files.ts';
 import { load } from '../../src/config/load.ts';
 import { ConfigError } from '../../src/config/problems.ts';
 import type { Config } from '../../src/model/config.ts';
@@ -53,22 +55,44 @@ export async function inFolder<T>({ yaml, files = {} }: Situation, use: (folder:
   }
 }
 
+const FOLDER = '/a/folder/in/memory';
+
+/** The files of a situation, without a disk; others, such as certificates, are those of the disk. */
+function inMemory({ yaml, files = {} }: Situation): Files {
+  const contents = new Map(
+    Object.entries({ 'gateway.yaml': yaml, ...files }).map(([path, text]) => [join(FOLDER, path), Buffer.from(text)]),
+  );
+  const below = (folder: string): readonly string[] =>
+    [...contents.keys()].filter((path) => path.startsWith(`${folder}/`)).map((path) => path.slice(folder.length + 1));
+  return {
+    at: Date.now(),
+    async names(folder) {
+      const names = [...new Set(below(folder).map((path) => path.replace(/\/.*/, '')))];
+      return names.length > 0 || folder === join(FOLDER, 'policies') ? names : undefined;
+    },
+    async text(file) {
+      const content = contents.get(file);
+      if (content !== undefined) {
+        return isUtf8(content) ? { text: new TextDecoder().decode(content) } : { fault: 'is not UTF-8 text' };
+      }
+      if (!file.startsWith(FOLDER)) return disk.text(file);
+      return { fault: file === FOLDER || below(file).length > 0 ? 'is not a file' : 'does not exist' };
+    },
+  };
+}
+
 /** Loads a configuration that must be good. */
 export async function loaded(situation: Situation): Promise<Config> {
-  return await inFolder(situation, async (folder) => {
-    return (await load(join(folder, 'gateway.yaml'), situation.env ?? {})).config;
-  });
+  return (await load(join(FOLDER, 'gateway.yaml'), situation.env ?? {}, inMemory(situation))).config;
 }
 
 /** The lines that a configuration is refused with, without the name of the folder; none when it is accepted. */
 export async function refusals(situation: Situation): Promise<readonly string[]> {
-  return await inFolder(situation, async (folder) => {
-    try {
-      await load(join(folder, 'gateway.yaml'), situation.env ?? {});
-      return [];
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      return error.problems.map((problem) => String(problem).replaceAll(`${folder}/`, ''));
-    }
-  });
+  try {
+    await loaded(situation);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems.map((problem) => String(problem).replaceAll(`${FOLDER}/`, ''));
+  }
 }

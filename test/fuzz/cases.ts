@@ -12,7 +12,7 @@ interface Line {
 
 /** The committed cases. */
 export function readCorpus(): readonly Buffer[] {
-  const lines = readFileSync(new URL('corpus.jsonl', import.meta.url), 'utf8')
+  const lines = readFileSync(new URL('request/corpus.jsonl', import.meta.url), 'utf8')
     .trimEnd()
     .split('\n');
   return lines.map((line) => {
