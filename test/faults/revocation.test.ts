@@ -1,0 +1,255 @@
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { inFolder } from '../config/folder.ts';
+import { sallyport } from '../serve/process.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
+import { caep, push, startTransmitter } from '../support/transmitter.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+/** A transmitter, an issuer, an upstream with a stream, and the configuration of gateways between them. */
+async function parts(revocation = '', more = '') {
+  const [issuer, transmitter, upstream] = await Promise.all([
+    startIssuer(),
+    startTransmitter(),
+    startUpstream((request, response) => {
+      if (request.url !== '/api/stream') return void response.end('{}');
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+    }),
+  ]);
+  onTestFinished(async () => {
+    await Promise.all([issuer.close(), transmitter.close(), upstream.close()]);
+  });
+  const yaml = `
+public_url: http://gateway.test
+listen: 127.0.0.1:0
+admin: 127.0.0.1:0
+authorization_servers: { main: { issuer: "${issuer.url}", jwt: { algorithms: [RS256] } } }
+revocation:
+  events:
+    okta: { issuer: "${transmitter.url}", delivery: push, path: /events }
+  ${revocation}
+${more}
+routes:
+  - { name: api, path: /api, audience: a, upstream: { url: "${upstream.url}/api" } }
+`;
+  const revoke = async (url: string, sub: string, claims = {}) => {
+    const set = await transmitter.sign(
+      `${caep}session-revoked`,
+      { format: 'iss_sub', iss: issuer.url, sub },
+      {},
+      { claims },
+    );
+    return (await push(`${url}/events`, set)).status;
+  };
+  const token = (sub: string) => issuer.sign({ aud: 'a', sub });
+  return { issuer, yaml, revoke, token };
+}
+
+const ask = async (url: string, token: string, path = '/api'): Promise<number> =>
+  (await fetch(url + path, { headers: { authorization: `Bearer ${token}`, connection: 'close' } })).status;
+const listening = /"msg":"listening","url":"(http:[^"]+)"/;
+
+async function serve(folder: string, args: readonly string[] = []) {
+  const gateway = sallyport(['serve', ...args], folder);
+  const [, url = ''] = await gateway.says(listening);
+  return { gateway, url };
+}
+
+describe('revocation.file', () => {
+  test('a gateway that is killed right after its answer has lost nothing', async () => {
+    const { yaml, revoke, token } = await parts('file: revocations.jsonl');
+    await inFolder({ yaml, files: {} }, async (folder) => {
+      const names = Array.from({ length: 30 }, (_, index) => `person-${index}`);
+      const tokens = await Promise.all(names.map(token));
+      const first = await serve(folder);
+      const statuses = await Promise.all(names.map((sub) => revoke(first.url, sub)));
+      process.kill(first.gateway.pid, 'SIGKILL');
+      await first.gateway.ended;
+      expect(new Set(statuses)).toEqual(new Set([202]));
+      const second = await serve(folder);
+      expect(new Set(await Promise.all(tokens.map((each) => ask(second.url, each))))).toEqual(new Set([401]));
+      second.gateway.signal('SIGTERM');
+      await second.gateway.ended;
+    });
+  });
+
+  test('a gateway that is killed while events arrive keeps those that it acknowledged, and takes the rest again', async () => {
+    const { yaml, revoke, token } = await parts('file: revocations.jsonl');
+    await inFolder({ yaml, files: {} }, async (folder) => {
+      const names = Array.from({ length: 200 }, (_, index) => `person-${index}`);
+      const tokens = await Promise.all(names.map(token));
+      const first = await serve(folder);
+      let taken = 0;
+      const all = names.map(async (sub) => {
+        const status = await revoke(first.url, sub, { jti: sub }).catch(() => 0);
+        taken += status === 202 ? 1 : 0;
+        if (taken === 20) process.kill(first.gateway.pid, 'SIGKILL');
+        return status;
+      });
+      const statuses = await Promise.all(all);
+      await first.gateway.ended;
+      const second = await serve(folder);
+      const kept = names.filter((_, index) => statuses[index] === 202);
+      expect(kept.length).toBeGreaterThanOrEqual(20);
+      expect(kept.length).toBeLessThan(200);
+      for (const [index, each] of tokens.entries()) {
+        if (statuses[index] === 202) expect(await ask(second.url, each)).toBe(401);
+      }
+      expect(new Set(await Promise.all(names.map((sub) => revoke(second.url, sub, { jti: sub }))))).toEqual(
+        new Set([202]),
+      );
+      expect(new Set(await Promise.all(tokens.map((each) => ask(second.url, each))))).toEqual(new Set([401]));
+      second.gateway.signal('SIGTERM');
+      await second.gateway.ended;
+    });
+  });
+
+  test('a line that a crash cut is dropped, and a damaged file stops the start', async () => {
+    const { yaml, revoke, token } = await parts('file: revocations.jsonl');
+    await inFolder({ yaml, files: {} }, async (folder) => {
+      const file = join(folder, 'revocations.jsonl');
+      const alice = await token('alice');
+      const first = await serve(folder);
+      expect(await revoke(first.url, 'alice')).toBe(202);
+      first.gateway.signal('SIGTERM');
+      await first.gateway.ended;
+      await appendFile(file, '{"revocations":[{"issuer":"x","at":1');
+      const second = await serve(folder);
+      await second.gateway.says(/the end of revocation\.file was not written whole/);
+      expect(await ask(second.url, alice)).toBe(401);
+      expect(await revoke(second.url, 'bob')).toBe(202);
+      second.gateway.signal('SIGTERM');
+      await second.gateway.ended;
+      const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+      expect(lines).toHaveLength(2);
+      await writeFile(file, `garbage\n${lines.join('\n')}\n`);
+      const third = sallyport(['serve'], folder);
+      expect(await third.ended).toBe(1);
+      expect(third.stderr()).toContain('line 1 is not a revocation, and is not the last one; restore the file');
+    });
+  });
+});
+
+test('all workers refuse a revoked token, end its streams, and a new worker knows it too', async () => {
+  const { yaml, revoke, token } = await parts();
+  await inFolder({ yaml, files: {} }, async (folder) => {
+    const { gateway, url } = await serve(folder, ['--workers', '2']);
+    const alice = await token('alice');
+    const streams = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const headers = { authorization: `Bearer ${alice}`, connection: 'close' };
+        const response = await fetch(`${url}/api/stream`, { headers });
+        return { over: response.text() };
+      }),
+    );
+    const begun = performance.now();
+    expect(await revoke(url, 'alice')).toBe(202);
+    await Promise.all(streams.map(({ over }) => over));
+    expect(performance.now() - begun).toBeLessThan(1_000);
+    const everywhere = async (): Promise<Set<number>> =>
+      new Set(await Promise.all(Array.from({ length: 8 }, () => ask(url, alice))));
+    expect(await everywhere()).toEqual(new Set([401]));
+    const children = (await readFile(`/proc/${gateway.pid}/task/${gateway.pid}/children`, 'utf8')).trim().split(' ');
+    process.kill(Number(children[0]), 'SIGKILL');
+    await gateway.says(/a worker ended and is replaced/);
+    await expect
+      .poll(
+        async () =>
+          (await readFile(`/proc/${gateway.pid}/task/${gateway.pid}/children`, 'utf8')).trim().split(' ').length,
+      )
+      .toBe(children.length);
+    expect(await everywhere()).toEqual(new Set([401]));
+    gateway.signal('SIGTERM');
+    await gateway.ended;
+  });
+});
+
+describe.skipIf(!hasRedis)('shared', () => {
+  const shared = (url: string, onFailure = 'closed'): string =>
+    `shared: ${url}\nsession_key: k3y-of-at-least-thirty-two-characters\non_store_failure: ${onFailure}`;
+
+  test('each replica knows of a revocation within a second, also one that was away, or that starts later', async () => {
+    const redis = await startRedis();
+    onTestFinished(() => redis.close());
+    const { yaml, revoke, token } = await parts('', shared(redis.url));
+    await inFolder({ yaml, files: {} }, async (folder) => {
+      const [one, two] = await Promise.all([serve(folder), serve(folder)]);
+      const [alice, bob, carol] = await Promise.all(['alice', 'bob', 'carol'].map(token));
+      expect(await revoke(one.url, 'alice', { jti: 'once' })).toBe(202);
+      const begun = performance.now();
+      await expect.poll(() => ask(two.url, alice ?? ''), { interval: 20 }).toBe(401);
+      expect(performance.now() - begun).toBeLessThan(1_000);
+      expect(await revoke(two.url, 'alice', { jti: 'once' })).toBe(202);
+      await two.gateway.says(/"result":"repeated"/);
+      process.kill(two.gateway.pid, 'SIGSTOP');
+      expect(await revoke(one.url, 'bob')).toBe(202);
+      process.kill(two.gateway.pid, 'SIGCONT');
+      await expect.poll(() => ask(two.url, bob ?? ''), { interval: 20 }).toBe(401);
+      const three = await serve(folder);
+      expect(await ask(three.url, alice ?? '')).toBe(401);
+      // What is known goes on without the store, and what cannot be kept is not acknowledged.
+      redis.pause();
+      expect(await ask(three.url, bob ?? '')).toBe(401);
+      expect(await revoke(one.url, 'carol')).toBe(503);
+      expect(await ask(one.url, carol ?? '')).toBe(401);
+      redis.resume();
+      await expect.poll(() => revoke(one.url, 'carol')).toBe(202);
+      await expect.poll(() => ask(two.url, carol ?? '')).toBe(401);
+      // A store that lost everything gets it back from those who know.
+      await redis.client.flushAll();
+      const four = await serve(folder);
+      await expect.poll(() => ask(four.url, alice ?? '')).toBe(401);
+      for (const { gateway } of [one, two, three, four]) gateway.signal('SIGTERM');
+      await Promise.all([one, two, three, four].map(({ gateway }) => gateway.ended));
+    });
+  });
+
+  test.each([
+    ['closed', 503],
+    ['open', 200],
+  ])('a gateway that starts without the store follows on_store_failure: %s', async (onFailure, status) => {
+    const redis = await startRedis();
+    onTestFinished(() => redis.close());
+    await redis.kill();
+    const { yaml, token } = await parts('', shared(redis.url, onFailure));
+    await inFolder({ yaml, files: {} }, async (folder) => {
+      const { gateway, url } = await serve(folder);
+      const alice = await token('alice');
+      expect(await ask(url, alice)).toBe(status);
+      await redis.restart();
+      await expect.poll(() => ask(url, alice)).toBe(200);
+      gateway.signal('SIGTERM');
+      await gateway.ended;
+    });
+  });
+
+  test('only one replica polls at a time, and another one goes on when it dies', async () => {
+    const redis = await startRedis();
+    onTestFinished(() => redis.close());
+    const { yaml } = await parts('', shared(redis.url));
+    const transmitter = await startTransmitter();
+    onTestFinished(() => transmitter.close());
+    const source = `okta: { issuer: "${transmitter.url}", token: transmitter-token-of-the-test }`;
+    const polling = yaml.replace(/okta: .*/, source);
+    await inFolder({ yaml: polling, files: {} }, async (folder) => {
+      const one = await serve(folder);
+      await expect.poll(() => transmitter.requests.filter(({ path }) => path === '/poll').length).toBeGreaterThan(0);
+      const two = await serve(folder);
+      await expect
+        .poll(() => transmitter.requests.filter(({ path }) => path === '/.well-known/ssf-configuration').length)
+        .toBe(2);
+      expect(transmitter.streams).toHaveLength(1);
+      process.kill(one.gateway.pid, 'SIGKILL');
+      await one.gateway.ended;
+      const before = transmitter.requests.filter(({ path }) => path === '/poll').length;
+      await expect
+        .poll(() => transmitter.requests.filter(({ path }) => path === '/poll').length, { timeout: 40_000 })
+        .toBeGreaterThan(before);
+      expect(transmitter.streams).toHaveLength(1);
+      two.gateway.signal('SIGTERM');
+      await two.gateway.ended;
+    });
+  });
+});
