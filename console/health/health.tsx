@@ -11,8 +11,20 @@ export function Health(): JSX.Element {
   if (status === undefined) {
     return <p class="empty">{connection === 'disconnected' ? 'The gateway does not answer.' : 'Loading…'}</p>;
   }
-  const { config, since, problems, servers, store, locks, workers, openStreams, certificateExpires, routes, grafana } =
-    status;
+  const {
+    config,
+    since,
+    problems,
+    servers,
+    store,
+    revocation,
+    locks,
+    workers,
+    openStreams,
+    certificateExpires,
+    routes,
+    grafana,
+  } = status;
   return (
     <div class="health-view">
       <section>
@@ -78,6 +90,29 @@ export function Health(): JSX.Element {
             <Sign state={store.state === 'available' ? 'good' : 'bad'} word={store.state} />
             <div>{store.problem}</div>
           </div>
+        </section>
+      )}
+      {revocation !== undefined && (
+        <section>
+          <h2>Revocation</h2>
+          <p>
+            {revocation.kept.toLocaleString('en')} kept, of at most {revocation.most.toLocaleString('en')}
+          </p>
+          {revocation.sources.map(({ name, up, problem, lastEventAt }) => (
+            <div key={name} class="dependency">
+              <Sign
+                state={up === undefined ? 'unknown' : up ? 'good' : 'bad'}
+                word={up === undefined ? 'left to another replica' : up ? 'available' : 'unavailable'}
+              />
+              <div>
+                <b>{name}</b>{' '}
+                <span class="muted">
+                  last event here: {lastEventAt === undefined ? 'none' : <Time at={lastEventAt} relative />}
+                </span>
+                {problem !== undefined && <p>{problem}</p>}
+              </div>
+            </div>
+          ))}
         </section>
       )}
       {locks.length > 0 && (

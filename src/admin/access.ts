@@ -45,6 +45,12 @@ export interface Access {
   isOperator(request: IncomingMessage): boolean;
   /** @throws {AdminRefusal} unless {@link isOperator}: 401, or 403 where no token is configured. */
   requireOperator(request: IncomingMessage): void;
+  /**
+   * Requires the token itself, on loopback too: for what changes something, or names people.
+   *
+   * @throws {AdminRefusal} 401, 403 where no token is configured, 429.
+   */
+  requireToken(request: IncomingMessage): void;
   /** Whether a token is configured, so that an operator can sign in. */
   hasSignIn(): boolean;
   /**
@@ -143,6 +149,11 @@ export function createAccess(rules: AdminRules, clock: Clock, onWrongToken: (add
     requireOperator(request) {
       if (isOperator(request)) return;
       throw secret === undefined ? new AdminRefusal(403, NO_TOKEN_CONFIGURED) : unauthorized(TOKEN_NEEDED, 'Bearer');
+    },
+    requireToken(request) {
+      if (secret === undefined) throw new AdminRefusal(403, NO_TOKEN_CONFIGURED);
+      // Not the cookie of a session: the page of another site could send it.
+      if (!presentsToken(request, secret.digest)) throw unauthorized(TOKEN_NEEDED, 'Bearer');
     },
     hasSignIn: () => secret !== undefined,
     signIn(request) {

@@ -9,6 +9,8 @@ import type { InForce } from './console/status.ts';
 import type { Clock } from '../lib/clock.ts';
 import { http } from '../lib/http/node-http.ts';
 import type { AdminRules, AdminSettings } from '../model/config.ts';
+import type { OperatorRevocations } from '../model/revocation.ts';
+import { answerRevocations, REVOCATIONS_PATH } from './revocations.ts';
 
 /** The state that the admin listener shows, of one process or of all workers. */
 export interface AdminView {
@@ -17,6 +19,8 @@ export interface AdminView {
   /** How many processes serve; undefined without workers. */
   workers?(): number;
   readonly source: ConsoleSource;
+  /** Undefined without `revocation`. */
+  readonly revocations?: OperatorRevocations | undefined;
 }
 
 /** A text and its media type. */
@@ -127,6 +131,10 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     if (path === '/sign-in' && request.method === 'POST') {
       response.writeHead(204, { 'set-cookie': access.signIn(request) }).end();
       return;
+    }
+    if (path === REVOCATIONS_PATH) {
+      access.requireToken(request);
+      return answerRevocations(request, response, view.revocations);
     }
     if (path.startsWith(ASSETS) && files.serve(path.slice(ASSETS.length), request, response)) return;
     const openPage = openPages.get(path);

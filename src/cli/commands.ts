@@ -188,6 +188,26 @@ kind of difference, a caller and a call on which they differ. It exits with 1 if
     examples: ['compare --from ../main/policies', 'compare --from ../main/gateway.yaml --json'],
     run: async (_, values) => (await import('./compare.ts')).compare(values),
   }),
+  revoke: command({
+    does: 'end the rights of a person at a running gateway',
+    about: `Refuses all tokens of a person that were issued until now, and ends their streams. It asks the admin listener
+of the running gateway, with admin.token or SALLYPORT_ADMIN_TOKEN, on loopback too.`,
+    options: {
+      subject: { value: 'SUB', does: 'the person: `sub` at the issuer' },
+      issuer: { value: 'URL', does: 'the issuer: of an authorization server or of an identity provider' },
+      email: { value: 'ADDRESS', does: 'or the person whose tokens have this address, at every issuer' },
+      list: { does: 'prints what is kept instead, JSON lines' },
+      yes: { does: 'does not ask; needed without a terminal' },
+      admin: { value: 'URL', does: 'the admin listener; default: `admin` of the configuration' },
+      config,
+    },
+    examples: [
+      'revoke --subject 00u1a --issuer https://acme.okta.com',
+      'revoke --email alice@example.com --yes',
+      'revoke --list',
+    ],
+    run: async (_, values) => (await import('./revoke.ts')).revoke(values),
+  }),
   log: command({
     does: 'show the decisions of a log',
     about: `Prints decisions as a table, the newest last. Without FILE it reads log.file of the configuration, or else

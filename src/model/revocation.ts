@@ -104,5 +104,39 @@ export type RevocationQuestion =
 /** Answers a question. */
 export type RevocationReceiver = (question: RevocationQuestion) => Promise<RevocationAnswer>;
 
+/** The command of an operator: a subject at its issuer, or an address. */
+export interface RevokeCommand {
+  readonly subject?: string;
+  readonly issuer?: string;
+  readonly email?: string;
+}
+
+/** Revocation, for operators. */
+export interface OperatorRevocations {
+  /** What is remembered. */
+  all(): Iterable<Revocation>;
+  /** Carries out a command. Resolves with the problem; undefined: it is kept. */
+  revoke(command: RevokeCommand): Promise<string | undefined>;
+  state(): RevocationState;
+}
+
+/** The sources of revocations, and how full the memory is. */
+export interface RevocationState {
+  readonly kept: number;
+  readonly most: number;
+  readonly sources: readonly SourceState[];
+}
+
+/** A source of events. */
+export interface SourceState {
+  readonly name: string;
+  /** Whether its events arrive; undefined: another replica sees to it. */
+  readonly up: boolean | undefined;
+  /** Why they do not. */
+  readonly problem: string | undefined;
+  /** When the last one arrived here, in milliseconds since the epoch. */
+  readonly lastEventAt: number | undefined;
+}
+
 /** The largest number of revocations that are kept. */
 export const MAX_REVOCATIONS = 1_000_000;

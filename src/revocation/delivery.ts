@@ -3,9 +3,9 @@ import { createBackOff } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/error-reason.ts';
 import type { RevocationObserver } from '../model/events.ts';
-import type { EventSource, RevocationAnswer } from '../model/revocation.ts';
-import { STREAM_UPDATED, VERIFICATION } from './events.ts';
-import type { Receiver, ReceivedSource } from './receiver.ts';
+import type { EventSource, RevocationAnswer, SourceState } from '../model/revocation.ts';
+import { STREAM_UPDATED } from './events.ts';
+import type { Received, Receiver, ReceivedSource } from './receiver.ts';
 import { type EventStream, Transmitter, TransmitterError } from './transmitter.ts';
 
 /** What the delivery of a source is built from. */
@@ -51,7 +51,8 @@ export class Delivery implements ReceivedSource {
   readonly #transmitter: Transmitter;
   readonly #loop: Promise<void>;
   #stream: EventStream | undefined;
-  #isVerified = false;
+  #lastEventAt: number | undefined;
+  #problem: string | undefined;
   #checkAt = 0;
   #isUp: boolean | undefined;
   #closed = false;
@@ -80,7 +81,7 @@ export class Delivery implements ReceivedSource {
 
   /** Takes a SET that was pushed, RFC 8935 §2. */
   async push(set: string): Promise<RevocationAnswer> {
-    const received = await this.#parts.receiver.receive(this, set);
+    const received = await this.#receive(set);
     switch (received.kind) {
       case 'taken':
         return { status: 202 };
@@ -98,15 +99,13 @@ export class Delivery implements ReceivedSource {
   }
 
   onStreamEvent(uri: string): void {
-    if (uri === VERIFICATION) this.#isVerified = true;
     if (uri !== STREAM_UPDATED) return;
     this.#checkAt = 0;
     this.#wake();
   }
 
-  /** Whether events arrive, and the last answer of a verification; undefined: another replica sees to it. */
-  state(): { readonly up: boolean | undefined; readonly verified: boolean } {
-    return { up: this.#isUp, verified: this.#isVerified };
+  state(): SourceState {
+    return { name: this.name, up: this.#isUp, problem: this.#problem, lastEventAt: this.#lastEventAt };
   }
 
   async close(): Promise<void> {
@@ -218,15 +217,19 @@ export class Delivery implements ReceivedSource {
 
   async #take(sets: ReadonlyMap<string, string>, acks: Acks): Promise<boolean> {
     let hasAll = true;
-    const all = await Promise.all(
-      Array.from(sets, async ([id, set]) => [id, await this.#parts.receiver.receive(this, set)] as const),
-    );
+    const all = await Promise.all(Array.from(sets, async ([id, set]) => [id, await this.#receive(set)] as const));
     for (const [id, received] of all) {
       if (received.kind === 'taken') acks.taken.push(id);
       else if (received.kind === 'refused') acks.refused[id] = errorOf(received.error.code, received.error.message);
       else hasAll = false;
     }
     return hasAll;
+  }
+
+  async #receive(set: string): Promise<Received> {
+    const received = await this.#parts.receiver.receive(this, set);
+    if (received.kind === 'taken') this.#lastEventAt = this.#parts.clock();
+    return received;
   }
 
   #setUp(isUp: boolean | undefined, problem?: string): void {
@@ -238,6 +241,7 @@ export class Delivery implements ReceivedSource {
     if (isUp === true && this.#isUp === false)
       observer.event('info', 'a source of revocations is available again', { source: this.name });
     this.#isUp = isUp;
+    this.#problem = problem;
   }
 
   #pause(ms: number): Promise<void> {

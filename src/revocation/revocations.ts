@@ -21,11 +21,14 @@ import type { Config } from '../model/config.ts';
 import type { RevocationObserver } from '../model/events.ts';
 import {
   MAX_REVOCATIONS,
+  type OperatorRevocations,
   type Revocation,
   type RevocationAnswer,
   type RevocationNews,
   type RevocationQuestion,
   type RevocationSettings,
+  type RevocationState,
+  type RevokeCommand,
 } from '../model/revocation.ts';
 import type { StoreObserver } from '../model/shared.ts';
 import { connectStore, type LogStore, type StoreConnection } from '../store/connection.ts';
@@ -52,13 +55,6 @@ export interface RevocationParts {
   readonly timing?: Partial<DeliveryTiming>;
 }
 
-/** The command `revoke`. */
-export interface RevokeCommand {
-  readonly subject?: string;
-  readonly issuer?: string;
-  readonly email?: string;
-}
-
 /** How long one command of the store may take. A transmitter waits; a request never does. */
 const COMMAND_MS = 2_000;
 /** How long the start waits for the store. */
@@ -67,7 +63,7 @@ const START_MS = 2_000;
 const LEASE_MS = 15_000;
 
 /** The revocation of a gateway with `config.revocation`. */
-export class Revocations {
+export class Revocations implements OperatorRevocations {
   readonly #parts: RevocationParts;
   readonly #keeper: Keeper;
   readonly #receiver: Receiver;
@@ -138,13 +134,9 @@ export class Revocations {
     return this.#parts.index.all();
   }
 
-  /** For the console: sources, and how full the memory is. */
-  state() {
-    return {
-      kept: this.#parts.index.size,
-      most: this.#parts.max ?? MAX_REVOCATIONS,
-      sources: Array.from(this.#deliveries.values(), (delivery) => ({ name: delivery.name, ...delivery.state() })),
-    };
+  state(): RevocationState {
+    const sources = Array.from(this.#deliveries.values(), (delivery) => delivery.state());
+    return { kept: this.#parts.index.size, most: this.#parts.max ?? MAX_REVOCATIONS, sources };
   }
 
   async close(): Promise<void> {

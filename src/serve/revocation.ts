@@ -6,31 +6,26 @@
 
 import type { Clock } from '../lib/clock.ts';
 import type { Config } from '../model/config.ts';
-import type { Revocation, RevocationAnswer, RevocationNews, RevocationQuestion } from '../model/revocation.ts';
-import type { RevokeCommand } from '../revocation/revocations.ts';
+import type {
+  OperatorRevocations,
+  Revocation,
+  RevocationAnswer,
+  RevocationNews,
+  RevocationQuestion,
+} from '../model/revocation.ts';
 import { RevocationIndex } from '../store/revocation-index.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createRevocationMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { RevocationAccess } from './gateway/scopes.ts';
 
 /** The process that keeps revocations. */
-export interface KeptRevocations extends RevocationAccess {
+export interface KeptRevocations extends RevocationAccess, OperatorRevocations {
   readonly check: RevocationIndex;
   readonly metrics: Metrics['page'];
   /** Calls `listener` with everything that other processes have to learn, from now on. */
   follow(listener: (news: RevocationNews) => void, onReady?: () => void): void;
-  /** As `Revocations.revoke`. */
-  revoke(command: RevokeCommand): Promise<string | undefined>;
-  state(): RevocationState;
   use(config: Config): void;
   close(): Promise<void>;
-}
-
-/** What the console shows of revocation. */
-interface RevocationState {
-  readonly kept: number;
-  readonly most: number;
-  readonly sources: readonly { readonly name: string; readonly up: boolean | undefined; readonly verified: boolean }[];
 }
 
 /** How many revocations one message to another process carries. */
@@ -71,6 +66,7 @@ export async function openRevocation(config: Config, log: Log, clock: Clock): Pr
     },
     receive: (question) => revocations.answer(question),
     follow: (listener, onReady = () => {}) => void followers.push({ listener, onReady }),
+    all: () => check.all(),
     revoke: (command) => revocations.revoke(command),
     state: () => revocations.state(),
     use(next) {

@@ -173,6 +173,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
         metrics: withMore(withMore(metrics.page, kept?.metrics), options.moreMetrics),
         inForce,
         source: singleSource(console),
+        revocations: kept,
       };
       admin = await startAdmin(config.admin, view, adminOptions(log, clock));
     }

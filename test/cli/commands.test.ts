@@ -19,6 +19,7 @@ const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for M
   explain     explain the decision on a call
   replay      decide a log again with edited policies
   compare     show what an edit of policies means
+  revoke      end the rights of a person at a running gateway
   log         show the decisions of a log
   schema      print a JSON Schema, for editors
   completion  print a completion script for a shell

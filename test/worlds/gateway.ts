@@ -44,6 +44,8 @@ export interface World {
 export interface WorldOptions {
   /** gateway.yaml without public_url, listen and admin. */
   readonly yaml: (issuer: string, upstream: string) => string;
+  /** `admin`, in YAML. Default 127.0.0.1:0. */
+  readonly admin?: string | undefined;
   /** Name → text. */
   readonly policies?: Readonly<Record<string, string>>;
   readonly env?: (issuer: string, upstream: string) => NodeJS.ProcessEnv;
@@ -72,6 +74,7 @@ export async function startWorld({ claims = { aud: 'a' }, ...options }: WorldOpt
     publicUrl: options.publicUrl ?? publicUrl,
     clock,
     ledger: options.ledger,
+    ...(options.admin !== undefined && { admin: options.admin }),
     policies: options.policies ?? {},
     env: options.env?.(issuer.url, upstream.url) ?? {},
   });

@@ -22,6 +22,8 @@ export interface RevocationWorldOptions {
   /** More lines at the top level. */
   readonly yaml?: string;
   readonly transmitter?: Transmitter;
+  /** `admin`, in YAML. */
+  readonly admin?: string;
   readonly policies?: Readonly<Record<string, string>>;
 }
 
@@ -53,6 +55,7 @@ routes:
 `,
     env: () => ({ TRANSMITTER_TOKEN: transmitterToken }),
     policies: options.policies ?? {},
+    admin: options.admin,
   });
   const person = (sub = 'alice') => ({ format: 'iss_sub', iss: world.issuer.url, sub }) as const;
   const pushed: RevocationWorld['push'] = (set, how) => push(`${world.gateway.url}/events`, set, how);

@@ -10,6 +10,7 @@ import { BodyFault, draftIn } from './draft-request.ts';
 import { DraftRefusal } from './draft-process.ts';
 import { detailOf } from './detail.ts';
 import { createFeed, MAX_WATCHERS } from './feed.ts';
+import type { OperatorRevocations } from '../../model/revocation.ts';
 import { filterIn } from './filter.ts';
 import { type AnswerAt, DECISIONS, DRAFT, endpoints } from './messages.ts';
 import { createPolicies } from './policies.ts';
@@ -30,6 +31,8 @@ export interface ConsoleParts {
   readonly source: ConsoleSource;
   /** How many processes serve. */
   readonly workers: () => number;
+  /** Undefined without `revocation`. */
+  readonly revocations?: Pick<OperatorRevocations, 'state'> | undefined;
 }
 
 /** The requests of the console, by path. */
@@ -46,11 +49,11 @@ type Answers = {
 };
 
 /** Creates the answers to them. */
-export function consoleRequests({ inForce, source, workers }: ConsoleParts): ConsoleRequests {
+export function consoleRequests({ inForce, source, workers, revocations }: ConsoleParts): ConsoleRequests {
   const feed = createFeed(source.watch);
   const policies = createPolicies(inForce, source);
   const answers: Answers = {
-    status: async () => statusOf(inForce, await source.ask('state', undefined), workers()),
+    status: async () => statusOf(inForce, await source.ask('state', undefined), workers(), revocations?.state()),
     policies: () => policies.list(),
     past: (query) => source.ask('past', filterIn(query)),
     async decision(query) {

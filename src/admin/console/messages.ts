@@ -11,6 +11,7 @@ import type { DescribedKind } from '../../model/mcp.ts';
 import type { OutcomeKind } from '../../model/outcome.ts';
 import type { Explanation } from '../../model/policy.ts';
 import type { TokenForm } from '../../model/principal.ts';
+import type { RevocationState } from '../../model/revocation.ts';
 import type { StoreState } from '../../model/shared.ts';
 import type { Explained } from '../../review/explained.ts';
 import type { RatePoint } from '../../telemetry/rates.ts';
@@ -70,6 +71,8 @@ export interface Status {
   readonly routes: readonly RouteView[];
   readonly servers: readonly ServerState[];
   readonly store?: StoreState | undefined;
+  /** Undefined without `revocation`. */
+  readonly revocation?: RevocationState | undefined;
   /** The routes whose policy has `lock`. */
   readonly locks: readonly LockState[];
   /** How many processes serve. */

@@ -1,4 +1,5 @@
 import type { Config } from '../../model/config.ts';
+import type { RevocationState } from '../../model/revocation.ts';
 import type { RouteView, Status } from './messages.ts';
 import type { ProcessState } from './process-source.ts';
 
@@ -12,7 +13,12 @@ export interface InForce {
 }
 
 /** The configuration in force, and the state of what it depends on. */
-export function statusOf({ config, since, problems }: InForce, state: ProcessState, workers: number): Status {
+export function statusOf(
+  { config, since, problems }: InForce,
+  state: ProcessState,
+  workers: number,
+  revocation?: RevocationState,
+): Status {
   return {
     config: config.hash,
     since,
@@ -20,6 +26,7 @@ export function statusOf({ config, since, problems }: InForce, state: ProcessSta
     routes: routesOf(config),
     workers,
     ...state,
+    revocation,
     grafana: config.console.grafana,
   };
 }

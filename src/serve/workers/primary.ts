@@ -170,6 +170,7 @@ export async function startWorkers(
       inForce,
       workers: () => workers().length,
       source,
+      revocations: kept,
     };
     admin = loaded.config.admin && (await startAdmin(loaded.config.admin, view, adminOptions(log)));
   } catch (error) {
