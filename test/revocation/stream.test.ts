@@ -153,7 +153,7 @@ describe('the stream', () => {
   ])('with %s is not used', async (_, more) => {
     const { gateway } = await start(poll, (it) => {
       transmitter = it;
-      it.streams.push(stream({ description: 'Sallyport at http://gateway.test', ...more }) as never);
+      it.streams.push(stream({ description: 'Sallyport at http://gateway.test', ...more }));
     });
     await gateway.line({ msg: 'a source of revocations is unavailable' });
     expect(posts('/poll')).toEqual([]);

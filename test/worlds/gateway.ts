@@ -30,10 +30,10 @@ export interface World {
   readonly gateway: TestGateway;
   readonly clock: Clock;
   /** Signs a JWT with {@link WorldOptions.claims}, unless `claims` differ. */
-  token(claims?: Record<string, unknown>): Promise<string>;
+  readonly token: (claims?: Record<string, unknown>) => Promise<string>;
   /** Makes an opaque token; introspection answers {@link WorldOptions.claims}, unless `claims` differ. */
   opaque(claims?: Record<string, unknown>): string;
-  send(path: string, options?: SendOptions): Promise<Answer>;
+  readonly send: (path: string, options?: SendOptions) => Promise<Answer>;
   /** Sends the lines of a request head as they are, without a body, and returns the bytes of the answer. */
   sendRaw(...lines: readonly string[]): Promise<string>;
   /** Moves {@link World.clock} on. */

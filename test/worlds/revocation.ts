@@ -5,11 +5,11 @@ import { startWorld, type World } from './gateway.ts';
 export interface RevocationWorld extends World {
   readonly transmitter: Transmitter;
   /** Pushes a SET to the gateway. */
-  push(set: string, options?: Parameters<typeof push>[2]): ReturnType<typeof push>;
+  readonly push: (set: string, options?: Parameters<typeof push>[2]) => ReturnType<typeof push>;
   /** Pushes a signed event about `alice`, or another subject. */
   event(uri: string, subject?: unknown, event?: Readonly<Record<string, unknown>>): ReturnType<typeof push>;
   /** The subject of a person at the issuer. */
-  person(sub?: string): { format: 'iss_sub'; iss: string; sub: string };
+  readonly person: (sub?: string) => { format: 'iss_sub'; iss: string; sub: string };
   /** Opens an event stream; resolves with what ends it once it is open. */
   stream(token: string): Promise<{ readonly over: Promise<string> }>;
 }
