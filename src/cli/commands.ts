@@ -190,8 +190,8 @@ kind of difference, a caller and a call on which they differ. It exits with 1 if
   }),
   revoke: command({
     does: 'end the rights of a person at a running gateway',
-    about: `Refuses all tokens of a person that were issued until now, and ends their streams. Asks the admin listener of
-the running gateway, with admin.token or SALLYPORT_ADMIN_TOKEN, on loopback too.`,
+    about: `Refuses all tokens of a person that were issued until now, and ends their streams. It asks the running
+gateway, at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on loopback too.`,
     options: {
       subject: { value: 'SUB', does: 'the person: `sub` at the issuer' },
       issuer: { value: 'URL', does: 'the issuer: of an authorization server or of an identity provider' },
