@@ -26,7 +26,7 @@ afterAll(() => world.close());
 const refused = { statuses: [403], reasons: ['request.unlisted'] } as const;
 const malformed = { statuses: [400], reasons: ['request.path'] } as const;
 
-describe('R-294: a request passes only where an entry decides it', () => {
+describe('R-297: a request passes only where an entry decides it', () => {
   test.each([
     [
       'GET /shop/orders/1?x=/shop/orders/secret',

@@ -13,7 +13,7 @@ function entryFor(names: readonly string[], request: string): string {
   return found.allow ? (names.find((name) => found.rule === `requests["${name}"]`) ?? found.rule) : '-';
 }
 
-describe('R-294: one entry decides a request, by its method and its path', () => {
+describe('R-297: one entry decides a request, by its method and its path', () => {
   const orders = ['GET /orders/**', 'POST /orders', 'DELETE /orders/*', '* /orders/*/lock', 'HEAD /ping', 'GET /ping'];
 
   test.each<readonly [names: readonly string[], request: string, entry: string]>([
