@@ -14,11 +14,29 @@ export function Conditions({
 }): JSX.Element {
   return (
     <ul class="conditions">
-      {conditions.map((condition) => (
+      {nested(conditions).map((condition) => (
         <Condition key={condition.rule + condition.wanted} condition={condition} decidedBy={decidedBy} />
       ))}
     </ul>
   );
+}
+
+/** The conditions of an entry that are judged after all others, rules over time among them, below their entry. */
+function nested(conditions: readonly Explanation[]): readonly Explanation[] {
+  const entryOf = ({ rule }: Explanation): Explanation | undefined =>
+    conditions.find((entry) => entry.kind === 'listed' && rule.startsWith(`${entry.rule}.`));
+  return conditions
+    .filter((condition) => entryOf(condition) === undefined)
+    .map((entry) =>
+      withParts(
+        entry,
+        conditions.filter((part) => entryOf(part) === entry),
+      ),
+    );
+}
+
+function withParts(entry: Explanation, parts: readonly Explanation[]): Explanation {
+  return parts.length === 0 ? entry : { ...entry, parts: [...entry.parts, ...parts] };
 }
 
 function Condition({

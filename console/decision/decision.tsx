@@ -6,7 +6,7 @@ import { followLink, withQuery } from '../address.ts';
 import { whyOf } from '../live/table.tsx';
 import { CopyButton, Id } from '../parts/copy.tsx';
 import { Outcome } from '../parts/outcome.tsx';
-import { Time } from '../parts/time.tsx';
+import { WholeTime } from '../parts/time.tsx';
 import { read, Refused } from '../requests.ts';
 import { Conditions } from './conditions.tsx';
 
@@ -43,6 +43,7 @@ const words: Readonly<Record<OutcomeKind, string>> = {
   allowed: 'Allowed',
   challenged: 'Refused for now',
   refused: 'Refused',
+  unavailable: 'Could not be decided',
   shadow: 'Passed in shadow mode',
 };
 
@@ -57,7 +58,7 @@ function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
       </h2>
       <p>
         {callerOf(detail)} <span class="muted">called</span> <code>{called}</code> <span class="muted">on</span>{' '}
-        {route ?? 'no route'}, <Time at={at} relative />
+        {route ?? 'no route'}, <WholeTime at={at} />
       </p>
       {remedies.length > 0 && (
         <section>

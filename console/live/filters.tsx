@@ -32,7 +32,7 @@ export function Filters({ filter }: { readonly filter: Filter }): JSX.Element {
   );
 }
 
-const outcomeChoices = [...outcomes.map((kind) => [kind, kind] as const), [DENIED, 'challenged or refused'] as const];
+const outcomeChoices = [...outcomes.map((kind) => [kind, kind] as const), [DENIED, 'all denied'] as const];
 
 interface ChoiceParts {
   readonly name: 'route' | 'outcome';

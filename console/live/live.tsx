@@ -78,7 +78,8 @@ function Summary({ shown, isFiltered }: SummaryParts): JSX.Element {
   const { past, leftOutPerSecond, isRefused, waiting } = shown;
   const { connection } = useKnown();
   const selected = past !== undefined && isFiltered ? `${past.selected.toLocaleString()} of ` : '';
-  const count = past === undefined ? '' : `${selected}${past.kept.toLocaleString()} decisions`;
+  const count =
+    past === undefined ? '' : `${selected}${past.kept.toLocaleString()} ${past.kept === 1 ? 'decision' : 'decisions'}`;
   return (
     <p class="summary" role="status">
       {isRefused && connection === 'connected' && (

@@ -118,6 +118,7 @@ function Plot({
     setHovered(next);
   };
   const values = lines.map((line) => line[index]);
+  const most = Math.max(...lines.flat().map((value) => value ?? 0));
   const label = panel.lines.map(({ name }, line) => `${name} ${shown(values[line], panel.unit)}`).join(', ');
   return (
     <figure class="plot">
@@ -129,6 +130,7 @@ function Plot({
             {name} {shown(values[line + 1], panel.unit)}
           </span>
         ))}
+        {most > 0 && <span class="muted most">max {shown(most, panel.unit)}</span>}
       </figcaption>
       <div
         ref={place}

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import type { DecisionRow } from '../../src/admin/console/messages.ts';
-import { followLink, withQuery } from '../address.ts';
+import { followLink, go, withQuery } from '../address.ts';
 import { Outcome } from '../parts/outcome.tsx';
 import { Time } from '../parts/time.tsx';
 import { TableHead } from '../parts/table-head.tsx';
@@ -46,10 +46,19 @@ interface RowParts {
 const Row = memo(({ row, isSelected }: RowParts): JSX.Element => {
   const { id, at, kind, route = '', called, subject, clientId, reason = '' } = row;
   const why = whyOf(row);
+  const link = withQuery({ decision: id });
   return (
-    <div class={isSelected ? 'row selected' : 'row'} role="row" aria-selected={isSelected}>
+    // The row leads where its link does; a link over the whole row would hide tooltips, and text could not be selected.
+    <div
+      class={isSelected ? 'row selected' : 'row'}
+      role="row"
+      aria-selected={isSelected}
+      onClick={({ target }) => {
+        if ((target as HTMLElement).closest('a') === null && getSelection()?.isCollapsed !== false) go(link);
+      }}
+    >
       <span role="cell" class="time">
-        <a href={withQuery({ decision: id })} data-decision={id} onClick={followLink}>
+        <a href={link} data-decision={id} onClick={followLink}>
           <Time at={at} />
         </a>
       </span>

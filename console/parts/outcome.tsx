@@ -5,7 +5,13 @@ import { type OutcomeKind, outcomeKinds } from '../../src/model/outcome.ts';
 export const outcomes = Object.keys(outcomeKinds) as readonly OutcomeKind[];
 
 /** Colour never stands alone. */
-const icons: Readonly<Record<OutcomeKind, string>> = { allowed: '✓', challenged: '?', refused: '✕', shadow: '◐' };
+const icons: Readonly<Record<OutcomeKind, string>> = {
+  allowed: '✓',
+  challenged: '?',
+  refused: '✕',
+  unavailable: '!',
+  shadow: '◐',
+};
 
 /** An outcome with its icon and its word. */
 export function Outcome({ kind }: { readonly kind: OutcomeKind }): JSX.Element {

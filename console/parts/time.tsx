@@ -7,6 +7,7 @@ const clock = new Intl.DateTimeFormat(undefined, {
   hour12: false,
 });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 
 /** The time of day of a moment. */
 export function timeOfDay(at: number): string {
@@ -27,5 +28,14 @@ export function Time({ at, relative = false }: { readonly at: number; readonly r
     <time dateTime={new Date(at).toISOString()} title={exact.format(at)}>
       {relative ? `${ago(at)} ago` : timeOfDay(at)}
     </time>
+  );
+}
+
+/** A moment with its day, and how long ago it is. */
+export function WholeTime({ at }: { readonly at: number }): JSX.Element {
+  return (
+    <>
+      {day.format(at)}, <Time at={at} />, <Time at={at} relative />
+    </>
   );
 }

@@ -37,12 +37,14 @@ export interface RefusalAnswer {
 
 /**
  * The outcomes of calls for their callers. `challenged`: the refusal asks the client for a token, a scope or a proof
- * that it can get. `shadow`: the call passed only because the policy is in shadow mode.
+ * that it can get. `unavailable`: the gateway, or what it asks, cannot decide now. `shadow`: the call passed only
+ * because the policy is in shadow mode.
  */
 export const outcomeKinds = {
   allowed: { isDenied: false },
   challenged: { isDenied: true },
   refused: { isDenied: true },
+  unavailable: { isDenied: true },
   shadow: { isDenied: false },
 } as const;
 
@@ -52,9 +54,8 @@ export type OutcomeKind = keyof typeof outcomeKinds;
 /** The outcome of a decision. `reason`: that of the refusal, or of the one that shadow mode did not enforce. */
 export function outcomeKind(allow: boolean, reason: string | undefined): OutcomeKind {
   if (allow) return reason === undefined ? 'allowed' : 'shadow';
-  return reason !== undefined && isAsking(reason) ? 'challenged' : 'refused';
-}
-
-function isAsking(reason: string): boolean {
-  return Object.hasOwn(refusals, reason) && refusalOf(reason as Reason).isAsking === true;
+  if (reason === undefined || !Object.hasOwn(refusals, reason)) return 'refused';
+  const { isAsking, status } = refusalOf(reason as Reason);
+  if (isAsking === true) return 'challenged';
+  return status >= 500 ? 'unavailable' : 'refused';
 }

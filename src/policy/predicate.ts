@@ -120,7 +120,10 @@ export function compilePredicates(
 
 /** What predicates want together, in words. */
 export function wantedBy(predicates: readonly Predicate[]): string {
-  return predicates.map(({ wanted }) => wanted).join(' and ');
+  // The words of a bound on integers say that it wants an integer.
+  const isBound = predicates.some(({ operand }) => operand.kind === 'bound' && operand.integer);
+  const said = predicates.filter(({ operand }) => !isBound || operand.kind !== 'integer');
+  return said.map(({ wanted }) => wanted).join(' and ');
 }
 
 /**

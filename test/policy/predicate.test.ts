@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { ValueDocument } from '../../src/policy/document.ts';
 import { unreachable } from '../../src/lib/json/pointer.ts';
 import type { PolicyFault } from '../../src/policy/policy-error.ts';
-import { compilePredicates, describeFound, maxMatchedLength } from '../../src/policy/predicate.ts';
+import { compilePredicates, describeFound, maxMatchedLength, wantedBy } from '../../src/policy/predicate.ts';
 
 function holds(document: ValueDocument, value: unknown): boolean {
   return compilePredicates(document, [], []).every((predicate) => predicate.test(value));
@@ -472,4 +472,14 @@ describe('a list with an element that the condition wants', () => {
   test('never turns a denial into an error', () => {
     expect(describedBy({ matches: 'x' }, ['x'.repeat(5000)])).toBe('an array of 1');
   });
+});
+
+test.each<[ValueDocument, string]>([
+  [{ integer: true }, 'an integer'],
+  [{ integer: true, below: 50 }, 'an integer below 50'],
+  [{ integer: true, at_least: 1, at_most: 5 }, 'an integer of at most 5 and an integer of at least 1'],
+  [{ integer: true, equals: 7 }, 'an integer and 7'],
+  [{ below: 50, above: 1 }, 'a number below 50 and a number above 1'],
+])('%j wants %s', (document, words) => {
+  expect(wantedBy(compilePredicates(document, [], []))).toBe(words);
 });

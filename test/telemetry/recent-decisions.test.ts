@@ -132,7 +132,7 @@ test('counts decisions by outcome and estimates quantiles, for an hour, over pro
   other.decision('refused', 10);
   other.upstream(2);
   const [point] = ratePoints([...one.slots(), ...other.slots()]);
-  expect(point?.counts).toEqual({ allowed: 100, challenged: 0, refused: 1, shadow: 0 });
+  expect(point?.counts).toEqual({ allowed: 100, challenged: 0, refused: 1, unavailable: 0, shadow: 0 });
   expect(point?.decision?.p50).toBeGreaterThan(40);
   expect(point?.decision?.p50).toBeLessThan(60);
   expect(point?.decision?.p99).toBeGreaterThan(85);

@@ -20,7 +20,7 @@ export function filterIn(query: URLSearchParams): Filter {
   );
 }
 
-/** The outcome in a filter that selects each refusal: `challenged` and `refused`. */
+/** The outcome in a filter that selects each refusal: `challenged`, `refused` and `unavailable`. */
 export const DENIED = 'denied';
 
 /**

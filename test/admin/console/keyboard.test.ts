@@ -60,7 +60,7 @@ describe.skipIf(!hasChromium)('the console by keyboard', () => {
   }
 
   const top = ['Sallyport', 'Live', 'Policies', 'Health', 'all well'];
-  const plots = ['allowed', 'challenged', 'refused', 'shadow', 'decision, ms', 'upstream, ms'].map(
+  const plots = ['allowed', 'challenged', 'refused', 'unavailable', 'shadow', 'decision, ms', 'upstream, ms'].map(
     (of) => `${of}, last hour`,
   );
   const filters = ['route', 'outcome', 'subject', 'client', 'tool', 'reason'];
@@ -134,7 +134,7 @@ describe.skipIf(!hasChromium)('the console by keyboard', () => {
     await page.keyboard.press('/');
     await page.keyboard.type('alice');
     await page.waitForURL('**/?subject=alice');
-    await page.getByLabel('outcome').selectOption('challenged or refused');
+    await page.getByLabel('outcome').selectOption('all denied');
     await row('get_balance').waitFor({ state: 'detached' });
     await page.keyboard.press('Escape');
     await page.keyboard.press('j');

@@ -92,6 +92,27 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
     expect(await page.title()).toBe('Live · Sallyport');
   });
 
+  test('a row opens by a click, shows each cell whole by its tooltip, and lets its text be selected', async () => {
+    await world.call({ ...alice, sub: 'gwen', client_id: 'a-client-with-a-name-that-no-column-has-room-for' }, 'pay');
+    await page.goto(world.adminUrl);
+    const caller = rows('gwen').locator('.caller');
+    await caller.waitFor();
+    const box = (await caller.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+    const tooltip = await page.evaluate(
+      `document.elementFromPoint(${box.x + box.width / 2}, ${box.y + box.height / 2}).closest('[title]')?.title`,
+    );
+    expect(tooltip).toBe('gwen · a-client-with-a-name-that-no-column-has-room-for');
+    await page.mouse.move(box.x + 2, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width - 4, box.y + box.height / 2, { steps: 4 });
+    await page.mouse.up();
+    expect(await page.evaluate('getSelection().toString()')).toContain('gwen');
+    expect(new URL(page.url()).search).toBe('');
+    await page.evaluate('getSelection().removeAllRanges()');
+    await rows('gwen').locator('.route').click();
+    await page.getByRole('heading', { name: 'Record' }).waitFor();
+  });
+
   test('keeps its filters in the address', async () => {
     await world.calls();
     await page.goto(`${world.adminUrl}/?outcome=challenged`);

@@ -109,7 +109,10 @@ describe.skipIf(!hasChromium)('rules over time in a browser', () => {
     expect(await world.call(trader('dan'), 'pay', { claim: 7, amount: 1 })).toBe(403);
     const { id } = await decisionOn('dan');
     await page.goto(`${world.adminUrl}/?decision=${id}`);
-    const decisive = page.locator('.condition.decisive');
+    // Below its entry, in line with the entry's other conditions.
+    const decisive = page.locator('.condition .condition.decisive');
+    const other = page.locator('.condition .condition:not(.decisive) .rule').first();
+    expect((await decisive.locator('.rule').boundingBox())?.x).toBe((await other.boundingBox())?.x);
     await decisive.getByText('tools.pay.after').waitFor();
     await decisive.getByText('none', { exact: true }).waitFor();
     await page.getByText('not kept; another rule over time refused the call first').waitFor();
