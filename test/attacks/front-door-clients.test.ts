@@ -33,21 +33,37 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
+/** The status of an authorization request: 303 goes on to consent. */
+async function statusOf(at: FrontDoorWorld, id: string, uri?: string): Promise<number> {
+  return (await fetch(oauthClient(at.issuer, id, uri).authorizationUrl(), { redirect: 'manual' })).status;
+}
+
+/** The form that redeems a new code of the client. */
+async function redemption(): Promise<Record<string, string>> {
+  const { callback, verifier } = await client.authorize();
+  expect(callback.searchParams.get('iss')).toBe(world.issuer);
+  return {
+    grant_type: 'authorization_code',
+    code: callback.searchParams.get('code') ?? '',
+    redirect_uri: client.redirectUri,
+    code_verifier: verifier,
+  };
+}
+
+/** The form that uses a new refresh token of the client. */
+async function refreshing(): Promise<Record<string, string>> {
+  const { body } = await client.token();
+  return { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
+}
+
 // test/front-door/url-pattern.test.ts has the table of URIs.
 describe('a redirect URI', () => {
-  const lookAlikes = [
+  test.each([
     'http://localhost.evil.example/cb',
-    'http://127.0.0.1:1@evil.example/cb',
-    'http://0x7f.1/cb',
-    'https://app.example/cb/%2e%2e/evil',
     String.raw`https://app.example\@evil.example/cb/1`,
-    'https://app.example/cb/1#x',
-    'javascript:alert(1)',
     '//app.example/cb/1',
     '',
-  ];
-
-  test.each(lookAlikes)('%j cannot be registered', async (uri) => {
+  ])('%j cannot be registered', async (uri) => {
     const { status, body } = await register(world.issuer, { redirect_uris: ['https://app.example/cb/1', uri] });
     expect(status).toBe(400);
     expect(body['error']).toMatch(/^invalid_(?:redirect_uri|client_metadata)$/);
@@ -71,33 +87,21 @@ describe('a redirect URI', () => {
     '%s that was not registered gets no redirect',
     async (uri) => {
       const web = await registerClient(world.issuer, { redirect_uris: ['https://app.example/cb/1'] });
-      const query = new URLSearchParams({ client_id: web.id, redirect_uri: uri, response_type: 'code', scope: 'read' });
-      const answer = await fetch(`${world.issuer}/authorize?${query.toString()}`, { redirect: 'manual' });
+      const answer = await fetch(oauthClient(world.issuer, web.id, uri).authorizationUrl(), { redirect: 'manual' });
       expect(answer.status).toBe(400);
       expect(answer.headers.get('location')).toBeNull();
     },
   );
 
   test('on loopback may have another port, and nothing else another', async () => {
-    const location = async (uri: string): Promise<number> => {
-      const query = new URLSearchParams({
-        client_id: client.id,
-        redirect_uri: uri,
-        response_type: 'code',
-        scope: 'read',
-        code_challenge: 'c'.repeat(43),
-        code_challenge_method: 'S256',
-      });
-      return (await fetch(`${world.issuer}/authorize?${query.toString()}`, { redirect: 'manual' })).status;
-    };
-    expect(await location('http://127.0.0.1:1234/callback')).toBe(303);
+    expect(await statusOf(world, client.id, 'http://127.0.0.1:1234/callback')).toBe(303);
     for (const uri of [
       'http://127.0.0.1:1234/other',
       'http://localhost:8976/callback',
       'https://127.0.0.1:8976/callback',
     ]) {
       // oxlint-disable-next-line no-await-in-loop: few
-      expect(await location(uri), uri).toBe(400);
+      expect(await statusOf(world, client.id, uri), uri).toBe(400);
     }
   });
 });
@@ -112,55 +116,10 @@ test.each([
   expect(await answer.text()).not.toContain('evil.example');
 });
 
-describe('PKCE', () => {
-  test.each([
-    ['absent', { code_challenge: undefined, code_challenge_method: undefined }],
-    ['`plain`', { code_challenge_method: 'plain' }],
-    ['`plain` by default', { code_challenge_method: undefined }],
-  ])('that is %s is refused', async (_what, parameters) => {
-    const { callback } = await client.authorize({ parameters });
-    expect(callback.searchParams.get('error')).toBe('invalid_request');
-  });
-
-  test('is checked: a code without its verifier, or with another one, gives no token, and is used up', async () => {
-    const exchange = { grant_type: 'authorization_code', redirect_uri: client.redirectUri };
-    for (const wrong of [{}, { code_verifier: 'v'.repeat(43) }]) {
-      // oxlint-disable-next-line no-await-in-loop: few
-      const { callback } = await client.authorize();
-      const code = callback.searchParams.get('code') ?? '';
-      // oxlint-disable-next-line no-await-in-loop
-      expect((await client.post({ ...exchange, code, ...wrong })).body).toMatchObject({ error: 'invalid_grant' });
-    }
-  });
-});
-
-describe('a code', () => {
-  test('opens nothing for another client, and its answer names the issuer', async () => {
-    const other = await registerClient(world.issuer);
-    const { callback, verifier } = await client.authorize();
-    expect(callback.searchParams.get('iss')).toBe(world.issuer);
-    const form = {
-      grant_type: 'authorization_code',
-      code: callback.searchParams.get('code') ?? '',
-      redirect_uri: client.redirectUri,
-      code_verifier: verifier,
-    };
-    expect((await other.post(form)).body).toMatchObject({ error: 'invalid_grant' });
-  });
-
-  test('that is replayed ends the token of its first use, at the gateway too', async () => {
-    const { callback, verifier } = await client.authorize();
-    const form = {
-      grant_type: 'authorization_code',
-      code: callback.searchParams.get('code') ?? '',
-      redirect_uri: client.redirectUri,
-      code_verifier: verifier,
-    };
-    const first = await client.post(form);
-    expect(await world.listTools(first.body['access_token'])).not.toBe(401);
-    expect((await client.post(form)).body).toMatchObject({ error: 'invalid_grant' });
-    expect(await world.listTools(first.body['access_token'])).toBe(401);
-  });
+// R-235 and R-243 in test/spec/front-door.test.ts: no weaker PKCE, another client, another verifier, a second use.
+test('a code without its verifier gives no token', async () => {
+  const { code_verifier: _, ...without } = await redemption();
+  expect((await client.post(without)).body).toMatchObject({ error: 'invalid_grant' });
 });
 
 describe('a refresh token', () => {
@@ -170,43 +129,20 @@ describe('a refresh token', () => {
   });
 
   test('does nothing for another client, and stays usable for its own', async () => {
-    const { body } = await client.token();
-    const form = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
+    const form = await refreshing();
     const other = await registerClient(world.issuer, { grant_types: ['authorization_code', 'refresh_token'] });
     expect((await other.post(form)).body).toMatchObject({ error: 'invalid_grant' });
     expect((await client.post(form)).status).toBe(200);
   });
 
-  test('that is used again ends every token of its family', async () => {
-    const { body } = await client.token();
-    const form = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
-    const next = await client.post(form);
-    expect(await world.listTools(next.body['access_token'])).not.toBe(401);
-    expect((await client.post(form)).body).toMatchObject({ error: 'invalid_grant' });
-    expect(await world.listTools(next.body['access_token'])).toBe(401);
-    const last = await client.post({ grant_type: 'refresh_token', refresh_token: String(next.body['refresh_token']) });
-    expect(last.body).toMatchObject({ error: 'invalid_grant' });
-  });
-
   test('gives no scope that was not allowed, and no other resource', async () => {
-    const refreshed = async (more: Record<string, string>) => {
-      const { body } = await client.token();
-      return client.post({ grant_type: 'refresh_token', refresh_token: String(body['refresh_token']), ...more });
-    };
+    const refreshed = async (more: Record<string, string>) => client.post({ ...(await refreshing()), ...more });
     expect((await refreshed({ scope: 'read payments' })).body).toMatchObject({ error: 'invalid_scope' });
     expect((await refreshed({ resource: 'https://other.example/' })).body).toMatchObject({ error: 'invalid_target' });
   });
 });
 
 describe('a client asks for more', () => {
-  test('an unknown resource, and two of them, are refused', async () => {
-    for (const resource of ['https://other.example/mcp', `${world.mcpUrl.href}/below`, '', `${world.mcpUrl.href}#`]) {
-      // oxlint-disable-next-line no-await-in-loop: few
-      const { callback } = await client.authorize({ parameters: { resource } });
-      expect(callback.searchParams.get('error'), resource).toBe('invalid_target');
-    }
-  });
-
   test('without `resource`, where several could be meant, gets no token', async () => {
     const routeLines = `  - name: more
     path: /more
@@ -224,14 +160,7 @@ describe('a client asks for more', () => {
   });
 
   test('a code for one resource is not redeemed for another', async () => {
-    const { callback, verifier } = await client.authorize();
-    const { body } = await client.post({
-      grant_type: 'authorization_code',
-      code: callback.searchParams.get('code') ?? '',
-      redirect_uri: client.redirectUri,
-      code_verifier: verifier,
-      resource: 'https://other.example/mcp',
-    });
+    const { body } = await client.post({ ...(await redemption()), resource: 'https://other.example/mcp' });
     expect(body).toMatchObject({ error: 'invalid_target' });
   });
 
@@ -378,22 +307,9 @@ describe('a metadata document', () => {
       }),
     );
   };
-  /** The status of an authorization request by the client of a document: 303 goes on to consent. */
-  const status = async (at: FrontDoorWorld, id: string): Promise<number> => {
-    const query = new URLSearchParams({
-      client_id: id,
-      redirect_uri: 'http://127.0.0.1:8976/callback',
-      response_type: 'code',
-      scope: 'read',
-      code_challenge: 'c'.repeat(43),
-      code_challenge_method: 'S256',
-    });
-    return (await fetch(`${at.issuer}/authorize?${query.toString()}`, { redirect: 'manual' })).status;
-  };
-
   test('is fetched where the operator allows its address', async () => {
     answer = send;
-    expect(await status(open, `https://localhost:${port}/allowed.json`)).toBe(303);
+    expect(await statusOf(open, `https://localhost:${port}/allowed.json`)).toBe(303);
     expect(requests).toEqual(['/allowed.json']);
     const { body } = await oauthClient(open.issuer, `https://localhost:${port}/allowed.json`).token();
     expect(body['access_token']).toEqual(expect.any(String));
@@ -488,7 +404,7 @@ describe('a metadata document', () => {
     async (host) => {
       answer = send;
       const before = connections;
-      expect(await status(closed, `https://${host}:${port}/private.json`)).toBe(400);
+      expect(await statusOf(closed, `https://${host}:${port}/private.json`)).toBe(400);
       expect(connections).toBe(before);
     },
   );
@@ -504,7 +420,7 @@ describe('a metadata document', () => {
       `http://localhost:${port}/x.json`,
     ]) {
       // oxlint-disable-next-line no-await-in-loop: few
-      expect(await status(open, id), id).toBe(400);
+      expect(await statusOf(open, id), id).toBe(400);
     }
     expect(connections).toBe(before);
   });
@@ -534,7 +450,7 @@ describe('a metadata document', () => {
 
   test('that redirects is not followed', async () => {
     answer = (response) => void response.writeHead(302, { location: `https://localhost:${port}/target.json` }).end();
-    expect(await status(open, `https://localhost:${port}/redirect.json`)).toBe(400);
+    expect(await statusOf(open, `https://localhost:${port}/redirect.json`)).toBe(400);
     expect(requests).toEqual(['/redirect.json']);
   });
 
@@ -548,22 +464,22 @@ describe('a metadata document', () => {
       more();
     };
     let written = 0;
-    expect(await status(open, `https://localhost:${port}/endless.json`)).toBe(400);
+    expect(await statusOf(open, `https://localhost:${port}/endless.json`)).toBe(400);
     // Besides what was read, a few buffers of the sockets.
     expect(written).toBeLessThan(16 * 1024 * 1024);
   });
 
   test('that names another client, or has a secret, is refused', async () => {
     answer = (response, id) => send(response, `${id}x`);
-    expect(await status(open, `https://localhost:${port}/other.json`)).toBe(400);
+    expect(await statusOf(open, `https://localhost:${port}/other.json`)).toBe(400);
     answer = (response, id) => send(response, id, { client_secret: 's'.repeat(40) });
-    expect(await status(open, `https://localhost:${port}/secret.json`)).toBe(400);
+    expect(await statusOf(open, `https://localhost:${port}/secret.json`)).toBe(400);
   });
 
   test('that failed is not fetched again for each request', async () => {
     answer = (response) => void response.writeHead(500).end();
-    expect(await status(open, `https://localhost:${port}/failing.json`)).toBe(400);
-    expect(await status(open, `https://localhost:${port}/failing.json`)).toBe(400);
+    expect(await statusOf(open, `https://localhost:${port}/failing.json`)).toBe(400);
+    expect(await statusOf(open, `https://localhost:${port}/failing.json`)).toBe(400);
     expect(requests).toEqual(['/failing.json']);
   });
 
@@ -583,6 +499,6 @@ describe('a metadata document', () => {
 
   test('that never ends is given up', { timeout: 30_000 }, async () => {
     answer = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{');
-    expect(await status(open, `https://localhost:${port}/slow.json`)).toBe(400);
+    expect(await statusOf(open, `https://localhost:${port}/slow.json`)).toBe(400);
   });
 });

@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { createHash, hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createBrowser } from '../../demo/browser.ts';
 import { createCookieJar } from '../../demo/cookie-jar.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
-import { registerClient } from '../worlds/oauth-client.ts';
+import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
 
 let world: FrontDoorWorld;
 
@@ -38,22 +38,9 @@ function createTab() {
   };
 }
 
-function authorizationUrl(clientId: string, redirectUri: string): string {
-  const challenge = createHash('sha256').update(randomBytes(32).toString('base64url')).digest('base64url');
-  const query = new URLSearchParams({
-    client_id: clientId,
-    redirect_uri: redirectUri,
-    response_type: 'code',
-    scope: 'read',
-    code_challenge: challenge,
-    code_challenge_method: 'S256',
-  });
-  return `${world.issuer}/authorize?${query.toString()}`;
-}
-
 /** Opens the consent page of a client in a tab. */
-async function consentPage(client: { id: string; redirectUri: string }, tab = createTab()) {
-  const begun = await tab(authorizationUrl(client.id, client.redirectUri));
+async function consentPage(client: OAuthClient, tab = createTab()) {
+  const begun = await tab(client.authorizationUrl().href);
   const url = new URL(begun.headers.get('location') ?? '', world.issuer).href;
   const page = await tab(url);
   return { tab, url, page, html: await page.text() };
@@ -147,9 +134,7 @@ describe('the consent form', () => {
   });
 
   test('its cookies are out of reach of scripts and of other sites', async () => {
-    const begun = await createTab()(
-      authorizationUrl((await registerClient(world.issuer)).id, 'http://127.0.0.1:8976/callback'),
-    );
+    const begun = await createTab()((await registerClient(world.issuer)).authorizationUrl().href);
     const cookies = begun.headers.getSetCookie().filter((cookie) => !cookie.includes('expires=Thu, 01 Jan 1970'));
     expect(cookies.length).toBeGreaterThan(0);
     for (const cookie of cookies) expect(cookie.toLowerCase()).toMatch(/samesite=lax.*httponly|httponly.*samesite=lax/);

@@ -93,25 +93,30 @@ describe('what is cached before an edit is decided by the new files', () => {
   });
 });
 
-describe('a broken file changes no decision, and its content is not logged', () => {
+test('a broken file changes no decision, and its content is not logged', async () => {
   const secret = 'hunter2-the-secret-of-a-broken-file';
-  test.each<[string, string, string]>([
-    ['an empty policy', 'policies/api.yaml', ''],
-    ['half a policy', 'policies/api.yaml', 'scope: [read'],
-    ['a policy with a wrong key', 'policies/api.yaml', 'scopes: read\n'],
-    ['a policy of nothing', 'policies/api.yaml', 'null\n'],
-    ['a policy that is a list', 'policies/api.yaml', '[]\n'],
-    ['half a configuration', 'gateway.yaml', `authorization_servers:\n  main: { client_secret: ${secret}`],
-    ['a configuration without routes', 'gateway.yaml', `session_key: { ${secret}: ${secret} }\n`],
-    ['an alias bomb', 'policies/api.yaml', `a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\nd: [*c,*c]\n`],
-  ])('%s', async (_what, file, text) => {
+  const policies = [
+    '',
+    'scope: [read',
+    'scopes: read\n',
+    'null\n',
+    '[]\n',
+    'a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\nd: [*c,*c]\n',
+  ].map((text) => ['policies/api.yaml', text] as const);
+  const configurations = [
+    `authorization_servers:\n  main: { client_secret: ${secret}`,
+    `session_key: { ${secret}: ${secret} }\n`,
+  ].map((text) => ['gateway.yaml', text] as const);
+  const refusals = async (): Promise<number> =>
+    (await gateway.lines()).filter(({ level, msg }) => level === 'error' && String(msg).includes('refused')).length;
+  for (const [file, text] of [...policies, ...configurations]) {
+    const before = await refusals();
     await gateway.save(file, text);
-    const refused = expect.objectContaining({ level: 'error', msg: expect.stringContaining('refused') as string });
-    await expect.poll(() => gateway.lines()).toContainEqual(refused);
+    await expect.poll(refusals, { message: text }).toBeGreaterThan(before);
     expect([await status(jwt), await status('opaque'), await status('forged')]).toEqual([200, 200, 401]);
     expect(await gateway.metrics()).toContain('sallyport_config_last_reload_successful 0');
-    for (const told of [JSON.stringify(await gateway.lines()), JSON.stringify(await gateway.ready())]) {
-      for (const hidden of [secret, jwt, 's3cr3t']) expect(told).not.toContain(hidden);
-    }
-  });
+  }
+  for (const told of [JSON.stringify(await gateway.lines()), JSON.stringify(await gateway.ready())]) {
+    for (const hidden of [secret, jwt, 's3cr3t']) expect(told).not.toContain(hidden);
+  }
 });

@@ -369,17 +369,12 @@ test('R-243: a code is used once, by its client, with its redirect URI and verif
   expect(await world.listTools(answer.body['access_token'])).toBe(401);
 });
 
+// test/front-door/url-pattern.test.ts has the table.
 test.each([
   'http://127.0.0.1.evil.example/callback',
-  'http://127.0.0.1:8976@evil.example/callback',
-  'http://localhost:1/callback',
   'https://claude.ai.evil.example/api/mcp/auth_callback',
   'https://claude.ai/api/mcp/auth_callback/../../evil',
-  'https://claude.ai/api/mcp/auth_callbackx',
-  'https://evil.example/https://claude.ai/api/mcp/auth_callback',
   'javascript:alert(1)',
-  'http://127.0.0.1:1/a#b',
-  'http://127.0.0.1\\@evil.example/',
 ])('R-244: refuses to register the redirect URI %s', async (redirectUri) => {
   const { status, body } = await register(world.issuer, { redirect_uris: [redirectUri] });
   expect([status, body['error']]).toEqual([400, 'invalid_redirect_uri']);
