@@ -75,12 +75,13 @@ test('registrations of a /48 of IPv6 are refused after those of ten networks', a
   expect(refused[0]).toMatchObject({ error: 'temporarily_unavailable' });
 });
 
-test('refreshes of one person leave no record, and the first of them still ends all tokens when it is used again', async () => {
+// test/front-door/grants.test.ts makes more of them than a person may have records.
+test('the first of many refreshes of one person ends all tokens when it is used again', async () => {
   const client = await registerClient(world.issuer, { grant_types: ['authorization_code', 'refresh_token'] });
   const { body: first } = await client.token();
   const refresh = (token: unknown) => client.post({ grant_type: 'refresh_token', refresh_token: String(token) });
   let last = first;
-  for (let count = 0; count < 1_050; count += 1) {
+  for (let count = 0; count < 20; count += 1) {
     // oxlint-disable-next-line no-await-in-loop: each has the token of the one before
     ({ body: last } = await refresh(last['refresh_token']));
     // oxlint-disable-next-line no-await-in-loop

@@ -94,6 +94,18 @@ describe('a code or a refresh token', () => {
     expect(revoked).toHaveLength(1);
   });
 
+  test('leaves no record once it was used: those of one person may be many', async () => {
+    const issue = (id: string) => refreshTokens().upsert(id, { grantId: 'g', accountId: 'jane' }, 60);
+    for (let index = 0; index < 1_000; index += 1) {
+      const id = idOf('g');
+      // oxlint-disable-next-line no-await-in-loop: in their order
+      await issue(id);
+      // oxlint-disable-next-line no-await-in-loop
+      await refreshTokens().consume(id);
+    }
+    await expect(issue(idOf('g'))).resolves.toBeUndefined();
+  });
+
   test('is not consumed where no room is left for the access token, so that it counts when the client tries again', async () => {
     const id = idOf('g');
     await refreshTokens().upsert(id, { grantId: 'g', accountId: 'jane' }, 3_600);
