@@ -9,7 +9,7 @@ import type { Route } from '../model/route.ts';
 import { requestFlaw } from '../policy/request-pattern.ts';
 import { UsageError } from './exit.ts';
 import { quoted } from '../lib/wording.ts';
-import { describedSubject, principalWith } from '../review/described-caller.ts';
+import { describedIdentity, principalWith } from '../review/described-caller.ts';
 
 /** The options that describe a call. */
 export interface DescribedCall {
@@ -44,7 +44,7 @@ export function describedCall(
 
 function callerIn(route: Route, config: Config, { claims, scope, lifetime }: DescribedCall): Principal {
   const found = claims === undefined ? {} : jsonObject(claims, '--claims');
-  const { iss, client_id: clientId, scope: own } = found;
+  const { iss, scope: own } = found;
   const lifetimeMs = lifetime === undefined ? undefined : durationMs(lifetime);
   if (lifetime !== undefined && lifetimeMs === undefined) {
     throw new UsageError(`--lifetime: ${JSON.stringify(lifetime)} is not a duration such as 60s`);
@@ -54,8 +54,7 @@ function callerIn(route: Route, config: Config, { claims, scope, lifetime }: Des
   const principal = principalWith(
     {
       issuer: typeof iss === 'string' ? iss : (route.authorizationServers[0]?.issuer ?? ''),
-      subject: describedSubject(found),
-      clientId: typeof clientId === 'string' ? clientId : undefined,
+      ...describedIdentity(found),
       scope: (scope ?? (typeof own === 'string' ? own : '')).split(' ').filter((each) => each !== ''),
       claims: found,
       lifetimeSeconds: lifetimeMs === undefined ? undefined : lifetimeMs / 1000,

@@ -23,7 +23,7 @@ export interface Principal {
   readonly issuer: string;
   /** `sub`; absent for some client-credentials tokens. */
   readonly subject: string | undefined;
-  /** `client_id` (RFC 9068 §2.2), or `azp`, `appid` or `cid` if the server sends only that. */
+  /** The value of {@link clientClaim}. Only `claims` has what the token says: policies read that. */
   readonly clientId: string | undefined;
   /** The {@link callerKey} of this principal. */
   readonly callerKey: string | undefined;
@@ -45,6 +45,21 @@ export interface Principal {
   /** The signed introspection answer: RFC 9701 §5, or a phantom token. `token: phantom` sends it to the upstream. */
   readonly introspectionJwt: string | undefined;
   readonly claims: Claims;
+}
+
+/**
+ * The claim that names the client: `client_id` (RFC 9068 §2.2), or what servers send instead: `azp`, Entra ID 1.0
+ * `appid`, Okta `cid`. Other servers may use the last two for something else, in another form.
+ */
+export function clientClaim(claims: Claims): 'client_id' | 'azp' | 'appid' | 'cid' {
+  if (claims['client_id'] !== undefined) return 'client_id';
+  if (claims['azp'] !== undefined || !(isName(claims['appid']) || isName(claims['cid']))) return 'azp';
+  return isName(claims['appid']) ? 'appid' : 'cid';
+}
+
+/** Whether a claim names a subject or a client: callers with an empty one would share sessions and quotas. */
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }
 
 /**

@@ -1,4 +1,4 @@
-import { callerKey, type Claims, type Principal } from '../model/principal.ts';
+import { callerKey, clientClaim, type Claims, isName, type Principal } from '../model/principal.ts';
 import { expandScopes } from '../model/scope-hierarchy.ts';
 
 /** The description of a caller. */
@@ -13,11 +13,13 @@ export interface DescribedCaller {
 }
 
 /**
- * The subject of a described caller. A description names only the claims that matter to a policy, so a caller without
- * `sub` gets a default subject. `sub: null` describes a caller without a subject.
+ * The subject and the client of described claims. A description names only the claims that matter to a policy, so a
+ * caller without `sub` gets a default subject. `sub: null` describes a caller without a subject. The client is that of
+ * the gateway.
  */
-export function describedSubject({ sub = 'caller' }: Claims): string | undefined {
-  return typeof sub === 'string' ? sub : undefined;
+export function describedIdentity(claims: Claims): Pick<DescribedCaller, 'subject' | 'clientId'> {
+  const { sub = 'caller', [clientClaim(claims)]: client } = claims;
+  return { subject: typeof sub === 'string' ? sub : undefined, clientId: isName(client) ? client : undefined };
 }
 
 /** The `iat` of described tokens; arbitrary, since no policy can read it. */

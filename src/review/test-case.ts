@@ -3,7 +3,7 @@ import { listedKinds, mcpMethod, targetKinds } from '../model/mcp.ts';
 import type { Attempt, Decision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { durationSeconds } from '../policy/conditions/lifetime.ts';
-import { describedSubject, principalWith } from './described-caller.ts';
+import { describedIdentity, principalWith } from './described-caller.ts';
 
 /** The principal that a test describes. */
 export function callerOf(
@@ -11,12 +11,10 @@ export function callerOf(
   hierarchy: ReadonlyMap<string, readonly string[]>,
   defaultIssuer: string,
 ): Principal {
-  const { client_id: clientId } = claims;
   return principalWith(
     {
       issuer: issuer ?? defaultIssuer,
-      subject: describedSubject(claims),
-      clientId: typeof clientId === 'string' ? clientId : undefined,
+      ...describedIdentity(claims),
       scope: typeof scope === 'string' ? scope.split(' ') : scope,
       claims,
       lifetimeSeconds: lifetime === undefined ? undefined : durationSeconds(lifetime),

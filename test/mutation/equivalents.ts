@@ -183,7 +183,7 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'mentionsIn', mutator: 'StringLiteral', to: '""', nth: 1 },
   ],
   'what asks for neither every part nor none asks for the decisive one': [
-    { in: 'compileAny', mutator: 'StringLiteral', to: '""', nth: 3 },
+    { in: 'anyOf', mutator: 'StringLiteral', to: '""', nth: 3 },
   ],
   'any text works that no compared values have, and any beginning that all of them have': [
     { in: 'incomparable', mutator: 'StringLiteral' },

@@ -4,6 +4,8 @@ import type { AuthorizationServer } from '../../model/authorization-server.ts';
 import { Denial } from '../../model/denial.ts';
 import {
   callerKey,
+  clientClaim,
+  isName,
   type Claims,
   type Confirmation,
   type NumericDate,
@@ -30,7 +32,11 @@ export function principalOf(
   hierarchy: ReadonlyMap<string, readonly string[]>,
 ): Principal {
   requireAccessToken(claims, typed);
-  const identity = { issuer: server.issuer, subject: nameIn(claims, 'sub'), clientId: clientIdOf(claims) };
+  const identity = {
+    issuer: server.issuer,
+    subject: nameIn(claims, 'sub'),
+    clientId: nameIn(claims, clientClaim(claims)),
+  };
   const grantedScopes = scopesOf(claims);
   return {
     ...identity,
@@ -48,14 +54,6 @@ export function principalOf(
   };
 }
 
-/** `client_id`, RFC 9068 §2.2, or what servers send instead: `azp`, Entra ID 1.0 `appid`, Okta `cid`. */
-function clientIdOf(claims: Claims): string | undefined {
-  const standard = nameIn(claims, 'client_id') ?? nameIn(claims, 'azp');
-  // Other servers may use `appid` and `cid` for something else, in another form.
-  const isName = (value: unknown): value is string => typeof value === 'string' && value !== '';
-  return standard ?? [claims['appid'], claims['cid']].find(isName);
-}
-
 /** The principal with its scopes expanded by another hierarchy. */
 export function withHierarchy(principal: Principal, hierarchy: ReadonlyMap<string, readonly string[]>): Principal {
   return { ...principal, scopes: expandScopes(principal.grantedScopes, hierarchy) };
@@ -64,7 +62,7 @@ export function withHierarchy(principal: Principal, hierarchy: ReadonlyMap<strin
 /** The name of a subject or client. An empty one is refused: all its callers would share sessions and quotas. */
 function nameIn(claims: Claims, claim: string): string | undefined {
   const value = claims[claim];
-  if (value === undefined || (typeof value === 'string' && value !== '')) return value;
+  if (value === undefined || isName(value)) return value;
   throw wrongType(claim, value, 'a string that is not empty');
 }
 

@@ -1,6 +1,7 @@
 import type { ConditionDocument } from '../document.ts';
 import { rulePath } from '../policy-error.ts';
 import {
+  type Condition,
   type ConditionContext,
   type DenialTemplate,
   type GroupCondition,
@@ -17,6 +18,11 @@ export function compileAny(
   { path, reading, compile }: ConditionContext,
 ): readonly GroupCondition[] {
   const parts = written.map((document, index) => compile(document, [...path, index], reading));
+  return [anyOf(rulePath(path), parts)];
+}
+
+/** The condition that at least one part holds. */
+export function anyOf(rule: string, parts: readonly Condition[]): GroupCondition {
   const exhausted: DenialTemplate = {
     reason: 'alternatives.exhausted',
     words(principal) {
@@ -24,9 +30,9 @@ export function compileAny(
       return { detail: `none of ${parts.length} alternatives holds: ${details.join('; ')}`, scope: [] };
     },
   };
-  const condition: GroupCondition = {
+  return {
     kind: 'any',
-    rule: rulePath(path),
+    rule,
     parts,
     asksFor: 'decisive part',
     wanted: 'one of these',
@@ -42,5 +48,4 @@ export function compileAny(
     // A client can get the scopes of one alternative.
     denial: (verdict) => (verdict === 'scope' ? undefined : exhausted),
   };
-  return [condition];
 }

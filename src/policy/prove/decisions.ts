@@ -104,7 +104,7 @@ function trialsOf(step: Step, space: Space): readonly Trial[] {
       const { owner, countable } = countingOf(step.rule);
       const { rule } = step.rule;
       return [
-        ...owner.map((condition) => unless(space.met(condition), 'claim.denied', rule)),
+        ...owner.map((condition) => unless(verdictsOn(condition, space).met, 'claim.denied', rule)),
         ...countable.map((condition) => unless(space.metBy(condition), 'argument.denied', rule)),
       ];
     }
@@ -112,7 +112,7 @@ function trialsOf(step: Step, space: Space): readonly Trial[] {
       return [];
     case 'owner': {
       const { owner } = countingOf(step.rule);
-      return owner.map((condition) => unless(space.met(condition), 'claim.denied', step.rule.rule));
+      return owner.map((condition) => unless(verdictsOn(condition, space).met, 'claim.denied', step.rule.rule));
     }
   }
 }

@@ -3,13 +3,16 @@
  * such calls.
  */
 
-import { claimReader, unreachable, keysOf } from '../../lib/json/pointer.ts';
+import { unreachable, keysOf } from '../../lib/json/pointer.ts';
 import type { EarlierCall } from '../../model/history.ts';
+import { isName } from '../../model/principal.ts';
 import type { PolicyReason } from '../../model/reasons.ts';
 import { amountOf } from '../amount.ts';
 import type { ArgumentCondition } from '../argument.ts';
+import { allOf } from '../conditions/all.ts';
+import { anyOf } from '../conditions/any.ts';
 import { claimCondition } from '../conditions/claim.ts';
-import type { LeafCondition } from '../conditions/condition.ts';
+import type { Condition } from '../conditions/condition.ts';
 import { isOwnerName } from '../history-owner.ts';
 import type { HistoryRule, PastRule, QuotaRule } from '../history-rules.ts';
 import type { Operand, Predicate } from '../predicate.ts';
@@ -21,21 +24,12 @@ import type { Space } from './space.ts';
 /** What a rule over time needs of a call. */
 export interface Counting {
   /** Without it no owner is known, and the call is refused; none for a rule that counts all calls together. */
-  readonly owner: readonly LeafCondition[];
+  readonly owner: readonly Condition[];
   /** Without them the call cannot be counted, and is refused. */
   readonly countable: readonly ArgumentCondition[];
   /** Without them no earlier call makes a difference: no value can be the same, or nothing is added to a sum. */
   readonly comparable: readonly ArgumentCondition[];
 }
-
-/**
- * The claims that name the owners which are no claims of a policy, and whether a described caller has such an owner. A
- * description without `sub` is of a caller with a subject.
- */
-const registered: Readonly<Record<string, { readonly name: string; isNamed: (value: unknown) => boolean }>> = {
-  subject: { name: 'sub', isNamed: (value) => value === undefined || typeof value === 'string' },
-  client: { name: 'client_id', isNamed: (value) => typeof value === 'string' },
-};
 
 /** What a rule over time needs of a call, as conditions. */
 export function countingOf(rule: HistoryRule): Counting {
@@ -73,15 +67,25 @@ export function countingOf(rule: HistoryRule): Counting {
   };
 }
 
-function ownerIn({ rule, owner: { by, claim } }: HistoryRule): readonly LeafCondition[] {
+function ownerIn({ rule, owner: { by, claim } }: HistoryRule): readonly Condition[] {
   if (claim !== undefined) {
     const name = predicate({ kind: 'integer' }, isOwnerName);
     return [claimCondition(rule, { name: by, read: claim, predicates: [name] })];
   }
-  const known = registered[by];
-  const read = known === undefined ? undefined : claimReader(known.name);
-  if (known === undefined || read === undefined) return [];
-  return [claimCondition(rule, { name: known.name, read, predicates: [predicate(present, known.isNamed)] })];
+  const on = (name: string, test: (value: unknown) => boolean): Condition =>
+    claimCondition(rule, { name, read: ({ [name]: value }) => value, predicates: [predicate(present, test)] });
+  // A description without `sub` is of a caller with a subject.
+  if (by === 'subject') return [on('sub', (value) => value === undefined || typeof value === 'string')];
+  if (by !== 'client') return [];
+  const isAbsent = (value: unknown): boolean => value === undefined;
+  const [first, second] = [on('client_id', isAbsent), on('azp', isAbsent)];
+  return [
+    anyOf(rule, [
+      on('client_id', isName),
+      allOf(rule, [first, on('azp', isName)]),
+      allOf(rule, [first, second, anyOf(rule, [on('appid', isName), on('cid', isName)])]),
+    ]),
+  ];
 }
 
 const present: Operand = { kind: 'presence' };
