@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 import type { Contender, Running } from './contender.ts';
 import { saturate, type Completed, type Request } from './load/wrk.ts';
-import { cpuMicroseconds } from './machine/cpu.ts';
+import { cpuMicroseconds } from './machine/process.ts';
 import { differences, median, ratios, rotated, spread } from './statistics.ts';
 import { atMost, type Line } from './table.ts';
 

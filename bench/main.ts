@@ -9,7 +9,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, release } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startBench } from './bench.ts';
-import { leaveContenderCore } from './machine/cores.ts';
+import { leaveContenderCore } from './machine/process.ts';
 import { scenarios } from './scenarios/all.ts';
 import { summary, type Result } from './summary.ts';
 import { markdownTable } from './table.ts';

@@ -14,12 +14,10 @@ import {
 } from '@modelcontextprotocol/node';
 import { createMcpHandler, createRequestStateCodec, isLegacyRequest, McpServer } from '@modelcontextprotocol/server';
 import { listen, type Running } from '../demo/listen.ts';
-import { addContentTools } from './fixture/content-tools.ts';
+import { addContentTools, addStreamTools } from './fixture/tools.ts';
 import { addAskingTools, addInputRequiredTools } from './fixture/input-tools.ts';
-import { addPrompts } from './fixture/prompts.ts';
-import { addResources } from './fixture/resources.ts';
+import { addPrompts, addResources } from './fixture/prompts.ts';
 import { createSessions } from './fixture/sessions.ts';
-import { addStreamTools } from './fixture/stream-tools.ts';
 import { addTasks, tasksExtension, type Tasks } from './fixture/tasks.ts';
 
 /** Starts the server on loopback, at the path `/mcp`. */

@@ -12,9 +12,9 @@ import { createAccounts, type Account } from './authorization-server/accounts.ts
 import { createInteractions } from './authorization-server/interactions.ts';
 import { createProvider } from './authorization-server/provider.ts';
 import { createResources } from './authorization-server/resources.ts';
-import { demoApiClient, gatewayClient } from './authorization-server/static-clients.ts';
+import { demoApiClient, gatewayClient } from './authorization-server/clients.ts';
 import { listen, serveAlone, type Running } from './listen.ts';
-import { serveProvider } from './serve-provider.ts';
+import { serveProvider } from './authorization-server/provider-parts.ts';
 
 /** Settings of an authorization server. Lifetimes are in seconds. */
 export interface AuthorizationServerOptions {

@@ -10,10 +10,9 @@ import { Provider } from 'oidc-provider';
 
 import { createAccounts } from './authorization-server/accounts.ts';
 import { createInteractions, interactionPath } from './authorization-server/interactions.ts';
-import { freshState, showPage } from './authorization-server/provider-parts.ts';
-import { errorPage } from './authorization-server/small-pages.ts';
+import { freshState, serveProvider, showPage } from './authorization-server/provider-parts.ts';
+import { errorPage } from './authorization-server/pages.ts';
 import { listen, type Running, serveAlone } from './listen.ts';
-import { serveProvider } from './serve-provider.ts';
 
 /** Settings of the provider. */
 export interface CompanyProviderOptions {

@@ -1,11 +1,11 @@
+import { createServer } from 'node:http';
 import { startAuthorizationServer } from './authorization-server.ts';
 import { startBackend } from './backend.ts';
 import { startCompanyProvider } from './company-provider.ts';
-import { startGatewayProcess, type GatewayProcess } from './gateway-process.ts';
-import type { Running } from './listen.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { listen, type Running } from './listen.ts';
 import { startMcpServer } from './mcp-server.ts';
 import { PlainError } from './plain-error.ts';
-import { busyPorts, type Port } from './ports.ts';
 
 /** All servers of the demo, on loopback, at the default addresses of the gateway's configuration. */
 export interface Stack {
@@ -118,5 +118,31 @@ async function startAll({ configFile, ports, starts, addresses }: Parts): Promis
   } catch (error) {
     await closeServers();
     throw error;
+  }
+}
+
+/** A port that the demo binds on loopback. */
+export interface Port {
+  readonly port: number;
+  /** The name of the server that listens there. */
+  readonly owner: string;
+}
+
+/** One line for each port that another process uses, with the remedy; empty if all are free. */
+export async function busyPorts(ports: readonly Port[]): Promise<readonly string[]> {
+  const lines = await Promise.all(ports.map(async (each) => ((await isFree(each.port)) ? [] : [busyLine(each)])));
+  return lines.flat();
+}
+
+function busyLine({ port, owner }: Port): string {
+  return `Port ${port} is busy, and the demo's ${owner} needs it: \`lsof -i tcp:${port}\` shows the process that uses it; stop it and run this again.`;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  try {
+    await (await listen(createServer(), port)).close();
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -1,10 +1,10 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { CONTENDER_CORE, OTHER_CORE } from './cores.ts';
 import { freePort } from '../../test/support/ports.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -87,4 +87,45 @@ export async function answering(url: string): Promise<void> {
       await wait(5);
     }
   }
+}
+
+/** The core that is reserved for the contender. */
+const CONTENDER_CORE = 0;
+/** The core of the load, the upstream and this program, which must not slow the contender. */
+const OTHER_CORE = 1;
+
+/** Moves this program off the contender's core. Programs that it starts later follow it. */
+export function leaveContenderCore(): void {
+  if (availableParallelism() < 2)
+    throw new Error('the benchmark needs two cores: one for the contender, one for the load');
+  execFileSync('taskset', ['-a', '-p', '-c', String(OTHER_CORE), String(process.pid)], { stdio: 'ignore' });
+}
+
+/**
+ * The CPU time of processes since their start, user and system, in microseconds. Read from `schedstat` of each thread,
+ * which counts nanoseconds; `stat` counts ticks of 10 ms.
+ */
+export function cpuMicroseconds(pids: readonly number[]): number {
+  let nanoseconds = 0;
+  for (const pid of pids) {
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      nanoseconds += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ')[0]);
+    }
+  }
+  return nanoseconds / 1000;
+}
+
+/** The resident memory of processes, in KiB. */
+export function residentKiB(pids: readonly number[]): number {
+  return pids.map((pid) => statusKiB(pid, 'VmRSS')).reduce((sum, each) => sum + each, 0);
+}
+
+/** The peak of a process's resident memory, in KiB, since its start or since {@link forgetPeak}. */
+export function peakKiB(pid: number): number {
+  return statusKiB(pid, 'VmHWM');
+}
+
+function statusKiB(pid: number, field: string): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+  return Number(new RegExp(`^${field}:\\s+([0-9]+)`, 'm').exec(status)?.[1]);
 }

@@ -14,7 +14,7 @@ import { undiciFloor } from '../contenders/undici-floor.ts';
 import type { Surroundings } from '../contender.ts';
 import { bytesOf } from '../load/connection.ts';
 import { each } from '../load/steady.ts';
-import { cpuMicroseconds } from '../machine/cpu.ts';
+import { cpuMicroseconds } from '../machine/process.ts';
 import type { Scenario } from '../scenario.ts';
 import { rotated } from '../statistics.ts';
 import { requestOf } from './requests.ts';

@@ -11,7 +11,7 @@ import type { Contender } from '../contender.ts';
 import { createSallyport, type RunningSallyport } from '../contenders/sallyport.ts';
 import { bytesOf } from '../load/connection.ts';
 import { steady } from '../load/steady.ts';
-import { residentKiB } from '../machine/memory.ts';
+import { residentKiB } from '../machine/process.ts';
 import type { Scenario } from '../scenario.ts';
 import { median, ratios, spread } from '../statistics.ts';
 import { atMost, type Line } from '../table.ts';

@@ -4,12 +4,10 @@ import { text } from 'node:stream/consumers';
 import { errors, type Interaction, type Provider } from 'oidc-provider';
 
 import type { Accounts } from './accounts.ts';
-import { consentPage } from './consent-page.ts';
-import { passwordAcr } from './dynamic-clients.ts';
-import { loginPage } from './login-page.ts';
+import { consentPage, errorPage, loginPage } from './pages.ts';
+import { passwordAcr } from './clients.ts';
 import { sendPage, type Page } from '../../src/front-door/page.ts';
-import { knownScopes } from './scopes.ts';
-import { errorPage } from './small-pages.ts';
+import { knownScopes } from './resources.ts';
 
 /** The path of the login and consent pages; the interaction's id follows. */
 export const interactionPath = '/interaction/';

@@ -1,28 +1,24 @@
 import {
-  errors,
-  Provider,
   type AccessToken,
   type Client,
   type ClientCredentials,
   type ClientMetadata,
   type Configuration,
+  errors,
+  interactionPolicy,
   type KoaContextWithOIDC,
+  Provider,
   type RefreshToken,
 } from 'oidc-provider';
-
-import type { Accounts } from './accounts.ts';
-import { consentPolicy } from './consent-policy.ts';
-import { dynamicClientPolicy, passwordAcr } from './dynamic-clients.ts';
-import { interactionPath } from './interactions.ts';
-import { addDefaults } from './middleware.ts';
-import { freshState, showPage, tokenKey } from './provider-parts.ts';
-import { resourceServer, type Resources } from './resources.ts';
-import { isHighPrivilege, scopeRules } from './scopes.ts';
-import { errorPage, signedOutPage, signOutPage } from './small-pages.ts';
-import { createTokenClaims } from './token-claims.ts';
-import { addTokenExchange } from './token-exchange.ts';
 import { nameGrants } from '../../src/front-door/token-ids.ts';
 import { createReplayMemory } from '../../src/store/replay.ts';
+import type { Accounts } from './accounts.ts';
+import { dynamicClientPolicy, passwordAcr } from './clients.ts';
+import { interactionPath } from './interactions.ts';
+import { errorPage, signedOutPage, signOutPage } from './pages.ts';
+import { freshState, showPage, tokenKey } from './provider-parts.ts';
+import { defaultScope, isHighPrivilege, type Resources, resourceServer, scopeRules } from './resources.ts';
+import { addTokenExchange, subjectTokenEntity } from './token-exchange.ts';
 
 /** The parts of one authorization server. Lifetimes are in seconds. */
 export interface ProviderOptions {
@@ -170,4 +166,75 @@ async function revoke(client: Client, token: RevocableToken): Promise<boolean> {
 /** A client with a metadata document cannot have a secret; no other client is public. */
 function publicMethod({ clientDocuments }: ProviderOptions): 'none'[] {
   return clientDocuments.length > 0 ? ['none'] : [];
+}
+
+/**
+ * Decides when the user is asked: to sign in, if there is no session; to consent, if the client's settings require it,
+ * even for scopes that were allowed before, and otherwise for new scopes.
+ */
+function consentPolicy(): interactionPolicy.DefaultPolicy {
+  const policy = interactionPolicy.base();
+  const consent = policy.get('consent');
+  // The default check would ask for every native client. The client's own setting decides instead.
+  consent?.checks.remove('native_client_prompt');
+  consent?.checks.add(
+    new interactionPolicy.Check(
+      'client_requires_consent',
+      'the client requires consent',
+      'consent_required',
+      ({ oidc }) => oidc.client?.requires_consent === true && !oidc.result?.consent,
+    ),
+    0,
+  );
+  return policy;
+}
+
+/** The endpoints that these rules apply to. */
+interface Paths {
+  readonly authorization: string;
+  readonly registration: string;
+  readonly token: string;
+  readonly revocation: string;
+  readonly jwks: string;
+}
+
+/** Adds what oidc-provider lacks: a default scope, CORS for browsers, and one member of the registration's answer. */
+function addDefaults(provider: Provider, paths: Paths): void {
+  const openPaths = new Set([paths.registration, paths.token, paths.revocation, paths.jwks]);
+
+  provider.use(async (ctx, next) => {
+    const open = openPaths.has(ctx.path) || ctx.path.startsWith('/.well-known/');
+    // None of these endpoints reads a cookie, so any page may call them.
+    if (open) ctx.set('access-control-allow-origin', '*');
+    if (!open || ctx.method !== 'OPTIONS') {
+      await next();
+      return;
+    }
+    ctx.set('access-control-allow-methods', 'GET, POST');
+    ctx.set('access-control-allow-headers', 'authorization, content-type, mcp-protocol-version');
+    ctx.status = 204;
+  });
+
+  provider.use(async (ctx, next) => {
+    if (ctx.path === paths.authorization && ctx.query.scope === undefined) {
+      ctx.query = { ...ctx.query, scope: defaultScope };
+    }
+    await next();
+    // Not one of the client's settings: oidc-provider would then require OpenID Connect in each of its requests.
+    if (ctx.path === paths.registration && ctx.status === 201) ctx.body.default_acr_values = [passwordAcr];
+  });
+}
+
+/** The claims of an access token in addition to the standard ones, in a JWT and in an introspection answer. */
+type TokenClaims = (ctx: KoaContextWithOIDC, token: AccessToken | ClientCredentials) => Record<string, unknown>;
+
+/** The claims of the user, and `ai_agent`: whether the client is external. */
+function createTokenClaims(accounts: Accounts, trustedClients: ReadonlySet<string>): TokenClaims {
+  return (ctx, token) => {
+    const subject = ctx.oidc.entities[subjectTokenEntity];
+    // RFC 8693 §4.1. The token keeps the mark of an AI agent, although the gateway requested it.
+    if (subject instanceof ctx.oidc.provider.AccessToken) return { ...subject.extra, act: { sub: token.clientId } };
+    const account = 'accountId' in token ? accounts.find(token.accountId) : undefined;
+    return { ...account?.claims, ai_agent: !trustedClients.has(token.clientId ?? '') };
+  };
 }

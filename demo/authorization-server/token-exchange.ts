@@ -1,7 +1,7 @@
 import { errors, type AccessToken, type Provider, type TokenEndpointGrantContext } from 'oidc-provider';
 
 import { resourceServer, type Resource, type Resources } from './resources.ts';
-import { tokenExchangeGrant } from './static-clients.ts';
+import { tokenExchangeGrant } from './clients.ts';
 
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 const jwtType = 'urn:ietf:params:oauth:token-type:jwt';

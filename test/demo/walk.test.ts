@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { listen, type Running } from '../../demo/listen.ts';
-import { busyPorts } from '../../demo/ports.ts';
+import { busyPorts } from '../../demo/stack.ts';
 import { runWalk } from '../../demo/walk.ts';
 import { startDemoWorld, startFrontDoorDemo } from '../worlds/demo.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startNoisyClient } from './noisy-client.ts';
 import { startWorld, type World } from './world.ts';
-import { peakKiB } from '../../bench/machine/memory.ts';
+import { peakKiB } from '../../bench/machine/process.ts';
 
 /** Far above the measurements in `bench/README.md`, far below the memory that the noise takes without limits. */
 const GENEROUS_MIB = 700;
