@@ -113,6 +113,14 @@ routes:
       timeouts: { response: 10s }`,
   },
   {
+    heading: 'approvals',
+    keys: ['approvals'],
+    example: `
+approvals:
+  authorization_servers: [main]
+  notify: { url: https://chat.example.com/hook, secret: '\${env:HOOK_SECRET}' }`,
+  },
+  {
     heading: 'front_door',
     keys: ['front_door'],
     example: `

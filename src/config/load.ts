@@ -5,6 +5,7 @@ import type { Config, LogSettings, PolicyFolder, SharedStore } from '../model/co
 import type { Policy } from '../model/policy.ts';
 import { closeHierarchy } from '../model/scope-hierarchy.ts';
 import { hostName, network, readAddresses } from './addresses.ts';
+import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers, serverIn } from './authorization-servers.ts';
 import { type Field, Report } from './field.ts';
 import { readFrontDoor } from './front-door.ts';
@@ -130,6 +131,7 @@ function readRoot(
     frontDoorIssuer: frontDoor?.issuer,
     endpointsAtRoot,
     rate,
+    hasApprovals: root.get('approvals').present,
   });
   return {
     publicUrl,
@@ -157,6 +159,7 @@ function readRoot(
     rootResource: readRootResource(root.get('root_resource'), routes),
     endpointsAtRoot,
     routes,
+    approvals: readApprovals(root.get('approvals'), { publicUrl, servers, routes }),
     policies: new Map(
       [...policies.folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined),
     ),

@@ -32,6 +32,8 @@ export interface Referents {
   readonly endpointsAtRoot: AuthorizationServer | undefined;
   /** `limits.rate`, the default of routes. */
   readonly rate: Rate | undefined;
+  /** Whether `approvals` is configured. */
+  readonly hasApprovals: boolean;
 }
 
 /** The name of the route of `root_resource`. Problems are reported to the field. */
@@ -234,7 +236,8 @@ function readPolicy(
   }
   const found = folder.policies.get(policy);
   // Without them no person could approve, and no stage would ask.
-  if (found?.hasApprovals === true) field.addProblem(`${file} has approval, which needs approvals in gateway.yaml`);
+  if (found?.hasApprovals === true && !referents.hasApprovals)
+    field.addProblem(`${file} has approval, which needs approvals in gateway.yaml`);
   return found;
 }
 

@@ -26,8 +26,13 @@ interface Named {
 }
 
 /** Collects the resources of `config`. */
-export function createResources({ routes, publicUrl }: Pick<Config, 'routes' | 'publicUrl'>): Resources {
-  const trusting = routes.filter(({ authorizationServers }) =>
+export function createResources({
+  routes,
+  approvals,
+  publicUrl,
+}: Pick<Config, 'routes' | 'publicUrl'> & Partial<Pick<Config, 'approvals'>>): Resources {
+  const all = approvals === undefined ? routes : [...routes, approvals.route];
+  const trusting = all.filter(({ authorizationServers }) =>
     authorizationServers.some(({ name }) => name === FRONT_DOOR),
   );
   const named = trusting.flatMap((route): readonly Named[] => [
@@ -40,7 +45,7 @@ export function createResources({ routes, publicUrl }: Pick<Config, 'routes' | '
     const spelling = URL.parse(each.name)?.href ?? each.name;
     bySpelling.set(spelling, bySpelling.get(spelling) ?? each);
   }
-  const byOrigin = resourcesOfOrigins(named);
+  const byOrigin = resourcesOfOrigins(named.filter(({ route }) => route !== approvals?.route));
   const [only, ...others] = trusting.filter(({ protocol }) => protocol === 'mcp');
   const byDefault = others.length === 0 ? only && bySpelling.get(new URL(publicUrl + only.path).href) : undefined;
 

@@ -1,12 +1,14 @@
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
+import { withoutMembers } from '../lib/json/splice-strings.ts';
 import { Denial } from '../model/denial.ts';
 import type { Fields } from '../model/fields.ts';
 import type { Action, Grant } from '../model/grant.ts';
-import { noMethod } from '../model/mcp.ts';
+import { type McpMethod, noMethod } from '../model/mcp.ts';
+import type { McpTarget } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import type { HandleBinding, Refusal } from './handles-binding.ts';
-import { createsNoTask } from './handles.ts';
+import { createsNoTask, type Handle } from './handles.ts';
 import { tasksRequired, type Message } from './message.ts';
 import type { OwnerBound } from './owner-bound.ts';
 
@@ -96,6 +98,17 @@ export class Bindings {
     return this.#parts.handles.bindAll(text, context, tasks);
   }
 
+  /** The state that a client sends back to repeat a call that a person has to approve. It gives no access. */
+  giveApprovalState({ principal, action: { attempt } }: Grant): string {
+    const { method, targets } = attempt.kind === 'mcp' ? attempt : { method: noMethod, targets: [] };
+    return this.#parts.sessions.bind(APPROVAL, this.#approvalOwner(principal, method, targets));
+  }
+
+  #approvalOwner(principal: Principal | undefined, method: McpMethod, targets: readonly McpTarget[]): string {
+    const names = targets.flatMap(({ kind, name }) => [kind, name]);
+    return this.#owner(principal) + lengthPrefixed([APPROVAL, method.name ?? '', ...names]);
+  }
+
   /** The caller on the route. Never the token, which is renewed during a session. */
   #owner(principal: Principal | undefined): string {
     const name = lengthPrefixed([this.#route.name]);
@@ -140,10 +153,21 @@ export class Bindings {
   ): OwnHandles {
     const { handles: presented, id, method, targets } = message;
     let own: OwnHandles = { ...noHandles, tasks: noTasks, body };
+    const isOurs = ({ kind, value }: Handle): boolean =>
+      kind === 'state' &&
+      this.#parts.sessions.unbind(value, this.#approvalOwner(principal, method, targets)) !== undefined;
+    const theirs = presented.filter((handle) => !isOurs(handle));
+    if (theirs.length < presented.length) {
+      // The upstream has asked for nothing: neither the state nor an answer reaches it.
+      own = {
+        ...own,
+        body: Buffer.from(withoutMembers(body.toString(), 'params', ['requestState', 'inputResponses'])),
+      };
+    }
     // Few messages present a handle.
-    if (presented.length > 0) {
+    if (theirs.length > 0) {
       const context = { owner: this.#owner(principal), method: method.name, targets };
-      const { text, ...names } = this.#parts.handles.unbindAll(body.toString(), presented, context, refusalOf(message));
+      const { text, ...names } = this.#parts.handles.unbindAll(String(own.body), theirs, context, refusalOf(message));
       own = { ...names, body: Buffer.from(text) };
     }
     if (named !== undefined && own.mcpName === undefined && method.isTask) {
@@ -152,6 +176,9 @@ export class Bindings {
     return createsNoTask(method) ? own : { ...own, tasks: undefined };
   }
 }
+
+/** What our own state says. */
+const APPROVAL = 'approval';
 
 const noHandles = { mcpName: undefined, tasks: undefined, continues: undefined, body: undefined };
 const noTasks: ReadonlyMap<string, undefined> = new Map();

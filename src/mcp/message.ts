@@ -29,6 +29,8 @@ export interface Message {
   readonly mayYieldHandle: boolean;
   /** Whether the client declares the Tasks extension in this request, as in 2026-07-28. */
   readonly declaresTasks: boolean;
+  /** Whether it may be answered `input_required`, and the client can send its user to a page (2026-07-28). */
+  readonly asksByUrl: boolean;
   /** The trace that its `_meta` names (SEP-414); undefined where there is none or it is not valid. */
   readonly trace: TraceContext | undefined;
 }
@@ -39,6 +41,9 @@ const tasksExtension = 'io.modelcontextprotocol/tasks';
 export const tasksRequired = { requiredCapabilities: { extensions: { [tasksExtension]: {} } } };
 /** Where a request declares it. Each request declares it for itself alone. */
 const declaredTasks = ['_meta', 'io.modelcontextprotocol/clientCapabilities', 'extensions', tasksExtension];
+
+/** Where a request declares that its client opens pages for its user. */
+const declaredUrl = ['_meta', 'io.modelcontextprotocol/clientCapabilities', 'elicitation', 'url'];
 
 const limits = { depth: 128, members: 10_000 };
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -71,6 +76,7 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
     arguments: argumentsOf(method, params, id),
     handles,
     declaresTasks: ownMemberAt(params, declaredTasks) !== undefined,
+    asksByUrl: era === 'modern' && method.mayNeedInput && ownMemberAt(params, declaredUrl) !== undefined,
     mayYieldHandle: mayYieldHandle(method, params, era, handles),
     trace: traceOf(params['_meta']),
   };

@@ -77,6 +77,8 @@ export interface Config {
   readonly telemetry: Telemetry | undefined;
   readonly log: LogSettings;
   readonly routes: readonly Route[];
+  /** Undefined: no call can be approved. */
+  readonly approvals: ApprovalSettings | undefined;
   readonly policies: ReadonlyMap<string, Policy>;
   readonly policyFolder: PolicyFolder;
   /** SHA-256 over all files that were read, in hex; the label of `sallyport_config_info`. */
@@ -146,4 +148,15 @@ interface Limits {
   readonly requestHeadersBytes: number;
   /** The rate limit on invalid tokens of one address; undefined: unlimited. */
   readonly failures: Rate | undefined;
+}
+
+/** `approvals` of gateway.yaml. */
+export interface ApprovalSettings {
+  /** The URL of the API, `public_url` and `path`. */
+  readonly url: string;
+  /** The same where the front door reaches it. */
+  readonly backchannel: string;
+  /** The API as a route: whose tokens it accepts. */
+  readonly route: Route;
+  readonly notify: { readonly url: string; readonly secret: string } | undefined;
 }

@@ -4,9 +4,17 @@ import type { ShadowDenial } from './denial.ts';
 /**
  * How a call ended, for rules over time. `unanswered`: it reached the upstream, and no answer of its own was read.
  * `unclear`: its answer does not say whether it acted. `task`: it created a task, whose result will follow. All three
- * count for `never_after` and quotas, and not for `after`.
+ * count for `never_after` and quotas, and not for `after`. `unreached`: it never reached the upstream.
  */
-export type CallOutcome = Settlement | 'task' | 'unclear' | 'unanswered';
+export type CallOutcome = Settlement | 'task' | 'unclear' | 'unanswered' | 'unreached';
+
+/** The proof that a person approved a call. It is used up, unless the call never reaches the upstream. */
+export interface ApprovedCall extends CountedCall {
+  /** The id of the approval; undefined in shadow mode. */
+  readonly approval: string | undefined;
+  /** As one with what rules over time counted. */
+  and(counted: CountedCall | undefined): CountedCall;
+}
 
 /** The proof that rules over time have judged a call. If it never settles, it stays counted. */
 export interface CountedCall {

@@ -1,3 +1,4 @@
+import type { ApprovalReference } from './approval-book.ts';
 import type { PolicyReason, Reason, TokenReason } from './reasons.ts';
 
 /** What a {@link Denial} may carry besides its reason and detail. */
@@ -16,6 +17,8 @@ export interface DenialExtras {
   readonly because?: string | undefined;
   /** Response header fields that only the refusing stage can fill. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The request for an approval that the call waits for. */
+  readonly approval?: ApprovalReference | undefined;
   readonly cause?: unknown;
 }
 
@@ -35,6 +38,7 @@ export class Denial extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly because: string | undefined;
   readonly headers: DenialExtras['headers'];
+  readonly approval: ApprovalReference | undefined;
 
   constructor(reason: Reason, detail: string, extras: DenialExtras = {}) {
     super(`${reason}: ${detail}`, extras.cause === undefined ? undefined : { cause: extras.cause });
@@ -47,6 +51,7 @@ export class Denial extends Error {
     this.retryAfterSeconds = extras.retryAfterSeconds;
     this.because = extras.because;
     this.headers = extras.headers;
+    this.approval = extras.approval;
   }
 
   /** The refusal of a call by a policy. */

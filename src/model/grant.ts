@@ -35,6 +35,8 @@ export interface Action {
   readonly tasks: ReadonlyMap<string, string | undefined> | undefined;
   /** The {@link CountedCall.id} of the round before, if the message continues a counted call by its `requestState`. */
   readonly continues: string | undefined;
+  /** Whether the client can send its user to a page, for an answer `input_required`. */
+  readonly asksByUrl: boolean;
   /**
    * The bytes that the policy decided on, forwarded unchanged except for handles, which are the upstream's own again.
    * Undefined: the body was not read and streams.

@@ -47,7 +47,16 @@ export interface StoreState {
 }
 
 /** The operation on the store; the label `operation` in metrics. */
-export type StoreOperation = 'get' | 'set' | 'delete' | 'replay' | 'rate' | 'history' | 'publish' | 'probe';
+export type StoreOperation =
+  | 'get'
+  | 'set'
+  | 'delete'
+  | 'replay'
+  | 'rate'
+  | 'history'
+  | 'approval'
+  | 'publish'
+  | 'probe';
 
 /** Its result. `corrupt`: a value that no replica wrote. `away`: not sent, because the store is unavailable. */
 export type StoreResult = 'ok' | 'hit' | 'miss' | 'corrupt' | 'error' | 'away';

@@ -1,8 +1,8 @@
 /**
  * The path of one request. Each step returns the proof that the next one needs, so that a wrong order does not compile:
  *
- *     arrival → call → route → token → principal → (limit) → action → grant → (approve) → (counted) → credential →
- *     forwarded
+ *     arrival → call → route → token → principal → (limit) → action → grant → (locked) → (approved) →
+ *     (counted) → credential → forwarded
  *
  * The steps are declared here, and each names the file that implements it. `serve/gateway/` wires them.
  *
@@ -13,7 +13,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Action, Grant, GrantedCall, HeldToken, PresentedToken, UpstreamCredential } from '../model/grant.ts';
-import type { CountedCall } from '../model/counted-call.ts';
+import type { ApprovedCall, CountedCall } from '../model/counted-call.ts';
 import type { KnownCall, Outcome, RefusalAnswer } from '../model/outcome.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
@@ -44,6 +44,8 @@ export interface Stages {
   authorize(principal: Principal | undefined, action: Action): Grant;
   /** Requires what the call uses to be as approved; undefined on a route without a lock. `mcp/lock/route-lock.ts` */
   readonly approve: ((grant: Grant) => void) | undefined;
+  /** Requires that a person approved the call; undefined on a route without approvals. `approve/approvals.ts` */
+  readonly ask: ((call: Call, grant: Grant) => Soon<ApprovedCall | undefined>) | undefined;
   /** Judges by rules over time, and counts the call; undefined on a route without such rules. `history/count.ts` */
   readonly count: ((call: Call, grant: Grant) => Soon<CountedCall | undefined>) | undefined;
   /** Gets the credential that the upstream accepts. `exchange/credential-source.ts` */
@@ -98,6 +100,7 @@ export async function serve(
   let action: Action | undefined;
   let grant: Grant | undefined;
   let counted: CountedCall | undefined;
+  let approved: ApprovedCall | undefined;
   let decided = false;
   // Node's default, 200, would count a call as served although nothing was answered.
   response.statusCode = UNANSWERED;
@@ -116,7 +119,11 @@ export async function serve(
     action = await stages.readAction(call, principal);
     grant = stages.authorize(principal, action);
     stages.approve?.(grant);
-    if (stages.count !== undefined) counted = await stages.count(call, grant);
+    if (stages.ask !== undefined) counted = approved = await stages.ask(call, grant);
+    if (stages.count !== undefined) {
+      const inHistory = await stages.count(call, grant);
+      counted = approved === undefined ? inHistory : approved.and(inHistory);
+    }
     const credential = await stages.exchange(grant, token);
     record(performance.now());
     const granted = { call, grant, credential, held: stages.hold(token, call), counted };
@@ -126,7 +133,7 @@ export async function serve(
     refuse(error instanceof Denial ? error : new Denial('gateway.error', 'an unexpected error', { cause: error }));
   } finally {
     // Whatever was sent is settled by now, or stays counted.
-    counted?.settle('returned', 'the call did not reach the upstream');
+    counted?.settle('unreached', 'the call did not reach the upstream');
   }
 
   function refuse(denial: Denial): void {
@@ -157,6 +164,7 @@ export async function serve(
       rule: denial === undefined ? (shadow ?? grant?.decision)?.rule : denial.rule,
       denial,
       shadow,
+      approval: approved?.approval ?? denial?.approval?.id,
       answer,
       decidedAt,
     });

@@ -8,6 +8,8 @@ import { warningsOf } from '../config/warnings.ts';
 import { createCredentialSources } from '../pipeline/exchange/credential-source.ts';
 import { createStreamIndex, type OpenStream } from '../pipeline/forward/open-streams.ts';
 import { createPools } from '../pipeline/forward/pools.ts';
+import { ApprovalEvents } from './approval-events.ts';
+import { createApprovals } from './gateway/approvals.ts';
 import { createGateway } from './gateway/gateway.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope, RevocationAccess } from './gateway/scopes.ts';
 import { createProcessLedger } from '../store/memory-ledger.ts';
@@ -19,6 +21,7 @@ import { createLockedRoutes, type LockedRoutes } from '../mcp/lock/locked-routes
 import type { WatchParts } from '../mcp/lock/watch.ts';
 import { createOwnerBound } from '../mcp/owner-bound.ts';
 import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
+import type { ApprovalBook } from '../model/approval-book.ts';
 import type { AuthorizationServer, AuthorizationServerClient, ServerState } from '../model/authorization-server.ts';
 import type { Config } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
@@ -47,6 +50,8 @@ export interface Surroundings {
   readonly key?: Buffer | undefined;
   /** Counts calls for rules over time; default: in the memory of this process, by its monotonic clock. */
   readonly ledger?: Ledger | undefined;
+  /** Keeps approvals; default: in the memory of this process. */
+  readonly approvals?: ApprovalBook | undefined;
   /** Undefined: traces are not configured. */
   readonly tracer?: Tracer | undefined;
   /** Tells the other processes which definitions this one saw; undefined: there are none. */
@@ -84,6 +89,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   const revalidateStreams = createRevalidation(streamsOfFrontDoor);
   const shared = createShared(events, (...event) => log.event(...event), clock, {
     ledger,
+    approvals: surroundings.approvals,
     revocations: { onRevoked: endTokens, onMissed: () => void revalidateStreams() },
   });
   const open = createStreamIndex(tokenKey, clock);
@@ -118,6 +124,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     newest: () => gateway,
     credentialSources: createCredentialSources(events.tokenLookup, clock, shared.answers),
   };
+  const approvalEvents = new ApprovalEvents(log, events);
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();
   let gateway: ConfiguredGateway;
@@ -136,6 +143,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       throw error;
     }
     store.use();
+    approvalEvents.use(next.approvals, configScope.approvals);
     ({ clients } = configScope);
     locks.use(next.routes);
     closeUnlessIn(clients, before);
@@ -153,6 +161,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       clients: clientsOf(next),
       limiters,
       ledger: shared.ledger,
+      approvals: createApprovals(next, { book: shared.approvals, observer: approvalEvents, clock }),
       sessions: createOwnerBound(secret),
       nonces: createNonces(secret, clock),
       identityKeys: createRotatingKeys(secret),
@@ -240,6 +249,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     async close() {
       for (const client of clients.values()) client.close();
       locks.close();
+      approvalEvents.close();
       await Promise.all([processScope.pools.close(), shared.close()]);
     },
   };

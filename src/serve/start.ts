@@ -4,6 +4,7 @@ import type { Snapshot } from '../config/files.ts';
 import type { InForce } from '../admin/console/status.ts';
 import { createProcessConsole, type ProcessConsole, singleSource } from '../admin/console/process-source.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { ApprovalBook } from '../model/approval-book.ts';
 import type { Config, Telemetry } from '../model/config.ts';
 import type { Events } from '../model/events.ts';
 import type { Ledger } from '../model/ledger.ts';
@@ -54,6 +55,8 @@ export interface StartOptions {
   readonly revocation?: Surroundings['revocation'];
   /** Counts calls for rules over time; default: in the memory of this process. */
   readonly ledger?: Ledger;
+  /** Keeps approvals; default: in the memory of this process. */
+  readonly approvals?: ApprovalBook;
   /** Opens the certificate of `tls`; default: reads its files, and follows them. */
   readonly openCertificate?: OpenCertificate;
   /** Metrics of other processes, for the admin listener. */
@@ -81,7 +84,7 @@ export interface Serving {
  * @throws the system's error if the address cannot be listened on; then nothing is left running.
  */
 export async function startServing(config: Config, options: StartOptions): Promise<Serving> {
-  const { clock = Date.now, key, ledger, share, openCertificate } = options;
+  const { clock = Date.now, key, ledger, approvals, share, openCertificate } = options;
   const metrics = createMetrics();
   const recorder = config.admin === undefined ? undefined : new Recorder(clock);
   const lost = (where: 'stdout' | 'file') => (count: number) => metrics.events.linesLost(where, count);
@@ -104,7 +107,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
     const revocation = options.revocation ?? kept;
     service = await startService(
       config,
-      { log, events, clock, key, ledger, tracer, share, revocation },
+      { log, events, clock, key, ledger, approvals, tracer, share, revocation },
       openCertificate,
     );
   } catch (error) {

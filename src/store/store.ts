@@ -7,14 +7,17 @@
  */
 
 import type { Clock } from '../lib/clock.ts';
+import type { ApprovalBook } from '../model/approval-book.ts';
 import type { SharedStore } from '../model/config.ts';
 import type { Ledger } from '../model/ledger.ts';
 import type { RateLimiters } from '../model/limits.ts';
 import type { ReplayMemory, SharedAnswers, StoreObserver, StoreState } from '../model/shared.ts';
 import { createSharedAnswers } from './answers.ts';
+import { SharedApprovals } from './approvals.ts';
 import { connectStore, type LogStore, type StoreConnection } from './connection.ts';
 import { createSharedLedger } from './ledger.ts';
 import { type RevocationListener, revocationsFor } from './revocations.ts';
+import { MemoryApprovals } from './memory-approvals.ts';
 import { createReplayMemory, createSharedReplayMemory } from './replay.ts';
 import { createRateLimiters, createSharedRateLimiters } from './rate.ts';
 import { createSealing } from './sealing.ts';
@@ -24,6 +27,7 @@ export interface Shared {
   readonly answers: SharedAnswers;
   readonly replay: ReplayMemory;
   readonly ledger: Ledger;
+  readonly approvals: ApprovalBook;
   /** The connection of the newest configuration; undefined: no store is configured. */
   connection(): StoreConnection | undefined;
   /** The state of the store; undefined: none is configured. */
@@ -60,6 +64,7 @@ interface UsedStore extends StoreSettings {
   readonly answers: SharedAnswers;
   readonly replay: ReplayMemory;
   readonly ledger: Ledger;
+  readonly approvals: ApprovalBook;
   readonly limiters: RateLimiters;
 }
 
@@ -70,6 +75,8 @@ const CORRUPT_LOG_MS = 60_000;
 interface SharedParts {
   /** Counts calls without a store. */
   readonly ledger: Ledger;
+  /** Keeps approvals without a store. */
+  readonly approvals?: ApprovalBook | undefined;
   readonly revocations?: RevocationListener;
 }
 
@@ -78,12 +85,16 @@ export function createShared(
   observer: StoreObserver,
   log: LogStore,
   clock: Clock,
-  { ledger: localLedger, revocations }: SharedParts,
+  { ledger: localLedger, approvals: localApprovals = new MemoryApprovals(clock), revocations }: SharedParts,
 ): Shared {
   const local = createReplayMemory(clock);
   const localLimiters = createRateLimiters(clock);
   let current: UsedStore | undefined;
   let corruptLoggedAt = -Infinity;
+
+  function approvals(): ApprovalBook {
+    return current?.approvals ?? localApprovals;
+  }
 
   function onCorrupt(place: string): void {
     if (clock() - corruptLoggedAt < CORRUPT_LOG_MS) return;
@@ -102,6 +113,7 @@ export function createShared(
       answers: createSharedAnswers(connection, sealing, clock, onCorrupt),
       replay: createSharedReplayMemory({ connection, sealing, local, onFailure, clock }),
       ledger: createSharedLedger({ connection, sealing, local: localLedger, onFailure }),
+      approvals: new SharedApprovals({ connection, sealing }),
       limiters: createSharedRateLimiters(connection, sealing, localLimiters),
     };
   }
@@ -122,6 +134,15 @@ export function createShared(
     ledger: {
       reserve: (reservation) => (current?.ledger ?? localLedger).reserve(reservation),
       settle: (id, outcome) => (current?.ledger ?? localLedger).settle(id, outcome),
+    },
+    approvals: {
+      ask: (call) => approvals().ask(call),
+      settle: (...about) => approvals().settle(...about),
+      decide: (...about) => approvals().decide(...about),
+      find: (...about) => approvals().find(...about),
+      list: (route) => approvals().list(route),
+      expire: (...about) => approvals().expire(...about),
+      sweep: (route) => approvals().sweep(route),
     },
     connection: () => current?.connection,
     state: () => current?.connection.state(),

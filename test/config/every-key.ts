@@ -42,6 +42,13 @@ export const everyKey: unknown = {
       stale: '1h',
     },
   },
+  approvals: {
+    path: '/approve',
+    authorization_servers: ['front_door'],
+    audience: 'https://127.0.0.1:8080/approve',
+    backchannel: 'http://gateway:8080',
+    notify: { url: 'https://chat.example/hook', secret: 's3cr3t' },
+  },
   front_door: {
     issuer: 'https://signin.example',
     listen: '127.0.0.1:8091',

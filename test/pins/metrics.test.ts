@@ -3,6 +3,9 @@ import { createFrontDoorMetrics, createMetrics, createRevocationMetrics } from '
 
 /** What dashboards and alert rules name: metric, kind, labels. */
 const pinned = [
+  'sallyport_approval_notifications_lost_total counter event',
+  'sallyport_approvals_total counter route,event',
+  'sallyport_approvals_waiting gauge route',
   'sallyport_authorization_server_requests_total counter server,operation,result',
   'sallyport_config_info gauge hash',
   'sallyport_config_last_reload_successful gauge ',

@@ -59,6 +59,44 @@ export function spliceStrings(text: string, changes: readonly Change[]): string 
   }
 }
 
+/**
+ * A JSON text without some members of an object that is a member of it. All else stays as it is, but for the spaces
+ * between the members of that object.
+ *
+ * @throws {JsonScanError} where `text` is not JSON.
+ */
+export function withoutMembers(text: string, key: string, names: readonly string[]): string {
+  const outer = membersIn(text, skipWhitespace(text, 0)).find((member) => member.key === key);
+  if (outer === undefined || text[outer.value] !== '{') return text;
+  const kept = membersIn(text, outer.value).filter((member) => !names.includes(member.key));
+  const members = kept.map(({ start, end }) => text.slice(start, end));
+  return `${text.slice(0, outer.value)}{${members.join(',')}}${text.slice(outer.end)}`;
+}
+
+/** A member of an object in a text: where it begins, where its value does, and where that ends. */
+interface TextMember {
+  readonly key: string;
+  readonly start: number;
+  readonly value: number;
+  readonly end: number;
+}
+
+function membersIn(text: string, at: number): readonly TextMember[] {
+  const found: TextMember[] = [];
+  if (text[at] !== '{') return found;
+  let next = skipWhitespace(text, at + 1);
+  while (text[next] !== '}') {
+    const start = next;
+    const endOfKey = endOfString(text, start);
+    const value = skipWhitespace(text, skipWhitespace(text, endOfKey) + ':'.length);
+    const end = endOfValue(text, value);
+    found.push({ key: JSON.parse(text.slice(start, endOfKey)) as string, start, value, end });
+    next = skipWhitespace(text, end);
+    if (text[next] === ',') next = skipWhitespace(text, next + 1);
+  }
+  return found;
+}
+
 function add(top: Changes, change: Change): void {
   let changes = top;
   for (const key of change.path.slice(0, -1)) {

@@ -30,6 +30,7 @@ const httpAction: Action = {
   lastEventId: undefined,
   mcpName: undefined,
   mayYieldHandle: false,
+  asksByUrl: false,
   trace: undefined,
   tasks: undefined,
   continues: undefined,
@@ -72,6 +73,7 @@ function sessionAction(call: Call, principal: Principal | undefined, route: Rout
     // The stream of a session belongs to its owner. Without a session a server sends to all listeners, and a task that
     // it names there must not become any caller's.
     mayYieldHandle: own.sessionId !== undefined,
+    asksByUrl: false,
     trace: undefined,
     ...own,
   };
@@ -94,12 +96,12 @@ async function messageAction(
   }
   const body = await readBody(call);
   const message = readMessage(body, call.fields);
-  const { method, targets, arguments: args, id: messageId, era, mayYieldHandle, trace } = message;
+  const { method, targets, arguments: args, id: messageId, era, mayYieldHandle, asksByUrl, trace } = message;
   const attempt = { kind: 'mcp', method, targets, arguments: args } as const;
   const tool = calledTool(attempt);
   if (era === 'modern' && tool !== undefined) {
     requireParamHeaders(toolHeaders.of(tool), args, call.fields, messageId);
   }
   const own = bindings.present(principal, call.fields, { message, body });
-  return { attempt, messageId, era, mayYieldHandle, trace, ...own };
+  return { attempt, messageId, era, mayYieldHandle, asksByUrl, trace, ...own };
 }

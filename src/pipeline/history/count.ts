@@ -68,6 +68,23 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
   };
 }
 
+/**
+ * Creates the judgement by rules over time, which counts nothing: a call that waits for a person must not count.
+ *
+ * @returns undefined for a route without such rules. Otherwise a function that rejects as {@link createCount} throws.
+ */
+export function createJudge(route: Route, ledger: Ledger): ((grant: Grant) => Promise<void>) | undefined {
+  if (route.public || route.policy?.isOverTime !== true) return undefined;
+  return async ({ principal, action, decision }) => {
+    if (principal === undefined) throw new TypeError(`route ${route.name}: no principal to judge`);
+    const history = decision.plan?.history(principal, action.attempt, () => exactArguments(action));
+    if (history === undefined || history.isShadow) return;
+    const call = { id: randomBytes(16).toString('hex'), principal, route: route.name, continues: undefined };
+    const { failed } = await ledger.reserve({ ...reservationOf(history, call), entries: [] });
+    if (failed !== undefined) throw denialOf(failed, history.checks);
+  };
+}
+
 /** The arguments of a message, with numbers as they were written where JavaScript would round them. */
 function exactArguments({ body }: Action): unknown {
   return ownMemberAt(parseToRewrite(String(body)), ['params', 'arguments']);
@@ -114,7 +131,7 @@ class LedgerCall implements CountedCall {
     if (this.#isSettled) return;
     this.#isSettled = true;
     if (outcome === 'unanswered' || outcome === 'unclear' || outcome === 'task') return;
-    this.#settling = this.#settle(outcome, why)?.finally(() => {
+    this.#settling = this.#settle(outcome === 'unreached' ? 'returned' : outcome, why)?.finally(() => {
       this.#settling = undefined;
     });
   }

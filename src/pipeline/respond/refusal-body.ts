@@ -1,3 +1,4 @@
+import type { ApprovalReference } from '../../model/approval-book.ts';
 import type { Denial } from '../../model/denial.ts';
 import type { Refusal } from '../../model/reasons.ts';
 import type { MessageId } from '../../model/grant.ts';
@@ -23,41 +24,85 @@ export interface Body {
 }
 
 /** JSON-RPC 2.0 §5.1. `data` repeats what a client can act on: some clients keep only the body of an answer. */
-export function jsonRpcError({
-  refusal,
-  denial: { reason, data, because },
-  scope,
-  decision,
-  messageId: id,
-  retryAfter,
-}: Refused): Body {
+export function jsonRpcError({ refusal, denial, scope, decision, messageId: id, retryAfter }: Refused): Body {
+  const { reason, data, because, approval } = denial;
   const { code = refusal.status, message } = refusal;
   const wanted = refusal.error === 'insufficient_scope' && scope.length > 0 ? scope.join(' ') : undefined;
-  const error = { code, message, data: { ...data, reason, decision, scope: wanted, retry_after: retryAfter, because } };
+  const error = {
+    code,
+    message,
+    data: {
+      ...data,
+      reason,
+      decision,
+      scope: wanted,
+      retry_after: retryAfter,
+      because,
+      approval: approval && shownApproval(approval),
+      _meta: metaOf(denial),
+    },
+  };
   return { type: 'application/json', text: JSON.stringify({ jsonrpc: '2.0', id, error }) };
 }
 
 /** RFC 9457 §3.1, with the decision id that the operator can look up in the log. */
 export function problem({
   refusal: { status, message: title },
-  denial: { reason, because: detail },
+  denial: { reason, because: detail, approval },
   decision,
 }: Refused): Body {
-  return { type: 'application/problem+json', text: JSON.stringify({ title, status, detail, reason, decision }) };
+  const document = { title, status, detail, reason, decision, approval: approval && shownApproval(approval) };
+  return { type: 'application/problem+json', text: JSON.stringify(document) };
 }
 
 /** MCP, Tools §Error Handling: an execution error of a tool, in one line. Clients pass it on to the model. */
 export function toolError(
-  { refusal: { message }, denial: { because }, decision, messageId: id, retryAfter }: Refused,
+  { refusal: { message }, denial, decision, messageId: id, retryAfter }: Refused,
   era: Era | undefined,
 ): Body {
+  const { because, approval } = denial;
   const words = because === undefined ? `${message}.` : `${message}: ${because}`;
+  const link = approval === undefined ? '' : ` A person can approve this call at ${approval.url}.`;
   const wait = retryAfter === undefined ? '' : ` Try again in ${retryAfter} seconds.`;
   const result = {
     // MCP 2026-07-28: each result has it. Earlier clients know no such member.
     resultType: era === 'modern' ? 'complete' : undefined,
-    content: [{ type: 'text', text: `${words}${wait} (decision ${decision})` }],
+    content: [{ type: 'text', text: `${words}${wait}${link} (decision ${decision})` }],
     isError: true,
+    _meta: metaOf(denial),
   };
   return { type: 'application/json', text: JSON.stringify({ jsonrpc: '2.0', id, result }) };
+}
+
+/** What a client learns of the request that its call waits for. */
+function shownApproval({ id, url, expiresAt }: ApprovalReference): Readonly<Record<string, string>> {
+  return { id, url, expires_at: new Date(expiresAt).toISOString() };
+}
+
+/** SEP-2848: the way in which clients look for what a person can do about a refusal. */
+function metaOf({ reason, approval }: Denial): object | undefined {
+  if (approval === undefined || reason !== 'approval.required') return undefined;
+  const remediationHints = [{ type: 'url', url: approval.url }];
+  return {
+    'io.modelcontextprotocol/authorization': {
+      reason: 'insufficient_authorization',
+      remediation: 'available',
+      remediationHints,
+    },
+  };
+}
+
+/** 2026-07-28 §Multi round-trip requests: sends the user of a client to a page, where the call can be approved. */
+export function urlElicitation(
+  { id: elicitation, url, requestState }: ApprovalReference,
+  messageId: MessageId,
+  because = 'This call needs an approval',
+): Body {
+  const params = { mode: 'url', url, message: because };
+  const result = {
+    resultType: 'input_required',
+    inputRequests: { [`approval-${elicitation}`]: { method: 'elicitation/create', params } },
+    requestState,
+  };
+  return { type: 'application/json', text: JSON.stringify({ jsonrpc: '2.0', id: messageId, result }) };
 }

@@ -9,7 +9,7 @@ import { requestedScopes, type Route } from '../../model/route.ts';
 import { answer } from './answer.ts';
 import { createChallenges } from './challenge.ts';
 import type { CrossOrigin } from './cross-origin.ts';
-import { jsonRpcError, problem, toolError, type Body } from './refusal-body.ts';
+import { jsonRpcError, problem, toolError, type Body, urlElicitation } from './refusal-body.ts';
 
 /** Answers a call that was refused. `action`: what it attempted, if the gateway has read that. */
 export type Refuse = (call: Call, denial: Denial, action: Action | undefined) => RefusalAnswer;
@@ -35,11 +35,13 @@ interface RefuseParts {
    * answers on its stream, and its client would wait there. The status is 200, which a proxy takes for a permission.
    */
   readonly toolErrorPath?: string | undefined;
+  /** Whether a client that can open pages is sent to that of an approval, by an answer of status 200. */
+  readonly elicits?: boolean;
 }
 
 /** Creates the answers to refused calls on a route; without a route, for calls that match none. */
 export function createRefuse(route: Route | undefined, parts: RefuseParts): Refuse {
-  const { methods, publicUrl, crossOrigin, nonce, toolErrorPath } = parts;
+  const { methods, publicUrl, crossOrigin, nonce, toolErrorPath, elicits = false } = parts;
   const body = route?.protocol === 'mcp' ? jsonRpcError : problem;
   const challengesOf = route === undefined ? () => undefined : createChallenges(route, publicUrl);
 
@@ -52,6 +54,10 @@ export function createRefuse(route: Route | undefined, parts: RefuseParts): Refu
     const retryAfter = retryAfterOf(refusal, denial);
     const scope = route === undefined ? denial.scope : requestedScopes(route, denial.scope);
     const refused = { refusal, denial, scope, decision: call.decision, messageId, retryAfter };
+    if (elicits && denial.approval?.requestState !== undefined && messageId !== null) {
+      send(call, 200, headers, urlElicitation(denial.approval, messageId, denial.because));
+      return { status: 200, challenges: [] };
+    }
     if (call.path === toolErrorPath && refusal.isFinal && expectsToolResult(action)) {
       send(call, 200, headers, toolError(refused, action.era));
       return { status: 200, challenges: [] };

@@ -30,13 +30,14 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   const { log, events, clock, certificateOf } = processScope;
   const allowed = createAllowed(config);
   const crossOrigin = createCrossOrigin(allowed.origin);
-  const stagesOf = createRouteStages(config, configScope, processScope, { allowed, crossOrigin });
+  const { stagesOf, approvalStages } = createRouteStages(config, configScope, processScope, { allowed, crossOrigin });
   const access = processScope.revocation;
   const revocation = config.revocation && access && createRevocationEndpoints(config, access.receive);
   const routed = createRouter(
     new Map([
       ...config.routes.map((route) => [route.path, stagesOf(route)] as const),
       ...endpointStages(config.revocation?.endpoint?.route),
+      ...(approvalStages ? [[approvalStages.route.path, approvalStages] as const] : []),
     ]),
   );
   const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);

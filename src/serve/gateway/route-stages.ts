@@ -18,7 +18,7 @@ import type { OpenStream } from '../../pipeline/forward/open-streams.ts';
 import { createCleanAnswer } from '../../pipeline/forward/response-headers.ts';
 import { createForwardUpgrade } from '../../pipeline/forward/upgrade.ts';
 import { createUpstreamPath } from '../../pipeline/forward/upstream-request.ts';
-import { createCount } from '../../pipeline/history/count.ts';
+import { createCount, createJudge } from '../../pipeline/history/count.ts';
 import { createQuota } from '../../lib/quota.ts';
 import type { Allowed } from '../../pipeline/listen/allow.ts';
 import { readBody, bodyQuotaBytes } from '../../pipeline/listen/body.ts';
@@ -26,8 +26,10 @@ import { createFailures } from '../../pipeline/limit/failures.ts';
 import { createLimit } from '../../pipeline/limit/limit.ts';
 import { Bindings } from '../../mcp/bindings.ts';
 import { createHandleBinding } from '../../mcp/handles-binding.ts';
+import type { ApprovalSettings } from '../../model/config.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
+import type { Grant } from '../../model/grant.ts';
 import { Denial } from '../../model/denial.ts';
 import { ownCookies } from '../../model/own-cookies.ts';
 import type { Route } from '../../model/route.ts';
@@ -35,6 +37,7 @@ import type { Stages } from '../../pipeline/pipeline.ts';
 import { createCrossOrigin, type CrossOrigin } from '../../pipeline/respond/cross-origin.ts';
 import { createRefuse } from '../../pipeline/respond/refuse.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../../pipeline/route/admit.ts';
+import { createApprovalStages, type LazyApprovals } from './approvals.ts';
 import { createForwardAuthStages } from './forward-auth.ts';
 import type { ConfigScope, ProcessScope } from './scopes.ts';
 
@@ -63,8 +66,8 @@ export function createRouteStages(
   configScope: ConfigScope,
   processScope: ProcessScope,
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
-): (route: Route) => ServedRoute {
-  const { clients, limiters, ledger, sessions, nonces, identityKeys } = configScope;
+): { readonly stagesOf: (route: Route) => ServedRoute; readonly approvalStages: ServedRoute | undefined } {
+  const { clients, limiters, ledger, approvals, sessions, nonces, identityKeys } = configScope;
   const { log, events, clock, pools, replays, streams, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailures(config.limits.failures, { limiters, clock, warnOfProxy });
@@ -79,7 +82,7 @@ export function createRouteStages(
   const room = createQuota(bodyQuotaBytes(requestBodyBytes));
   const claimed = identityNames(config.routes);
 
-  return (route) => {
+  const stagesOf = (route: Route): ServedRoute => {
     const crossOrigin = route.isFrontDoor ? anyOrigin : ofAllowed;
     const toolHeaders = processScope.toolHeaders(route.upstream.origin + route.upstream.path);
     const signIdentity = signIdentityOf(route);
@@ -92,6 +95,10 @@ export function createRouteStages(
       clients,
       revalidate: async (token) => authentication?.revalidate(token),
     });
+    const askParts = {
+      judge: createJudge(route, ledger),
+      stateOf: (grant: Grant) => bindings.giveApprovalState(grant),
+    };
     const forwarding = {
       publicUrl,
       claimed,
@@ -127,6 +134,10 @@ export function createRouteStages(
       authorize: createAuthorize(route),
       // After the policy: a caller that it refuses learns nothing of definitions.
       approve: lock && (({ action }) => lock.requireApproved(action)),
+      ask:
+        approvals !== undefined && route.policy?.hasApprovals === true
+          ? async (call, grant) => (await approvals()).ask(route, call, grant, askParts)
+          : undefined,
       count: createCount(route, { ledger, onReturned: events.returned }),
       exchange: exchange.credential,
       hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
@@ -137,6 +148,7 @@ export function createRouteStages(
         publicUrl,
         crossOrigin,
         nonce,
+        elicits: route.protocol === 'mcp',
         toolErrorPath: route.finalRefusals === 'tool_error' ? route.path : undefined,
       }),
     };
@@ -166,6 +178,23 @@ export function createRouteStages(
       },
     };
   };
+
+  return { stagesOf, approvalStages: approvals && config.approvals && apiOf(config.approvals, approvals) };
+
+  function apiOf(settings: ApprovalSettings, loaded: LazyApprovals): ServedRoute {
+    const stages = createApprovalStages(settings, {
+      approvals: loaded,
+      authentication: (possession) => authentications(settings.route, possession),
+      proofChecks,
+      allowed,
+      crossOrigin: ofAllowed,
+      config,
+    });
+    const unknown = (): never => {
+      throw new Denial('route.unknown', 'the API for approvers has no streams, and no proxy asks about it');
+    };
+    return { ...stages, forwardAuthStages: { ...stages, allow: unknown }, reconsider: unknown };
+  }
 
   function readWhole(call: Call): Promise<Buffer> {
     return readBody(call, requestBodyBytes, room);

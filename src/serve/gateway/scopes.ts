@@ -8,6 +8,7 @@ import type { RotatingKeys } from '../../lib/rotating-keys.ts';
 import type { CertificateOf } from '../../pipeline/listen/client-certificate.ts';
 import type { LockedRoutes } from '../../mcp/lock/locked-routes.ts';
 import type { OwnerBound } from '../../mcp/owner-bound.ts';
+import type { LazyApprovals } from './approvals.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
 import type { Call } from '../../model/call.ts';
@@ -57,6 +58,8 @@ export interface ConfigScope {
   readonly limiters: RateLimiters;
   /** What rules over time count. */
   readonly ledger: Ledger;
+  /** Undefined: none are configured. */
+  readonly approvals: LazyApprovals | undefined;
   readonly sessions: OwnerBound;
   /** The nonces that proofs of possession carry, on routes that require one. */
   readonly nonces: Nonces;

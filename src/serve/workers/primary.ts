@@ -4,6 +4,7 @@ import { startAdmin, type Admin } from '../../admin/admin.ts';
 import type { Loaded } from '../../config/load.ts';
 import { watchFiles } from '../../config/watch.ts';
 import type { InForce } from '../../admin/console/status.ts';
+import { MemoryApprovals } from '../../store/memory-approvals.ts';
 import { createProcessLedger } from '../../store/memory-ledger.ts';
 import { createBackOff } from '../../lib/back-off.ts';
 import { openCertificate } from '../../pipeline/listen/own-certificate.ts';
@@ -12,6 +13,7 @@ import { createJsonLines } from '../../telemetry/json-lines.ts';
 import { Log } from '../../telemetry/log.ts';
 import { createWorkerMetrics } from '../../telemetry/metrics.ts';
 import { closeOrphanedConnections } from './orphaned-connections.ts';
+import { replyFrom } from './primary-approvals.ts';
 import { answerFrom } from './primary-ledger.ts';
 import { fixedIn } from '../reload.ts';
 import { everything, openRevocation, readiness, type WorkerQuestion } from '../revocation.ts';
@@ -74,6 +76,7 @@ export async function startWorkers(
   const source = createWorkersSource(workers, tell);
   /** Outlives workers: what they counted stays counted. */
   const ledger = createProcessLedger();
+  const approvals = new MemoryApprovals(Date.now);
   function tellAll(message: ToWorker): void {
     for (const worker of workers()) tell(worker, message);
   }
@@ -103,6 +106,7 @@ export async function startWorkers(
         if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
         if (message.kind === 'ledger') tell(worker, answerFrom(ledger, message));
         if (message.kind === 'revocation') void answerRevocation(worker, message);
+        if (message.kind === 'approvals') tell(worker, replyFrom(approvals, message));
       });
       worker.once('exit', (code) => reject(new WorkerFault(`a worker ended before it listened (${code})`)));
     });

@@ -3,6 +3,7 @@ import type { Certificates } from '../../lib/certificate-files.ts';
 import type { Batch } from '../../admin/console/messages.ts';
 import type { Question } from '../../admin/console/process-source.ts';
 import type { Sighting } from '../../model/lock.ts';
+import type { ApprovalQuestion, ApprovalReply } from './primary-approvals.ts';
 import type { LedgerAnswer, LedgerQuestion } from './primary-ledger.ts';
 import type { Fixed } from '../reload.ts';
 import type { PrimaryAnswer, RevocationMessage, WorkerQuestion } from '../revocation.ts';
@@ -29,6 +30,7 @@ export type ToWorker =
   | LedgerAnswer
   | RevocationMessage
   | PrimaryAnswer
+  | ApprovalReply
   /** A question of the console. */
   | { readonly kind: 'ask'; readonly id: number; readonly question: Question; readonly argument: unknown }
   /** Definitions that another worker saw on a route with a lock. */
@@ -50,6 +52,7 @@ export type FromWorker =
   | { readonly kind: 'decisions'; readonly batch: Batch }
   | LedgerQuestion
   | WorkerQuestion
+  | ApprovalQuestion
   /** Definitions that this worker saw, for the others, or for one that begins. */
   | {
       readonly kind: 'sightings';

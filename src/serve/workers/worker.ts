@@ -6,6 +6,7 @@ import { receivedCertificate, type ReceivedCertificate } from '../../pipeline/li
 import type { Config } from '../../model/config.ts';
 import { RevocationIndex } from '../../store/revocation-index.ts';
 import { reportAsWorker } from '../../telemetry/metrics.ts';
+import { createAskingApprovals } from './primary-approvals.ts';
 import { createAskingLedger } from './primary-ledger.ts';
 import { asAtStart } from '../reload.ts';
 import { AskingReceiver, learn } from '../revocation.ts';
@@ -25,12 +26,14 @@ export async function work(): Promise<never> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   let serving: Working | undefined;
   const ledger = createAskingLedger(tellPrimary);
+  const approvals = createAskingApprovals(tellPrimary);
   const receiver = new AskingReceiver(tellPrimary);
   /** Undefined: the primary process keeps no revocations. */
   let revocations: RevocationIndex | undefined;
   // Calls in flight must not wait while a configuration is loaded.
   process.on('message', (message: ToWorker) => {
     if (message.kind === 'counted') ledger.onAnswer(message);
+    if (message.kind === 'approvals') approvals.onReply(message);
     if (message.kind === 'revocation-answer') receiver.onAnswer(message);
     // They come before the first request, and must not wait either.
     if (message.kind !== 'revoked' && message.kind !== 'revocations-ready') return;
@@ -45,23 +48,32 @@ export async function work(): Promise<never> {
     if (!('kind' in message) || isHandled(message)) continue;
     if (message.kind === 'begin') {
       const revocation = revocations && { check: revocations, receive: receiver.receive.bind(receiver) };
-      serving = await begin(message, { ledger, ...(revocation !== undefined && { revocation }) });
+      serving = await begin(message, { ledger, approvals, ...(revocation !== undefined && { revocation }) });
     } else if (serving !== undefined) await obey(serving, message);
   }
   throw new TypeError('messages end with the process');
 }
 
 /** A message that is handled as it comes. */
-type HandledMessage = Extract<ToWorker, { kind: 'counted' | 'revocation-answer' | 'revoked' | 'revocations-ready' }>;
+type HandledMessage = Extract<
+  ToWorker,
+  { kind: 'counted' | 'approvals' | 'revocation-answer' | 'revoked' | 'revocations-ready' }
+>;
 
 function isHandled(message: ToWorker): message is HandledMessage {
   const { kind } = message;
-  return kind === 'counted' || kind === 'revocation-answer' || kind === 'revoked' || kind === 'revocations-ready';
+  return (
+    kind === 'counted' ||
+    kind === 'approvals' ||
+    kind === 'revocation-answer' ||
+    kind === 'revoked' ||
+    kind === 'revocations-ready'
+  );
 }
 
 async function begin(
   { file, snapshot, fixed, key, certificates }: Extract<ToWorker, { kind: 'begin' }>,
-  parts: Pick<StartOptions, 'ledger' | 'revocation'>,
+  parts: Pick<StartOptions, 'ledger' | 'approvals' | 'revocation'>,
 ): Promise<Working> {
   let certificate: ReceivedCertificate | undefined;
   try {

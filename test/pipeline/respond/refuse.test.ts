@@ -51,6 +51,7 @@ const toolCall: Action = {
   mcpName: undefined,
   trace: undefined,
   mayYieldHandle: false,
+  asksByUrl: false,
   tasks: undefined,
   continues: undefined,
   body: undefined,

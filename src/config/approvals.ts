@@ -1,0 +1,93 @@
+import type { GatewayKeys } from '../../schema/validators.js';
+import type { ApprovalSettings } from '../model/config.ts';
+import type { AuthorizationServer } from '../model/authorization-server.ts';
+import type { TokenForm } from '../model/principal.ts';
+import type { Route } from '../model/route.ts';
+import type { Field } from './field.ts';
+import { serverIn } from './authorization-servers.ts';
+import { pageUrl, plainUrl, resourceUri } from './urls.ts';
+import { routePath } from './values.ts';
+
+/** What `approvals` refers to. */
+interface Surrounding {
+  readonly publicUrl: string;
+  readonly servers: ReadonlyMap<string, AuthorizationServer>;
+  readonly routes: readonly Route[];
+}
+
+/** `approvals`. Problems are reported to the fields, and the result is then not used. */
+export function readApprovals(
+  field: Field<GatewayKeys['approvals']>,
+  { publicUrl, servers, routes }: Surrounding,
+): ApprovalSettings | undefined {
+  if (!field.present) return undefined;
+  const path = field.get('path').read(routePath) ?? '';
+  const below = routes.find((route) => isBelow(path, route.path) || isBelow(route.path, path));
+  if (below !== undefined && below.path !== '/') {
+    field
+      .get('path')
+      .addProblem(`${field.get('path').quoted()} and the path of route ${below.name} lie below each other`);
+  }
+  const trusted = field.get('authorization_servers').list(serverIn(servers));
+  const notify = field.get('notify');
+  return {
+    url: publicUrl + path,
+    backchannel: (field.get('backchannel').read(plainUrl) ?? publicUrl) + path,
+    route: routeOf(path, trusted, field.get('audience').read(resourceUri) ?? publicUrl + path),
+    notify: notify.present
+      ? { url: notify.get('url').read(pageUrl) ?? '', secret: notify.get('secret').text() ?? '' }
+      : undefined,
+  };
+}
+
+function isBelow(path: string, other: string): boolean {
+  return path === other || path.startsWith(`${other}/`);
+}
+
+/** The API as a route: approvers' tokens are validated as those of any other. It has no upstream. */
+function routeOf(path: string, authorizationServers: readonly AuthorizationServer[], audience: string): Route {
+  const forms: TokenForm[] = [];
+  if (authorizationServers.some(({ jwt }) => jwt !== undefined)) forms.push('jwt');
+  if (authorizationServers.some(({ introspection }) => introspection !== undefined)) forms.push('opaque');
+  return {
+    name: 'approvals',
+    path,
+    protocol: 'http',
+    methods: new Set(['GET', 'HEAD', 'POST', 'OPTIONS']),
+    public: false,
+    isFrontDoor: false,
+    resource: {
+      name: undefined,
+      scopesSupported: undefined,
+      documentation: undefined,
+      policyUri: undefined,
+      tosUri: undefined,
+    },
+    scopePrefix: undefined,
+    firstChallenge: 'none',
+    authorizationServers,
+    audiences: [audience],
+    tokens: new Set(forms),
+    statesTokens: false,
+    policy: undefined,
+    lock: undefined,
+    upstream: {
+      origin: 'http://127.0.0.1:0',
+      path: '',
+      identity: new Map(),
+      signedIdentity: undefined,
+      token: { kind: 'none' },
+      allowedCommands: [],
+      connectTimeoutMs: 0,
+      responseTimeoutMs: 0,
+    },
+    keepaliveMs: undefined,
+    revalidateMs: undefined,
+    dpop: undefined,
+    finalRefusals: 'http',
+    rate: undefined,
+    below: 'pass',
+    query: 'pass',
+    upgrade: undefined,
+  };
+}

@@ -1,0 +1,141 @@
+/**
+ * The requests for approvals, and the approvals, that the gateway keeps: in memory, or in a store over all replicas.
+ *
+ * @module
+ */
+
+/** The states of a request: the last two are over. */
+export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired' | 'used';
+
+/** What approvers see of a call. */
+export interface ApprovalCall {
+  readonly route: string;
+  readonly method: string;
+  /** Of a tool, a prompt or a resource. */
+  readonly name?: string | undefined;
+  /** JSON, with the digits of numbers as they were sent; the whole of it, or what `shows` allows. */
+  readonly arguments?: string | undefined;
+  /** With its query, of a request on an HTTP route. */
+  readonly path?: string | undefined;
+  /** How many values of the call are not shown. */
+  readonly hidden: number;
+}
+
+/** A request for an approval, as it was made. */
+export interface ApprovalRequest {
+  /** 128 random bits. */
+  readonly id: string;
+  readonly call: ApprovalCall;
+  readonly caller: {
+    readonly issuer: string;
+    readonly subject: string | undefined;
+    readonly client: string | undefined;
+  };
+  readonly because: string | undefined;
+  /** The SHA-256 of everything that the approval is bound to, base64url. */
+  readonly digest: string;
+  /** The paths of the policy that want it. */
+  readonly rules: readonly string[];
+  /** {@link NeededApproval.identity} and the locked definition, as a digest. */
+  readonly identity: string;
+  readonly createdAt: number;
+  /** How long an approval can be used. */
+  readonly validMs: number;
+}
+
+/** A request as it is now. */
+export interface KeptApproval extends ApprovalRequest {
+  readonly status: ApprovalStatus;
+  /** When its state ends, in milliseconds since the epoch. */
+  readonly endsAt: number;
+}
+
+/** A call that needs an approval. */
+export interface AskedCall {
+  readonly request: ApprovalRequest;
+  /** The caller, who may have only a part of all requests. A digest. */
+  readonly owner: string;
+  readonly waitMs: number;
+  /** The id of the round before, of the same call. */
+  readonly continues: string | undefined;
+}
+
+/** The answer to a call that needs an approval. `taken`: it may go on, and no other may. */
+export type AskAnswer =
+  | { readonly kind: 'taken' | 'waiting' | 'denied'; readonly approval: KeptApproval; readonly isNew: boolean }
+  | { readonly kind: 'full'; readonly detail: string };
+
+/** A decision of a person. */
+export type ApprovalDecision = 'approve' | 'deny' | 'withdraw';
+
+/** The states from which each decision leads on. */
+export const decidedFrom: Readonly<Record<ApprovalDecision, readonly ApprovalStatus[]>> = {
+  approve: ['pending'],
+  deny: ['pending'],
+  withdraw: ['denied', 'approved'],
+};
+
+/** How a call ended that took its approval. `unused`: it never reached the upstream. `round`: a round may follow. */
+export type ApprovalUse = { readonly unused: true } | { readonly round: string } | 'used';
+
+/** The bounds of a book. */
+export const approvalBounds = { ofOwner: 100, ofAll: 10_000, bytes: 64 * 1024 * 1024 } as const;
+
+/** How long a request that is over can be read, and the next round of a call may come. */
+export const OVER_MS = 10 * 60_000;
+
+/** Keeps requests and approvals. Nothing is forgotten for another; a full book refuses. */
+export interface ApprovalBook {
+  /** Takes the approval of a call, or finds its request, or makes one. In one atomic step. */
+  ask(call: AskedCall): AskAnswer | Promise<AskAnswer>;
+  /** Notes what became of a call that took its approval. Never rejects. */
+  settle(route: string, id: string, use: ApprovalUse): void | Promise<void>;
+  /** The newest state after a decision; undefined for an unknown id. */
+  decide(
+    route: string,
+    id: string,
+    decision: ApprovalDecision,
+  ): DecidedApproval | undefined | Promise<DecidedApproval | undefined>;
+  find(route: string, id: string): KeptApproval | undefined | Promise<KeptApproval | undefined>;
+  /** Those that live, the oldest first. */
+  list(route: string): readonly KeptApproval[] | Promise<readonly KeptApproval[]>;
+  /** Ends a request whose entry has changed. */
+  expire(route: string, id: string): void | Promise<void>;
+  /** What ended since the last question, each once over all processes and replicas, and how many wait. */
+  sweep(route: string): SweptApprovals | Promise<SweptApprovals>;
+}
+
+/** The result of a decision. */
+export interface DecidedApproval {
+  readonly approval: KeptApproval;
+  /** Whether this decision led to its state. */
+  readonly isDone: boolean;
+}
+
+/** What {@link ApprovalBook.sweep} found. */
+export interface SweptApprovals {
+  readonly expired: readonly KeptApproval[];
+  readonly waiting: number;
+}
+
+/** What can happen to a request. */
+export type ApprovalEvent = 'requested' | 'approved' | 'denied' | 'withdrawn' | 'used' | 'expired';
+
+/** Observes approvals: the log, metrics, and `approvals.notify`. */
+export interface ApprovalObserver {
+  /** @param by The subject of the person who decided, or `operator`. */
+  event(event: ApprovalEvent, approval: KeptApproval, by?: string): void;
+  /** How many requests of a route wait. */
+  waiting(route: string, count: number): void;
+}
+
+/** A request, for the caller. */
+export interface ApprovalReference {
+  readonly id: string;
+  /** Of the page or the API. */
+  readonly url: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** For a client that can open a page: it repeats the call with this state. */
+  readonly requestState: string | undefined;
+}

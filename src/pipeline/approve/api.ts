@@ -1,0 +1,67 @@
+import { parsedJson } from '../../lib/json/parsed.ts';
+import { isObject } from '../../lib/json/own-member.ts';
+import { type ApprovalDecision, decidedFrom } from '../../model/approval-book.ts';
+import type { Call } from '../../model/call.ts';
+import type { Principal } from '../../model/principal.ts';
+import { approvalView, type Approvals, DecisionRefused } from './approvals.ts';
+
+/** An answer of the API: a status, and JSON. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** The longest body of a decision. */
+export const MAX_DECISION_BYTES = 1024;
+
+/**
+ * Answers a request to the API for approvers, docs/approvals.md.
+ *
+ * @param base The path of the API.
+ */
+export async function answerApi(
+  approvals: Approvals,
+  base: string,
+  { call, person, body }: { readonly call: Call; readonly person: Principal; readonly body: string },
+): Promise<ApiAnswer> {
+  const id = call.path.slice(base.length + 1);
+  if (id === '') {
+    if (call.method !== 'GET' && call.method !== 'HEAD') return { status: 405, body: { title: 'Method not allowed' } };
+    return { status: 200, body: { approvals: (await approvals.list(person)).map(approvalView) } };
+  }
+  try {
+    if (call.method === 'POST') return { status: 200, body: await decided(approvals, id, person, body) };
+    const found = await approvals.find(id, person);
+    if (found === undefined) return refusal(new DecisionRefused(404, 'unknown'));
+    const { id: own, status, expires_at, ...rest } = approvalView(found.approval);
+    return {
+      status: 200,
+      body: found.isWhole ? { id: own, status, expires_at, ...rest } : { id: own, status, expires_at },
+    };
+  } catch (error) {
+    if (error instanceof DecisionRefused) return refusal(error);
+    throw error;
+  }
+}
+
+async function decided(approvals: Approvals, id: string, person: Principal, body: string): Promise<unknown> {
+  const wanted = parsedJson(body);
+  const { decision, digest } = isObject(wanted) ? wanted : {};
+  // Before the form is judged: a stranger learns nothing of an id.
+  if ((await approvals.find(id, person)) === undefined) throw new DecisionRefused(404, 'unknown');
+  if (!isDecision(decision) || typeof digest !== 'string') {
+    throw new DecisionRefused(400, 'the body is not { "decision": "approve" | "deny" | "withdraw", "digest": "…" }');
+  }
+  return approvalView((await approvals.decide(id, decision, person, digest)).approval);
+}
+
+/** Whether a value is the name of a decision. */
+function isDecision(value: unknown): value is ApprovalDecision {
+  return typeof value === 'string' && Object.hasOwn(decidedFrom, value);
+}
+
+const titles = { 400: 'Bad request', 403: 'Access denied', 404: 'Not found', 409: 'Conflict', 410: 'Gone' } as const;
+
+function refusal({ status, message: detail }: DecisionRefused): ApiAnswer {
+  return { status, body: { title: titles[status], status, detail } };
+}

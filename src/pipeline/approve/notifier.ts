@@ -1,0 +1,119 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { type BackOff, createBackOff } from '../../lib/back-off.ts';
+import type { KeptApproval } from '../../model/approval-book.ts';
+import type { ApprovalEvent } from '../../model/approval-book.ts';
+import type { ApprovalSettings } from '../../model/config.ts';
+import { approvalView } from './approvals.ts';
+
+/** The most events that wait; further ones are dropped. */
+const MAX_WAITING = 1_000;
+const TRIES = 5;
+const TIMEOUT_MS = 5_000;
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 30_000;
+/** Requests at the same time. */
+const MAX_PARALLEL = 4;
+
+/** An event that waits. */
+interface Message {
+  readonly event: ApprovalEvent;
+  readonly body: string;
+  readonly backOff: BackOff;
+  tries: number;
+}
+
+/** Sends events to `approvals.notify`, never in the way of a request. */
+export class Notifier {
+  readonly #settings: ApprovalSettings;
+  readonly #onLost: (event: ApprovalEvent, why: string) => void;
+  readonly #firstRetryMs: number;
+  readonly #waiting: Message[] = [];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #underWay = 0;
+  #delayed = 0;
+  #isClosed = false;
+
+  /** @param onLost Called for an event that is given up. */
+  constructor(
+    settings: ApprovalSettings,
+    onLost: (event: ApprovalEvent, why: string) => void,
+    firstRetryMs = FIRST_RETRY_MS,
+  ) {
+    this.#settings = settings;
+    this.#onLost = onLost;
+    this.#firstRetryMs = firstRetryMs;
+  }
+
+  send(event: ApprovalEvent, approval: KeptApproval): void {
+    if (this.#settings.notify === undefined || this.#isClosed) return;
+    if (this.#waiting.length + this.#delayed >= MAX_WAITING) {
+      this.#onLost(event, `${MAX_WAITING} events wait`);
+      return;
+    }
+    const body = JSON.stringify({
+      event_id: randomUUID(),
+      event,
+      at: new Date().toISOString(),
+      url: `${this.#settings.url}/${approval.id}`,
+      approval: approvalView(approval),
+    });
+    const backOff = createBackOff(this.#firstRetryMs, LONGEST_RETRY_MS, Math.random);
+    this.#waiting.push({ event, body, backOff, tries: 0 });
+    this.#next();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  #next(): void {
+    while (this.#underWay < MAX_PARALLEL) {
+      const message = this.#waiting.shift();
+      if (message === undefined) return;
+      this.#underWay += 1;
+      void this.#try(message).finally(() => {
+        this.#underWay -= 1;
+        this.#next();
+      });
+    }
+  }
+
+  async #try(message: Message): Promise<void> {
+    const why = await this.#post(message.body);
+    if (why === undefined || this.#isClosed) return;
+    message.tries += 1;
+    if (message.tries >= TRIES) {
+      this.#onLost(message.event, why);
+      return;
+    }
+    this.#delayed += 1;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#delayed -= 1;
+      this.#waiting.push(message);
+      this.#next();
+    }, message.backOff.next()).unref();
+    this.#timers.add(timer);
+  }
+
+  /** @returns why it failed. */
+  async #post(body: string): Promise<string | undefined> {
+    const { url = '', secret = '' } = this.#settings.notify ?? {};
+    const seconds = Math.floor(Date.now() / 1000);
+    const mac = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
+    try {
+      const response = await fetch(url, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json', 'sallyport-signature': `t=${seconds},v1=${mac}` },
+        redirect: 'manual',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      await response.body?.cancel();
+      return response.ok ? undefined : `it answered ${response.status}`;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+}

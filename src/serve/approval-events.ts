@@ -1,0 +1,90 @@
+import type { LazyApprovals } from './gateway/approvals.ts';
+import type { ApprovalObserver } from '../model/approval-book.ts';
+import type { ApprovalSettings } from '../model/config.ts';
+import type { Events } from '../model/events.ts';
+import type { Notifier } from '../pipeline/approve/notifier.ts';
+import type { Log } from '../telemetry/log.ts';
+
+/** How often the gateway looks for requests that have ended. */
+const SWEEP_MS = 1_000;
+
+type ApprovalMetrics = Pick<Events, 'approval' | 'approvalsWaiting' | 'approvalNotificationLost'>;
+
+/** What happens to approvals: for the log, metrics, and `approvals.notify`. It follows the newest configuration. */
+export class ApprovalEvents implements ApprovalObserver {
+  readonly #log: Pick<Log, 'event'>;
+  readonly #metrics: ApprovalMetrics;
+  #approvals: LazyApprovals | undefined;
+  #settings: ApprovalSettings | undefined;
+  #notifier: Promise<Notifier> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isSweeping = false;
+
+  constructor(log: Pick<Log, 'event'>, metrics: ApprovalMetrics) {
+    this.#log = log;
+    this.#metrics = metrics;
+  }
+
+  event(...[event, approval, by]: Parameters<ApprovalObserver['event']>): void {
+    const { id, call, caller } = approval;
+    this.#metrics.approval(call.route, event);
+    this.#log.event('info', 'approval', {
+      event,
+      approval: id,
+      route: call.route,
+      subject: caller.subject,
+      client_id: caller.client,
+      by,
+    });
+    if (this.#settings?.notify === undefined) return;
+    this.#notifier ??= this.#openNotifier(this.#settings);
+    void this.#notifier.then((notifier) => notifier.send(event, approval));
+  }
+
+  waiting(route: string, count: number): void {
+    this.#metrics.approvalsWaiting(route, count);
+  }
+
+  /** Follows another configuration. */
+  use(settings: ApprovalSettings | undefined, approvals: LazyApprovals | undefined): void {
+    if (
+      settings?.notify?.url !== this.#settings?.notify?.url ||
+      settings?.notify?.secret !== this.#settings?.notify?.secret
+    )
+      this.#closeNotifier();
+    this.#settings = settings;
+    this.#approvals = approvals;
+    clearInterval(this.#timer);
+    this.#timer = approvals && setInterval(() => void this.#sweep(), SWEEP_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#closeNotifier();
+  }
+
+  async #sweep(): Promise<void> {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    try {
+      await (await this.#approvals?.())?.sweep();
+    } catch {
+      // The store does not answer; the log has that already.
+    } finally {
+      this.#isSweeping = false;
+    }
+  }
+
+  async #openNotifier(settings: ApprovalSettings): Promise<Notifier> {
+    const { Notifier: Opened } = await import('../pipeline/approve/notifier.ts');
+    return new Opened(settings, (event, why) => {
+      this.#metrics.approvalNotificationLost(event);
+      this.#log.event('warn', 'approval notification lost', { event, why });
+    });
+  }
+
+  #closeNotifier(): void {
+    void this.#notifier?.then((notifier) => notifier.close());
+    this.#notifier = undefined;
+  }
+}

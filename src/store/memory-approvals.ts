@@ -1,0 +1,190 @@
+import type { Clock } from '../lib/clock.ts';
+import {
+  approvalBounds,
+  type ApprovalBook,
+  type ApprovalDecision,
+  type ApprovalStatus,
+  type ApprovalUse,
+  type AskAnswer,
+  type AskedCall,
+  type DecidedApproval,
+  decidedFrom,
+  type KeptApproval,
+  OVER_MS,
+  type SweptApprovals,
+} from '../model/approval-book.ts';
+
+/** A request in memory. */
+interface Kept {
+  approval: KeptApproval;
+  readonly owner: string;
+  readonly bytes: number;
+  /** When an approval ends that was not used. */
+  usableUntil: number;
+}
+
+/** The next round of a call that was approved. */
+interface Round {
+  readonly id: string;
+  readonly endsAt: number;
+}
+
+/** The most requests that are over and kept, of all routes. */
+const MAX_OVER = 1_000;
+
+/** The book of one process, which answers synchronously: its steps are atomic. */
+export class MemoryApprovals implements ApprovalBook {
+  readonly #clock: Clock;
+  readonly #bounds: { readonly ofOwner: number; readonly ofAll: number; readonly bytes: number };
+  /** By id; those that are over too. */
+  readonly #kept = new Map<string, Kept>();
+  /** Those that live, by what they are bound to. */
+  readonly #live = new Map<string, Kept>();
+  readonly #owned = new Map<string, number>();
+  readonly #rounds = new Map<string, Round>();
+  #bytes = 0;
+  #expired: KeptApproval[] = [];
+
+  constructor(clock: Clock, bounds: { ofOwner: number; ofAll: number; bytes: number } = approvalBounds) {
+    this.#clock = clock;
+    this.#bounds = bounds;
+  }
+
+  ask({ request, owner, waitMs, continues }: AskedCall): AskAnswer {
+    this.#endLate();
+    const again = continues === undefined ? undefined : this.#takeRound(continues, request);
+    if (again !== undefined) return { kind: 'taken', approval: again, isNew: false };
+    const known = this.#live.get(bindingOf(request));
+    if (known?.approval.status === 'approved') {
+      this.#change(known, 'used', this.#clock() + OVER_MS);
+      return { kind: 'taken', approval: known.approval, isNew: false };
+    }
+    if (known !== undefined) {
+      const kind = known.approval.status === 'denied' ? 'denied' : 'waiting';
+      return { kind, approval: known.approval, isNew: false };
+    }
+    const bytes = Buffer.byteLength(JSON.stringify(request));
+    const full = this.#fullFor(owner, bytes);
+    if (full !== undefined) return { kind: 'full', detail: full };
+    const approval: KeptApproval = { ...request, status: 'pending', endsAt: this.#clock() + waitMs };
+    this.#keep({ approval, owner, bytes, usableUntil: 0 });
+    return { kind: 'waiting', approval, isNew: true };
+  }
+
+  settle(_route: string, id: string, use: ApprovalUse): void {
+    const kept = this.#kept.get(id);
+    if (use === 'used' || kept?.approval.status !== 'used') return;
+    if ('round' in use) {
+      this.#rounds.set(use.round, { id, endsAt: this.#clock() + OVER_MS });
+      return;
+    }
+    const newer = this.#live.get(bindingOf(kept.approval));
+    if (newer !== undefined) this.#end(newer);
+    this.#kept.delete(id);
+    this.#keep({ ...kept, approval: { ...kept.approval, status: 'approved', endsAt: kept.usableUntil } });
+  }
+
+  decide(_route: string, id: string, decision: ApprovalDecision): DecidedApproval | undefined {
+    this.#endLate();
+    const kept = this.#kept.get(id);
+    if (kept === undefined) return undefined;
+    const isDone = decidedFrom[decision].includes(kept.approval.status);
+    if (isDone && decision === 'approve') {
+      kept.usableUntil = this.#clock() + kept.approval.validMs;
+      this.#change(kept, 'approved', kept.usableUntil);
+    } else if (isDone && decision === 'deny') this.#change(kept, 'denied', kept.approval.endsAt);
+    else if (isDone) this.#change(kept, 'expired', this.#clock() + OVER_MS);
+    return { approval: kept.approval, isDone };
+  }
+
+  find(_route: string, id: string): KeptApproval | undefined {
+    this.#endLate();
+    return this.#kept.get(id)?.approval;
+  }
+
+  list(route: string): readonly KeptApproval[] {
+    this.#endLate();
+    return [...this.#live.values()].flatMap(({ approval }) => (approval.call.route === route ? approval : []));
+  }
+
+  expire(_route: string, id: string): void {
+    const kept = this.#kept.get(id);
+    if (kept !== undefined && isLive(kept.approval.status)) this.#end(kept);
+  }
+
+  sweep(route: string): SweptApprovals {
+    this.#endLate();
+    const expired = this.#expired.filter(({ call }) => call.route === route);
+    this.#expired = this.#expired.filter(({ call }) => call.route !== route);
+    return { expired, waiting: this.list(route).filter(({ status }) => status === 'pending').length };
+  }
+
+  /** Used for the rounds of one call, each once. */
+  #takeRound(continues: string, { digest, identity }: AskedCall['request']): KeptApproval | undefined {
+    const round = this.#rounds.get(continues);
+    const approval = round && this.#kept.get(round.id)?.approval;
+    if (approval?.digest !== digest || approval.identity !== identity) return undefined;
+    this.#rounds.delete(continues);
+    return approval;
+  }
+
+  #fullFor(owner: string, bytes: number): string | undefined {
+    const { ofOwner, ofAll, bytes: most } = this.#bounds;
+    if ((this.#owned.get(owner) ?? 0) >= ofOwner) return `${ofOwner} of this caller are kept`;
+    if (this.#live.size >= ofAll) return `${ofAll} are kept`;
+    return this.#bytes + bytes > most ? `${most} bytes are kept` : undefined;
+  }
+
+  #keep(kept: Kept): void {
+    this.#kept.set(kept.approval.id, kept);
+    this.#live.set(bindingOf(kept.approval), kept);
+    this.#owned.set(kept.owner, (this.#owned.get(kept.owner) ?? 0) + 1);
+    this.#bytes += kept.bytes;
+  }
+
+  #end(kept: Kept): void {
+    const { status } = kept.approval;
+    this.#change(kept, 'expired', this.#clock() + OVER_MS);
+    if (status !== 'denied' && this.#expired.length < approvalBounds.ofAll) this.#expired.push(kept.approval);
+  }
+
+  #change(kept: Kept, status: ApprovalStatus, endsAt: number): void {
+    kept.approval = { ...kept.approval, status, endsAt };
+    if (isLive(status)) return;
+    this.#live.delete(bindingOf(kept.approval));
+    this.#bytes -= kept.bytes;
+    const own = (this.#owned.get(kept.owner) ?? 1) - 1;
+    if (own === 0) this.#owned.delete(kept.owner);
+    else this.#owned.set(kept.owner, own);
+    // The newest are last.
+    this.#kept.delete(kept.approval.id);
+    this.#kept.set(kept.approval.id, kept);
+    const over = this.#kept.size - this.#live.size - MAX_OVER;
+    if (over <= 0) return;
+    for (const [id, { approval }] of this.#kept) {
+      if (isLive(approval.status)) continue;
+      this.#kept.delete(id);
+      break;
+    }
+  }
+
+  #endLate(): void {
+    const now = this.#clock();
+    for (const kept of this.#kept.values()) {
+      if (kept.approval.endsAt > now) continue;
+      if (isLive(kept.approval.status)) this.#end(kept);
+      else this.#kept.delete(kept.approval.id);
+    }
+    for (const [id, { endsAt }] of this.#rounds) if (endsAt <= now) this.#rounds.delete(id);
+  }
+}
+
+/** Whether a request counts: until it is used, or has ended. */
+function isLive(status: ApprovalStatus): boolean {
+  return status !== 'used' && status !== 'expired';
+}
+
+/** What no two that live have in common. */
+function bindingOf({ digest, identity }: Pick<KeptApproval, 'digest' | 'identity'>): string {
+  return `${digest} ${identity}`;
+}

@@ -1,0 +1,410 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type McpWorld, request, startMcpWorld } from '../worlds/mcp.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { hasRedis, type Redis, startRedis } from '../support/redis.ts';
+
+const policy = `
+scope: read
+tools:
+  "get_*": {}
+  transfer:
+    scope: payments
+    because: Transfers above 1000 need a supervisor.
+    approval:
+      when: { arguments: { /amount: { above: 1000 } } }
+      by: { claims: { role: supervisor } }
+  confirm: { approval: { by: {}, self: true } }
+  quick: { approval: { by: {}, self: true, wait: 1s, valid: 1s } }
+  counted: { quota: [{ count: 1, per: 1h }], approval: { by: {}, self: true } }
+  secretive: { approval: { by: { claims: { role: supervisor } }, shows: [/amount] } }
+`;
+const top = 'approvals: { authorization_servers: [main] }';
+const okAnswer = { jsonrpc: '2.0', id: 1, result: { content: [] } };
+
+interface View {
+  readonly id: string;
+  readonly status: string;
+  readonly digest: string;
+  readonly call: Record<string, unknown>;
+}
+
+/** What people and callers do in a world. */
+function people(world: () => McpWorld) {
+  const caller = (sub: string, more: object = {}) => ({
+    claims: { sub, scope: 'read payments', client_id: 'agent', ...more },
+  });
+  const call = async (name: string, args: object, sub = 'alice', more: object = {}): Promise<Response> =>
+    world().send(request('tools/call', { name, arguments: args }), caller(sub, more));
+  const api = async (sub: string, path: string, decision?: object, claims: object = {}): Promise<Response> =>
+    fetch(`${world().gateway.url}/approvals${path}`, {
+      method: decision === undefined ? 'GET' : 'POST',
+      headers: {
+        authorization: `Bearer ${await world().token({ sub, aud: 'http://gateway.test/approvals', ...claims })}`,
+        ...(decision !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(decision !== undefined && { body: JSON.stringify(decision) }),
+    });
+  const eve = { role: 'supervisor' };
+  const waitingId = async (response: Response): Promise<string> => {
+    const body = (await response.json()) as { error: { data: { approval: { id: string } } } };
+    return body.error.data.approval.id;
+  };
+  const view = async (id: string): Promise<View> =>
+    (await api('eve', `/${id}`, undefined, eve)).json() as Promise<View>;
+  const decide = async (id: string, decision: string, sub = 'eve', claims: object = eve): Promise<Response> =>
+    api(sub, `/${id}`, { decision, digest: (await view(id)).digest }, claims);
+  return { call, api, eve, waitingId, view, decide };
+}
+
+describe('one gateway', () => {
+  let world: McpWorld;
+  beforeAll(async () => {
+    world = await startMcpWorld({ policy, top });
+  });
+  afterAll(() => world.close());
+  beforeEach(() => {
+    world.handle = (_request, response) =>
+      void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(okAnswer));
+    world.upstream.seen.length = 0;
+  });
+  const { call, api, eve, waitingId, view, decide } = people(() => world);
+
+  test('R-298: refuses a call that needs an approval, and says where it can be approved', async () => {
+    const response = await call('transfer', { amount: 5000, to: 'x' });
+    expect(response.status).toBe(403);
+    expect(response.headers.get('www-authenticate')).toBeNull();
+    const { error } = (await response.json()) as { error: { data: Record<string, unknown> } };
+    const url = expect.stringMatching(/^http:\/\/gateway\.test\/approvals\/[\w-]{22}$/) as string;
+    expect(error.data).toMatchObject({
+      reason: 'approval.required',
+      because: 'Transfers above 1000 need a supervisor.',
+      approval: { id: expect.any(String), url, expires_at: expect.stringMatching(/Z$/) },
+      _meta: {
+        'io.modelcontextprotocol/authorization': {
+          reason: 'insufficient_authorization',
+          remediation: 'available',
+          remediationHints: [{ type: 'url', url }],
+        },
+      },
+    });
+    expect(world.upstream.seen).toHaveLength(0);
+    expect((await call('transfer', { amount: 1000, to: 'x' })).status).toBe(200);
+  });
+
+  test('R-299: lets an approved call pass once', async () => {
+    const id = await waitingId(await call('transfer', { amount: 2000, to: 'bob' }));
+    expect(await waitingId(await call('transfer', { to: 'bob', amount: 2e3 }))).toBe(id);
+    expect(await view(id)).toMatchObject({
+      status: 'pending',
+      call: {
+        route: 'tools',
+        method: 'tools/call',
+        name: 'transfer',
+        arguments: { amount: 2000, to: 'bob' },
+        hidden: 0,
+      },
+      caller: { subject: 'alice', client: 'agent' },
+      because: 'Transfers above 1000 need a supervisor.',
+    });
+    expect((await decide(id, 'approve')).status).toBe(200);
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, async () => call('transfer', { amount: 2000, to: 'bob' })),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(world.upstream.seen).toHaveLength(1);
+    expect(await view(id)).toMatchObject({ status: 'used' });
+    await world.gateway.line({ msg: 'decision', allow: true, tool: 'transfer', approval: id });
+  });
+
+  test.each<[string, () => Promise<Response>]>([
+    ['another amount', async () => call('transfer', { amount: 3001, to: 'bob' })],
+    ['another letter', async () => call('transfer', { amount: 3000, to: 'bоb' })],
+    ['one more argument', async () => call('transfer', { amount: 3000, to: 'bob', note: '' })],
+    ['the number as a text', async () => call('transfer', { amount: '3000', to: 'bob' })],
+    ['another caller', async () => call('transfer', { amount: 3000, to: 'bob' }, 'mallory')],
+    ['another client', async () => call('transfer', { amount: 3000, to: 'bob' }, 'alice', { client_id: 'other' })],
+    [
+      'another member of the parameters',
+      async () =>
+        world.send(request('tools/call', { name: 'transfer', arguments: { amount: 3000, to: 'bob' }, task: {} }), {
+          claims: { sub: 'alice', scope: 'read payments', client_id: 'agent' },
+        }),
+    ],
+  ])('R-300: %s is another call', async (_what, other) => {
+    const id = await waitingId(await call('transfer', { amount: 3000, to: 'bob' }));
+    await decide(id, 'approve');
+    expect((await other()).status).toBe(403);
+    expect((await call('transfer', { amount: 3000, to: 'bob' })).status).toBe(200);
+  });
+
+  test('R-300: numbers count by their exact value', async () => {
+    const send = async (amount: string): Promise<Response> =>
+      fetch(`${world.gateway.url}/mcp`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${await world.token({ sub: 'alice', scope: 'read payments', client_id: 'agent' })}`,
+          'content-type': 'application/json',
+        },
+        body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"transfer","arguments":{"amount":${amount}}}}`,
+      });
+    const id = await waitingId(await send('9007199254740993'));
+    expect(await (await api('eve', `/${id}`, undefined, eve)).text()).toContain('"amount":9007199254740993}');
+    await decide(id, 'approve');
+    expect((await send('9007199254740992')).status).toBe(403);
+    expect((await send('9007199254740993.0')).status).toBe(200);
+  });
+
+  test('R-301: only those whom `by` admits decide, and the caller only for itself where `self` says so', async () => {
+    const id = await waitingId(await call('transfer', { amount: 4000 }, 'eve', { role: 'supervisor' }));
+    const { digest } = await view(id);
+    const approve = { decision: 'approve', digest };
+    expect((await api('mallory', `/${id}`)).status).toBe(404);
+    expect((await api('mallory', `/${id}`, approve)).status).toBe(404);
+    expect((await api('mallory', '/AAAAAAAAAAAAAAAAAAAAAA', approve)).status).toBe(404);
+    expect((await api('eve', `/${id}`, approve, eve)).status).toBe(403);
+    expect(await (await api('eve', '', undefined, eve)).json()).not.toMatchObject({ approvals: [{ id }] });
+    expect((await api('dan', `/${id}`, { ...approve, digest: 'x' }, eve)).status).toBe(409);
+    expect((await api('dan', `/${id}`, { decision: 'perhaps', digest }, eve)).status).toBe(400);
+    expect((await api('dan', `/${id}`, approve, eve)).status).toBe(200);
+    expect((await api('dan', `/${id}`, approve, eve)).status).toBe(409);
+
+    const own = await waitingId(await call('confirm', {}));
+    const mine = await api('alice', `/${own}`, undefined, { client_id: 'phone' });
+    const seen = (await mine.json()) as View;
+    expect((await api('alice', `/${own}`, { decision: 'approve', digest: seen.digest })).status).toBe(200);
+    expect((await call('confirm', {})).status).toBe(200);
+  });
+
+  test('R-301: the caller may read the state of its request, and no more', async () => {
+    const id = await waitingId(await call('transfer', { amount: 4500 }));
+    const response = await api('alice', `/${id}`, undefined, { client_id: 'agent' });
+    expect(Object.keys((await response.json()) as object)).toEqual(['id', 'status', 'expires_at']);
+  });
+
+  test('R-302: a denial holds until it is withdrawn', async () => {
+    const id = await waitingId(await call('transfer', { amount: 6000 }));
+    await decide(id, 'deny');
+    const refused = await call('transfer', { amount: 6000 });
+    expect(refused.status).toBe(403);
+    expect(((await refused.json()) as { error: { data: object } }).error.data).toMatchObject({
+      reason: 'approval.denied',
+    });
+    expect((await decide(id, 'withdraw')).status).toBe(200);
+    expect(await waitingId(await call('transfer', { amount: 6000 }))).not.toBe(id);
+    expect((await decide(id, 'approve')).status).toBe(410);
+  });
+
+  test('R-302: what was not used in time cannot be used, nor decided', async () => {
+    const id = await waitingId(await call('quick', {}));
+    await decide(id, 'approve', 'alice', {}).catch(() => {});
+    world.advance(2);
+    const next = await waitingId(await call('quick', {}));
+    expect(next).not.toBe(id);
+    await world.gateway.line({ msg: 'approval', event: 'expired', approval: id });
+  });
+
+  test('R-303: an upstream that was not reached leaves an approval unused, its errors do not', async () => {
+    const id = await waitingId(await call('transfer', { amount: 7000 }));
+    await decide(id, 'approve');
+    world.handle = (_request, response) => void response.writeHead(500).end();
+    expect((await call('transfer', { amount: 7000 })).status).toBe(500);
+    expect((await call('transfer', { amount: 7000 })).status).toBe(403);
+  });
+
+  test('R-303: a quota that refuses is no request, and a waiting request counts nothing', async () => {
+    const id = await waitingId(await call('counted', { n: 1 }));
+    const other = await waitingId(await call('counted', { n: 2 }));
+    const { digest } = (await (await api('alice', `/${id}`)).json()) as View;
+    await api('alice', `/${id}`, { decision: 'approve', digest });
+    expect((await call('counted', { n: 1 })).status).toBe(200);
+    const refused = await call('counted', { n: 2 });
+    expect(refused.status).toBe(429);
+    expect((await call('counted', { n: 3 })).status).toBe(429);
+    expect((await (await api('alice', '')).json()) as { approvals: View[] }).toMatchObject({
+      approvals: expect.arrayContaining([expect.objectContaining({ id: other })]) as View[],
+    });
+  });
+
+  test('R-304: shows what `shows` allows, and how much there is besides', async () => {
+    const id = await waitingId(await call('secretive', { amount: 1, pin: '1234', more: { a: 1, b: [2, 3] } }));
+    expect((await view(id)).call).toMatchObject({ arguments: { amount: 1 }, hidden: 4 });
+  });
+
+  test('R-305: the rounds of one call are one call, each once', async () => {
+    const modern = (params: object): Promise<Response> =>
+      world.send(
+        request('tools/call', {
+          name: 'confirm',
+          arguments: { round: 1 },
+          ...params,
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+        }),
+        {
+          claims: { sub: 'alice', scope: 'read', client_id: 'agent' },
+          headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'confirm' },
+        },
+      );
+    const id = await waitingId(await modern({}));
+    const { digest } = (await (await api('alice', `/${id}`)).json()) as View;
+    await api('alice', `/${id}`, { decision: 'approve', digest });
+    const rounds = ['first', 'second'];
+    world.handle = (_request, response) => {
+      const state = rounds.shift();
+      const result =
+        state === undefined
+          ? { resultType: 'complete', content: [] }
+          : { resultType: 'input_required', requestState: state, inputRequests: {} };
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
+    };
+    const stateOf = async (response: Response): Promise<string> => {
+      expect(response.status).toBe(200);
+      return ((await response.json()) as { result: { requestState: string } }).result.requestState;
+    };
+    const first = await stateOf(await modern({}));
+    const second = await stateOf(await modern({ requestState: first, inputResponses: {} }));
+    expect((await modern({ requestState: first, inputResponses: {} })).status).toBe(403);
+    expect((await modern({ requestState: second, arguments: { round: 2 } })).status).toBe(403);
+    expect((await modern({ requestState: second, inputResponses: {} })).status).toBe(200);
+    expect((await modern({})).status).toBe(403);
+  });
+
+  test('R-306: sends the user of a client that opens pages to the page, and keeps its state to itself', async () => {
+    const modern = (params: object): Promise<Response> =>
+      world.send(
+        request('tools/call', {
+          name: 'confirm',
+          arguments: { opens: true },
+          ...params,
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientCapabilities': { elicitation: { url: {} } },
+          },
+        }),
+        {
+          claims: { sub: 'alice', scope: 'read', client_id: 'agent' },
+          headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'confirm' },
+        },
+      );
+    interface Asked {
+      readonly result: {
+        readonly requestState: string;
+        readonly inputRequests: Record<string, { params: { url: string } }>;
+      };
+    }
+    const asked = await modern({});
+    expect(asked.status).toBe(200);
+    const { result } = (await asked.json()) as Asked;
+    expect(result).toMatchObject({ resultType: 'input_required', requestState: expect.any(String) });
+    const [[key, { params }] = ['', { params: { url: '' } }]] = Object.entries(result.inputRequests);
+    expect(params).toMatchObject({ mode: 'url', message: 'This call needs an approval' });
+    const id = params.url.split('/').at(-1) ?? '';
+    const repeated = { requestState: result.requestState, inputResponses: { [key]: { action: 'accept' } } };
+    expect(((await (await modern(repeated)).json()) as Asked).result.inputRequests).toEqual(result.inputRequests);
+    const { digest } = (await (await api('alice', `/${id}`)).json()) as View;
+    await api('alice', `/${id}`, { decision: 'approve', digest });
+    expect((await modern(repeated)).status).toBe(200);
+    const [sent] = world.upstream.seen;
+    expect(Object.keys((JSON.parse(String(sent?.body)) as { params: object }).params)).toEqual([
+      'name',
+      'arguments',
+      '_meta',
+    ]);
+  });
+
+  test('R-307: the API has protected resource metadata of its own', async () => {
+    const of = async (path: string): Promise<unknown> => (await fetch(`${world.gateway.url}${path}`)).json();
+    expect(await of('/.well-known/oauth-protected-resource/approvals')).toMatchObject({
+      resource: 'http://gateway.test/approvals',
+      authorization_servers: [world.issuer.url],
+    });
+    expect(await of('/.well-known/oauth-protected-resource')).toMatchObject({ resource: 'http://gateway.test/mcp' });
+    expect((await fetch(`${world.gateway.url}/approvals`)).status).toBe(401);
+  });
+
+  test('R-308: logs and counts what happens, and never arguments', async () => {
+    const id = await waitingId(await call('transfer', { amount: 8000, to: 'the-secret-account' }));
+    await decide(id, 'approve');
+    await call('transfer', { amount: 8000, to: 'the-secret-account' });
+    expect(await world.gateway.line({ msg: 'approval', event: 'requested', approval: id })).toMatchObject({
+      route: 'tools',
+      subject: 'alice',
+      client_id: 'agent',
+    });
+    expect(await world.gateway.line({ msg: 'approval', event: 'approved', approval: id })).toMatchObject({ by: 'eve' });
+    await world.gateway.line({ msg: 'approval', event: 'used', approval: id });
+    const metrics = await world.gateway.metrics();
+    expect(metrics).toMatch(/sallyport_approvals_total\{route="tools",event="used"\} \d/);
+    expect(metrics).toMatch(/sallyport_approvals_total\{route="tools",event="requested"\} \d/);
+  });
+
+  test('R-309: a caller has at most 100 requests', async () => {
+    for (let n = 0; n < 100; n += 1) expect((await call('confirm', { n }, 'flooder')).status).toBe(403);
+    const full = await call('confirm', { n: 100 }, 'flooder');
+    expect(full.status).toBe(503);
+    expect(full.headers.get('retry-after')).not.toBeNull();
+    expect((await call('confirm', { n: 0 }, 'another')).status).toBe(403);
+  });
+});
+
+describe.runIf(hasRedis)('two replicas', () => {
+  let redis: Redis;
+  let one: McpWorld;
+  let other: TestGateway;
+  beforeAll(async () => {
+    redis = await startRedis();
+    const shared = `shared: ${redis.url}\nsession_key: Kx7-0123456789abcdef0123456789abcdef\n${top}`;
+    one = await startMcpWorld({ policy, top: shared });
+    other = await startTestGateway({
+      yaml: `${shared}
+authorization_servers: { main: { issuer: '${one.issuer.url}', jwt: { algorithms: [RS256] } } }
+routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { url: '${one.upstream.url}/mcp' } }]`,
+      policies: { tools: policy },
+    });
+  });
+  afterAll(async () => {
+    await Promise.all([one.close(), other.close()]);
+    await redis.close();
+  });
+  const { waitingId, decide, view } = people(() => one);
+  const send = async (url: string, amount: number): Promise<Response> =>
+    fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await one.token({ sub: 'alice', scope: 'read payments', client_id: 'agent' })}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(request('tools/call', { name: 'transfer', arguments: { amount } })),
+    });
+
+  test('R-310: one approval lets one of 50 parallel repeats on two replicas pass', async () => {
+    for (const url of [one.gateway.url, other.url])
+      await expect.poll(async () => (await send(url, 9999)).status, { timeout: 5000 }).toBe(403);
+    const id = await waitingId(await send(other.url, 5000));
+    expect(await waitingId(await send(one.gateway.url, 5000))).toBe(id);
+    expect((await decide(id, 'approve')).status).toBe(200);
+    const urls = Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? one.gateway.url : other.url));
+    const answers = await Promise.all(urls.map(async (url) => send(url, 5000)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(await view(id)).toMatchObject({ status: 'used' });
+    const records = await Promise.all(
+      (await redis.client.keys('*:r:*')).map(async (key) => JSON.stringify(await redis.client.hGetAll(key))),
+    );
+    const everything = [...(await redis.client.keys('*')), ...records].join(' ');
+    expect(everything).not.toContain('alice');
+    expect(everything).not.toContain('supervisor');
+  });
+
+  test('R-311: a writer of the store can forge no approval', async () => {
+    const id = await waitingId(await send(other.url, 6000));
+    for (const key of await redis.client.keys('sallyport:v1:approvals:*:r:*'))
+      await redis.client.hSet(key, { status: 'approved', proof: 'forged' });
+    expect((await send(other.url, 6000)).status).toBe(503);
+    expect(one.upstream.seen.filter(({ body }) => body.includes('6000'))).toEqual([]);
+    expect(id).toHaveLength(22);
+  });
+});

@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type ApprovalBook, type AskedCall, OVER_MS } from '../../src/model/approval-book.ts';
+import { createAskingApprovals, replyFrom } from '../../src/serve/workers/primary-approvals.ts';
+import { SharedApprovals } from '../../src/store/approvals.ts';
+import { connectStore, type StoreConnection } from '../../src/store/connection.ts';
+import { MemoryApprovals } from '../../src/store/memory-approvals.ts';
+import { createSealing } from '../../src/store/sealing.ts';
+import { hasRedis, type Redis, startRedis } from '../support/redis.ts';
+import { listener } from './observer.ts';
+
+let made = 0;
+/** A call, with an id of its own. */
+function asked(digest: string, more: Partial<AskedCall> & { validMs?: number } = {}): AskedCall {
+  const { validMs = 60_000, ...rest } = more;
+  return {
+    request: {
+      id: `id-${(made += 1)}`,
+      call: { route: 'tools', method: 'tools/call', name: 'pay', arguments: '{"n":1}', hidden: 0 },
+      caller: { issuer: 'https://as.example', subject: 'alice', client: 'agent' },
+      because: undefined,
+      digest,
+      rules: ['tools.pay.approval'],
+      identity: 'i',
+      createdAt: 1,
+      validMs,
+    },
+    owner: 'alice',
+    waitMs: 60_000,
+    continues: undefined,
+    ...rest,
+  };
+}
+
+const bounds = { ofOwner: 3, ofAll: 5, bytes: 3000 };
+
+interface Kind {
+  readonly book: ApprovalBook;
+  /** Lets time pass. */
+  readonly pass: (ms: number) => Promise<void>;
+}
+
+function behaves(make: () => Kind): void {
+  let book: ApprovalBook;
+  let pass: Kind['pass'];
+  beforeEach(() => {
+    ({ book, pass } = make());
+  });
+  const idOf = async (call: AskedCall): Promise<string> => {
+    const answer = await book.ask(call);
+    if (answer.kind === 'full') throw new TypeError(answer.detail);
+    return answer.approval.id;
+  };
+  const approve = async (id: string): Promise<void> => {
+    expect(await book.decide('tools', id, 'approve')).toMatchObject({ isDone: true, approval: { status: 'approved' } });
+  };
+
+  test('finds the request that waits, and takes its approval once', async () => {
+    const first = await book.ask(asked('a'));
+    expect(first).toMatchObject({ kind: 'waiting', isNew: true, approval: { status: 'pending' } });
+    const id = first.kind === 'full' ? '' : first.approval.id;
+    expect(await book.ask(asked('a'))).toMatchObject({ kind: 'waiting', isNew: false, approval: { id } });
+    await approve(id);
+    const answers = await Promise.all(Array.from({ length: 50 }, async () => book.ask(asked('a'))));
+    expect(answers.filter(({ kind }) => kind === 'taken')).toHaveLength(1);
+    expect(await book.find('tools', id)).toMatchObject({ status: 'used' });
+    expect(await book.decide('tools', id, 'approve')).toMatchObject({ isDone: false });
+    expect((await book.list('tools')).map(({ status }) => status)).toEqual(['pending']);
+  });
+
+  test('gives back what was not used, and ends what was asked for meanwhile', async () => {
+    const id = await idOf(asked('a'));
+    await approve(id);
+    expect(await book.ask(asked('a'))).toMatchObject({ kind: 'taken' });
+    const newer = await idOf(asked('a'));
+    await book.settle('tools', id, { unused: true });
+    expect(await book.find('tools', newer)).toMatchObject({ status: 'expired' });
+    expect(await book.ask(asked('a'))).toMatchObject({ kind: 'taken', approval: { id } });
+    await book.settle('tools', id, 'used');
+    await book.settle('tools', id, { unused: true });
+    expect(await idOf(asked('b'))).not.toBe(id);
+  });
+
+  test('lets the next round of a call pass once, and of no other call', async () => {
+    const id = await idOf(asked('a'));
+    await approve(id);
+    await book.ask(asked('a'));
+    await book.settle('tools', id, { round: 'r1' });
+    expect(await book.ask(asked('b', { continues: 'r1' }))).toMatchObject({ kind: 'waiting' });
+    expect(await book.ask(asked('a', { continues: 'r1' }))).toMatchObject({ kind: 'taken', approval: { id } });
+    expect(await book.ask(asked('a', { continues: 'r1' }))).toMatchObject({ kind: 'waiting' });
+  });
+
+  test('keeps a denial until its end, or until it is withdrawn', async () => {
+    const id = await idOf(asked('a'));
+    expect(await book.decide('tools', id, 'withdraw')).toMatchObject({ isDone: false });
+    await book.decide('tools', id, 'deny');
+    expect(await book.ask(asked('a'))).toMatchObject({ kind: 'denied', approval: { id } });
+    expect(await book.decide('tools', id, 'approve')).toMatchObject({ isDone: false });
+    await book.decide('tools', id, 'withdraw');
+    expect(await book.ask(asked('a'))).toMatchObject({ kind: 'waiting', isNew: true });
+    expect(await book.decide('tools', 'unknown', 'deny')).toBeFalsy();
+    expect(await book.find('tools', 'unknown')).toBeFalsy();
+  });
+
+  test('ends what waits too long and what is not used in time, and tells of it once', async () => {
+    const late = await idOf(asked('a', { waitMs: 20 }));
+    const unused = await idOf(asked('b', { validMs: 20 }));
+    await approve(unused);
+    expect(await book.sweep('tools')).toMatchObject({ expired: [], waiting: 1 });
+    await pass(60);
+    expect(await book.decide('tools', late, 'approve')).toMatchObject({ isDone: false });
+    expect(await book.ask(asked('b'))).toMatchObject({ kind: 'waiting', isNew: true });
+    const { expired, waiting } = await book.sweep('tools');
+    expect(waiting).toBe(1);
+    expect([...expired, ...(await book.sweep('tools')).expired].map(({ id }) => id).toSorted()).toEqual(
+      expect.arrayContaining([unused]) as string[],
+    );
+    expect((await book.sweep('tools')).expired).toEqual([]);
+  });
+
+  test('ends a request whose entry has changed', async () => {
+    const id = await idOf(asked('a'));
+    await book.expire('tools', id);
+    expect(await book.find('tools', id)).toMatchObject({ status: 'expired' });
+    expect(await book.list('tools')).toEqual([]);
+  });
+
+  test('is bounded, by caller and in all, and forgets nothing for another', async () => {
+    const ids = await Promise.all(['a', 'b', 'c'].map(async (digest) => idOf(asked(digest))));
+    expect(await book.ask(asked('d'))).toMatchObject({ kind: 'full' });
+    await idOf(asked('d', { owner: 'bob' }));
+    await idOf(asked('e', { owner: 'bob' }));
+    expect(await book.ask(asked('f', { owner: 'carol' }))).toMatchObject({ kind: 'full' });
+    expect((await book.list('tools')).map(({ digest }) => digest)).toEqual(['a', 'b', 'c', 'd', 'e']);
+    await approve(ids[0] ?? '');
+    await book.ask(asked('a'));
+    await idOf(asked('f', { owner: 'carol' }));
+  });
+
+  test('is bounded in bytes', async () => {
+    const long = asked('a');
+    const request = { ...long.request, call: { ...long.request.call, arguments: `"${'x'.repeat(4000)}"` } };
+    expect(await book.ask({ ...long, request })).toMatchObject({ kind: 'full' });
+  });
+}
+
+describe('in memory', () => {
+  behaves(() => {
+    let now = 1_000_000;
+    return {
+      book: new MemoryApprovals(() => now, bounds),
+      pass: (ms) => {
+        now += ms;
+        return Promise.resolve();
+      },
+    };
+  });
+
+  test('forgets what is over', () => {
+    let now = 0;
+    const book = new MemoryApprovals(() => now, bounds);
+    const answer = book.ask(asked('a', { waitMs: 1 }));
+    const id = answer.kind === 'full' ? '' : answer.approval.id;
+    now = 2;
+    expect(book.find('tools', id)).toMatchObject({ status: 'expired' });
+    now += OVER_MS;
+    expect(book.find('tools', id)).toBeUndefined();
+  });
+});
+
+describe('of workers, which ask the primary process', () => {
+  behaves(() => {
+    let now = 1_000_000;
+    const kept = new MemoryApprovals(() => now, bounds);
+    const book = createAskingApprovals((question) => {
+      setImmediate(() => book.onReply(structuredClone(replyFrom(kept, structuredClone(question)))));
+    });
+    return {
+      book,
+      pass: (ms) => {
+        now += ms;
+        return Promise.resolve();
+      },
+    };
+  });
+
+  test('refuses a call that gets no answer in time', async () => {
+    const book = createAskingApprovals(() => {}, 1);
+    await expect(book.ask(asked('a'))).rejects.toMatchObject({ reason: 'shared_store.unavailable' });
+    await expect(book.settle('tools', 'a', { unused: true })).resolves.toBeUndefined();
+  });
+});
+
+describe.runIf(hasRedis)('in a store', () => {
+  let redis: Redis;
+  let connection: StoreConnection;
+  beforeAll(async () => {
+    redis = await startRedis();
+    const told = listener();
+    connection = connectStore(redis.url, told.observer, told.log);
+    await told.until(true);
+  });
+  afterAll(async () => {
+    await connection.close();
+    await redis.close();
+  });
+  beforeEach(async () => {
+    await redis.client.flushAll();
+  });
+
+  behaves(() => ({
+    book: new SharedApprovals({ connection, sealing: createSealing('k3y-of-at-least-thirty-two-characters'), bounds }),
+    pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  }));
+
+  test('keeps all keys of a route in one slot', async () => {
+    const book = new SharedApprovals({ connection, sealing: createSealing('k3y-of-at-least-thirty-two-characters') });
+    await book.ask(asked('a'));
+    const keys = await redis.client.keys('*');
+    expect(keys.length).toBeGreaterThan(3);
+    expect(new Set(keys.map((key) => /\{[\w-]{43}\}/.exec(key)?.[0])).size).toBe(1);
+  });
+});
