@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { commands } from '../../src/cli/commands.ts';
 import { commandHelp, programHelp as listOf } from '../../src/cli/help.ts';
+import { casesOf } from '../config/edits.ts';
 import { base, edited, inFolder } from '../config/folder.ts';
 import { outcome } from './run.ts';
 import { hasTerminal, onTerminal } from '../serve/terminal.ts';
@@ -95,52 +96,38 @@ describe('help', () => {
 });
 
 describe('wrong usage', () => {
-  test.each([
-    [[], 'a command is missing; see sallyport help'],
-    [['frobnicate'], '"frobnicate" is not a command; see sallyport help'],
-    [['constructor'], '"constructor" is not a command; see sallyport help'],
-    [['--frobnicate'], '"--frobnicate" is not an option of sallyport; see sallyport help'],
-    [['check', '--frobnicate'], '"--frobnicate" is not an option of check; see sallyport help check'],
-    [['check', '--constructor'], '"--constructor" is not an option of check; see sallyport help check'],
-    [['check', '-x'], '"-x" is not an option of check; see sallyport help check'],
-    [['check', '--config'], '--config needs a value: --config FILE; see sallyport help check'],
-    [['check', '-c', '--strict'], '-c needs a value: -c FILE; see sallyport help check'],
-    [['check', '--strict=yes'], '--strict takes no value; see sallyport help check'],
-    [
-      ['init', '--client'],
-      '--client needs a value: --client NAME, one of claude, vscode, cursor, inspector; see sallyport help init',
-    ],
-    [['check', 'gateway.yaml'], '"gateway.yaml" is not an argument of check; see sallyport help check'],
-    [['schema', 'routes'], '"routes" is not an argument of schema; see sallyport help schema'],
-    [['schema', 'gateway', 'policy'], '"policy" is not an argument of schema; see sallyport help schema'],
-    [['schema', '--config', 'x'], '"--config" is not an option of schema; see sallyport help schema'],
-    [['replay'], 'FILE is missing: the decision log, JSON lines; - reads stdin; see sallyport help replay'],
-    [['completion'], 'SHELL is missing: the shell, one of bash, zsh, fish; see sallyport help completion'],
-    [['completion', 'tcsh'], '"tcsh" is not an argument of completion; see sallyport help completion'],
-    [['help', 'frobnicate'], '"frobnicate" is not a command; see sallyport help help'],
-    [['serve', '--workers', '0'], '--workers: "0" is neither a number of processes nor auto; see sallyport help serve'],
-  ])('%j', async (args, line) => {
-    expect(await outcome(args)).toEqual({ code: 2, stdout: '', stderr: `sallyport: ${line}\n` });
-  });
-
-  test.each([
-    [['chekc'], '"chekc" is not a command; did you mean check?; see sallyport help'],
-    [['complet'], '"complet" is not a command; did you mean completion?; see sallyport help'],
-    [['help', 'sreve'], '"sreve" is not a command; did you mean serve?; see sallyport help help'],
-    [['--verison'], '"--verison" is not an option of sallyport; did you mean --version?; see sallyport help'],
-    [
-      ['check', '--confg', 'x'],
-      '"--confg" is not an option of check; did you mean --config?; see sallyport help check',
-    ],
-    [
-      ['test', '--require'],
-      '"--require" is not an option of test; did you mean --require-coverage?; see sallyport help test',
-    ],
-    [
-      ['serve', '--worker=2'],
-      '"--worker" is not an option of serve; did you mean --workers?; see sallyport help serve',
-    ],
-  ])('%j: a typing error gets the nearest one', async (args, line) => {
+  test.each(
+    casesOf(`
+(nothing) → a command is missing; see sallyport help
+frobnicate → "frobnicate" is not a command; see sallyport help
+constructor → "constructor" is not a command; see sallyport help
+--frobnicate → "--frobnicate" is not an option of sallyport; see sallyport help
+check --frobnicate → "--frobnicate" is not an option of check; see sallyport help check
+check --constructor → "--constructor" is not an option of check; see sallyport help check
+check -x → "-x" is not an option of check; see sallyport help check
+check --config → --config needs a value: --config FILE; see sallyport help check
+check -c --strict → -c needs a value: -c FILE; see sallyport help check
+check --strict=yes → --strict takes no value; see sallyport help check
+init --client → --client needs a value: --client NAME, one of claude, vscode, cursor, inspector; see sallyport help init
+check gateway.yaml → "gateway.yaml" is not an argument of check; see sallyport help check
+schema routes → "routes" is not an argument of schema; see sallyport help schema
+schema gateway policy → "policy" is not an argument of schema; see sallyport help schema
+schema --config x → "--config" is not an option of schema; see sallyport help schema
+replay → FILE is missing: the decision log, JSON lines; - reads stdin; see sallyport help replay
+completion → SHELL is missing: the shell, one of bash, zsh, fish; see sallyport help completion
+completion tcsh → "tcsh" is not an argument of completion; see sallyport help completion
+help frobnicate → "frobnicate" is not a command; see sallyport help help
+serve --workers 0 → --workers: "0" is neither a number of processes nor auto; see sallyport help serve
+chekc → "chekc" is not a command; did you mean check?; see sallyport help
+complet → "complet" is not a command; did you mean completion?; see sallyport help
+help sreve → "sreve" is not a command; did you mean serve?; see sallyport help help
+--verison → "--verison" is not an option of sallyport; did you mean --version?; see sallyport help
+check --confg x → "--confg" is not an option of check; did you mean --config?; see sallyport help check
+test --require → "--require" is not an option of test; did you mean --require-coverage?; see sallyport help test
+serve --worker=2 → "--worker" is not an option of serve; did you mean --workers?; see sallyport help serve
+`),
+  )('%s', async (written, [line]) => {
+    const args = written === '(nothing)' ? [] : written.split(' ');
     expect(await outcome(args)).toEqual({ code: 2, stdout: '', stderr: `sallyport: ${line}\n` });
   });
 });

@@ -53,28 +53,21 @@ describe('a private key', () => {
     await expect(credentials(named)).resolves.toMatchObject({ keyId: 'two' });
   });
 
+  const noKey = 'is not an unencrypted private key: PEM (PKCS#8), or a private JWK as JSON';
   test.each([
-    ['no key', 'hello', 'is not an unencrypted private key: PEM (PKCS#8), or a private JWK as JSON'],
-    ['a public key', pem(p256.publicKey), 'is not an unencrypted private key: PEM (PKCS#8), or a private JWK as JSON'],
+    ['no key', 'hello', noKey],
+    ['a public key', pem(p256.publicKey), noKey],
     [
       'a key behind a password',
       p256.privateKey.export({ format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: 'x' }) as string,
-      'is not an unencrypted private key: PEM (PKCS#8), or a private JWK as JSON',
+      noKey,
     ],
-    [
-      'half a PEM',
-      pem(p256.privateKey).slice(0, 90),
-      'is not an unencrypted private key: PEM (PKCS#8), or a private JWK as JSON',
-    ],
+    ['half a PEM', pem(p256.privateKey).slice(0, 90), noKey],
     ['half a JWK', jwk(p256.privateKey).slice(0, 90), 'is not a JWK: it is not valid JSON'],
     ['a public JWK', jwk(p256.publicKey), 'is not a private JWK: it has no d'],
     ['a secret as JWK', '{"kty":"oct","k":"c2VjcmV0"}', 'is not a private JWK: it has no d'],
     ['a set', `{"keys":[${jwk(p256.privateKey)}]}`, 'is a JWK Set: write one of its keys'],
-    [
-      'a JWK with a d of no kind',
-      jwk(p256.privateKey, { kty: 'x' }),
-      'is not an unencrypted private key: PEM (PKCS#8), or a private JWK as JSON',
-    ],
+    ['a JWK with a d of no kind', jwk(p256.privateKey, { kty: 'x' }), noKey],
     [
       'a key for encryption',
       jwk(p256.privateKey, { use: 'enc' }),
