@@ -1,4 +1,5 @@
 import { command, type Commands, type Option } from './command.ts';
+import { clients } from '../model/quirks/clients.ts';
 import { print, UsageError } from './exit.ts';
 
 const config = {
@@ -96,11 +97,17 @@ and writes policies/NAME.lock.yaml. Review the difference before you deploy it. 
     about: `Looks at everything that the configuration needs, from this machine, and prints one line for each finding:
 ok, warn or fail, with the remedy. It changes nothing and calls no tool.`,
     options: {
+      client: {
+        value: 'NAME',
+        does: 'walks the way of this MCP client instead of warning of all that would stop',
+        oneOf: Object.keys(clients),
+      },
+      register: { does: 'with --client: also registers it, where its way leads to that' },
       token: { value: '-', does: 'also compares the access token on stdin with what its route takes' },
       route: { value: 'NAME', does: 'that route; default: the one whose audience the token names' },
       config,
     },
-    examples: ['doctor', 'doctor --token - --route tools < token.txt'],
+    examples: ['doctor', 'doctor --client claude', 'doctor --token - --route tools < token.txt'],
     run: async (_, values) => (await import('./doctor/doctor.ts')).doctor(values),
   }),
   test: command({

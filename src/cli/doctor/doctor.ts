@@ -1,6 +1,7 @@
 import { loadConfig } from '../../config/load.ts';
 import { printable } from '../../lib/wording.ts';
 import { examine } from '../doctor/examine.ts';
+import { examineClient } from '../doctor/client.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { coloured } from '../colour.ts';
 import { type ExitCode, reportProblems, UsageError } from '../exit.ts';
@@ -12,6 +13,10 @@ export interface DoctorOptions {
   /** `-`: read from stdin. */
   readonly token: string | undefined;
   readonly route: string | undefined;
+  /** The name of a known client, whose way to walk. */
+  readonly client: string | undefined;
+  /** Whether the client registers. */
+  readonly register: boolean;
 }
 
 /**
@@ -19,8 +24,10 @@ export interface DoctorOptions {
  *
  * @throws {UsageError}
  */
-export async function doctor({ config: file, token, route }: DoctorOptions): Promise<ExitCode> {
+export async function doctor({ config: file, token, route, client, register }: DoctorOptions): Promise<ExitCode> {
   if (token === undefined && route !== undefined) throw new UsageError('--route needs --token -');
+  if (client === undefined && register) throw new UsageError('--register needs --client NAME');
+  if (client !== undefined && token !== undefined) throw new UsageError('--client cannot be combined with --token');
   const value = await tokenOnStdin(token);
   let config;
   try {
@@ -29,7 +36,11 @@ export async function doctor({ config: file, token, route }: DoctorOptions): Pro
     return reportProblems(file, error);
   }
   const counts = { ok: 0, warn: 0, fail: 0 };
-  for await (const finding of examine(config, value === undefined ? undefined : { value, route })) {
+  const findings =
+    client === undefined
+      ? examine(config, value === undefined ? undefined : { value, route })
+      : await examineClient(client, config, register);
+  for await (const finding of findings) {
     counts[finding.status] += 1;
     process.stdout.write(lineOf(finding));
   }

@@ -9,6 +9,7 @@ import { warningsOf } from '../../config/warnings.ts';
 import type { Config } from '../../model/config.ts';
 import { examineServer } from './authorization-server.ts';
 import { examineCertificates } from './certificates.ts';
+import { examineKnownClients } from './client.ts';
 import { examineClock } from './clock.ts';
 import { type Finding, findingsOn } from './finding.ts';
 import { isNotStarted, withoutFrontDoor } from './front-door-start.ts';
@@ -40,6 +41,7 @@ export async function* examine(config: Config, token: PresentedToken | undefined
     ...(frontDoor === undefined
       ? []
       : [import('./front-door.ts').then(({ examineFrontDoor }) => examineFrontDoor(config, isStarted))]),
+    examineKnownClients(servers),
     examineClock(config),
     examineStore(config),
     examineUpstreams(servers),

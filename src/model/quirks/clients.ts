@@ -71,6 +71,11 @@ export const clients = {
         source: 'anthropics/claude-ai-mcp#82',
         month,
       },
+      {
+        text: 'asks the user again at a 403',
+        source: 'https://claude.com/docs/connectors/building/lazy-authentication',
+        month: '2026-10',
+      },
       { text: 'registers twice for one sign-in', source: 'anthropics/claude-ai-mcp#966', month },
       { text: 'keeps state by URL: a new query starts afresh', source: 'anthropics/claude-ai-mcp#514', month },
       {
@@ -99,6 +104,7 @@ export const clients = {
       { text: '2.1.251 sent no `resource`', source: 'anthropics/claude-code#90497', month },
       { text: 'drops the path of an issuer', source: 'anthropics/claude-code#95270', month },
       { text: 'refuses metadata without PKCE methods', source: 'anthropics/claude-code#26675', month },
+      { text: 'steps up since 2.1.118', source: 'anthropics/claude-code#52201', month: '2026-10' },
       {
         text: 'reports step-up as "token expired" in 2.1.199',
         source: 'anthropics/claude-code#73712',
@@ -114,6 +120,11 @@ export const clients = {
     resource: 'origin',
     stepUp: 'unknown',
     facts: [
+      {
+        text: 'documents step-up for tool results only',
+        source: 'https://developers.openai.com/plugins/build/auth',
+        month: '2026-10',
+      },
       { text: 'sends the origin as `resource`', source: 'garrytan/gbrain#5222', month },
       { text: 'has a redirect URI for each connector', source: 'BasedHardware/omi#8824', month },
     ],
@@ -135,6 +146,7 @@ export const clients = {
         source: 'microsoft/vscode#278512',
         month,
       },
+      { text: 'steps up since October 2025', source: 'microsoft/vscode#269883', month: '2026-10' },
       {
         text: 'asks for all of `scopes_supported` with a client of your own',
         source: 'microsoft/vscode#316235',
@@ -152,6 +164,11 @@ export const clients = {
     ],
     stepUp: 'unknown',
     facts: [
+      {
+        text: 'has no metadata document',
+        source: 'https://forum.cursor.com/t/mcp-oauth-cimd-support-plans-and-timelines/148096',
+        month: '2026-10',
+      },
       {
         text: 'registers a private scheme, loopback and an https URI together: one that is refused refuses all',
         source: 'makeplane/plane-mcp-server#159',

@@ -1,0 +1,74 @@
+/**
+ * Writes the tables of `clients.md` and `authorization-servers.md` from `src/model/quirks`, between their markers:
+ *
+ *     npm run docs
+ *
+ * @module
+ */
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { type ClientQuirks, clients } from '../src/model/quirks/clients.ts';
+import { type Fact, sourceUrl } from '../src/model/quirks/fact.ts';
+import { obstaclesOf } from '../src/model/quirks/obstacles.ts';
+import { type ProviderQuirks, providers } from '../src/model/quirks/providers.ts';
+
+const rows = Object.entries<ClientQuirks>(clients);
+
+/** Each page with its table, by the name of the page. */
+export const tables: Readonly<Record<string, () => string>> = {
+  'clients.md': () =>
+    table(
+      ['client', '`known:`', 'step-up', 'what it does'],
+      rows.map(([name, { title, redirectUris, stepUp, facts }]) => [
+        title,
+        redirectUris.length === 0 ? '`loopback`' : `\`${name}\``,
+        stepUp,
+        listed(facts),
+      ]),
+    ),
+  'authorization-servers.md': () =>
+    table(
+      ['provider', 'clients register', 'what stops, without the front door', 'what it does'],
+      Object.values<ProviderQuirks>(providers).map((provider) => [
+        `[${provider.title}](${provider.section})`,
+        { open: 'themselves', restricted: 'if allowed there', none: 'no: you do' }[provider.registration],
+        stopped(provider),
+        listed(provider.facts),
+      ]),
+    ),
+};
+
+/** The page with its table replaced. */
+export function withTable(page: string, name: string): string {
+  const [before = '', after] = page.split(/<!-- table: npm run docs -->[^]*<!-- end of the table -->/);
+  if (after === undefined) throw new Error(`docs/${name} has no place for its table`);
+  return `${before}<!-- table: npm run docs -->\n\n${tables[name]?.() ?? ''}\n<!-- end of the table -->${after}`;
+}
+
+function table(heads: readonly string[], cells: readonly (readonly string[])[]): string {
+  const line = (parts: readonly string[]): string => `| ${parts.join(' | ')} |\n`;
+  return line(heads) + line(heads.map(() => '---')) + cells.map(line).join('');
+}
+
+function listed(facts: readonly Fact[]): string {
+  return facts.map(({ text, source, month }) => `${text} ([${month}](${sourceUrl(source)}))`).join('; ');
+}
+
+/** Which clients stop at a provider, and why: step-up included. */
+function stopped(server: ProviderQuirks): string {
+  if (server.isOwnApisOnly === true) return 'all: its tokens are for its own APIs';
+  const byCause = new Map<string, string[]>();
+  for (const [, client] of rows) {
+    const [first] = obstaclesOf({ client, server, endpointsAtRoot: false });
+    if (first !== undefined) byCause.set(first.cause, [...(byCause.get(first.cause) ?? []), client.title]);
+  }
+  return [...byCause].map(([cause, titles]) => `${titles.join(', ')} (${cause})`).join('; ');
+}
+
+if (import.meta.main) {
+  for (const name of Object.keys(tables)) {
+    const file = new URL(name, import.meta.url);
+    // oxlint-disable-next-line no-await-in-loop: two
+    await writeFile(file, withTable(await readFile(file, 'utf8'), name));
+  }
+}

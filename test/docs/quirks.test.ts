@@ -1,0 +1,12 @@
+/** The tables of what clients and providers do are those of `src/model/quirks`, and each section that they link is there. */
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { tables, withTable } from '../../docs/quirks.ts';
+
+/** Without what a formatter aligns. */
+const unaligned = (text: string): string => text.replaceAll(/ {2,}/g, ' ').replaceAll(/-{3,}/g, '---');
+
+test.each(Object.keys(tables))('docs/%s has its table (npm run docs)', async (name) => {
+  const page = await readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+  expect(unaligned(page)).toBe(unaligned(withTable(page, name)));
+});
