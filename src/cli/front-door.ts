@@ -6,6 +6,7 @@ import { startFrontDoor } from '../front-door/front-door.ts';
 import { KeysFault } from '../front-door/keys.ts';
 import { CHILD_VARIABLE } from '../serve/front-door-messages.ts';
 import { standardOutput } from '../serve/standard-output.ts';
+import { followStore } from '../serve/revocation.ts';
 import { listenFault } from '../serve/start.ts';
 import { joinEvents } from '../telemetry/events.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
@@ -50,6 +51,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
   try {
     metrics = metricsAddress && (await serveMetrics(metricsAddress, page));
     const running = await startFrontDoor(config, {
+      revocations: await followStore(config, log),
       observer: joinEvents(events, log),
       // The gateway runs elsewhere. Without a shared store it asks again after 30 s at the latest.
       onRevoked() {},

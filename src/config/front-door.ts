@@ -59,6 +59,7 @@ export function readFrontDoor(root: Field<GatewayKeys>, base: string, env: NodeJ
     providers,
     clients,
     scopes,
+    acrValues: field.get('acr_values').list(anyText),
     tokens: { format, lifetimeMs: tokens.get('lifetime').duration() },
     assertions: readAssertions(field.get('assertions'), { providers, clients, scopes }),
     gatewaySecret,

@@ -1,7 +1,9 @@
 import { type Adapter, type AdapterFactory, type AdapterPayload, errors } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
 import { INTERACTION_SECONDS } from './browser-binding.ts';
-import { Full, isRecordKind, type RecordKind } from './record-kinds.ts';
+import type { RevocationCheck } from '../model/revocation.ts';
+import { Full, isRecordKind, type RecordKind, Unready } from './record-kinds.ts';
+import { isRevoked } from './sign-in-facts.ts';
 import type { Store } from './store.ts';
 import { digestOf, usedGrant } from './token-ids.ts';
 
@@ -24,6 +26,8 @@ export interface AdapterParts {
   readonly registrant?: () => string;
   /** Called with the SHA-256 (base64url) of each access token that ends before it expires. */
   readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
+  /** Whose rights ended; undefined without `revocation`. */
+  readonly revocations?: { readonly check: RevocationCheck; readonly issuer: string } | undefined;
 }
 
 /** Models that end with their grant. */
@@ -48,7 +52,7 @@ export function createAdapter(parts: AdapterParts): AdapterFactory {
 }
 
 function adapterOf(model: string, parts: AdapterParts): Adapter {
-  const { store, clock, registrationMs, registrant, onRevoked } = parts;
+  const { store, clock, registrationMs, registrant, onRevoked, revocations } = parts;
 
   /** Lists a token with its grant, so that it ends with it. */
   async function list(digest: string, grantId: string, expiresAt: number): Promise<void> {
@@ -58,7 +62,16 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
   }
 
   async function read(kind: string, digest: string): Promise<AdapterPayload | undefined> {
-    return isRecordKind(kind) ? ((await store.get(kind, digest)) as AdapterPayload | undefined) : undefined;
+    if (!isRecordKind(kind)) return undefined;
+    const payload = (await store.get(kind, digest)) as AdapterPayload | undefined;
+    return payload === undefined || isGood(kind, payload) ? payload : undefined;
+  }
+
+  /** Whether no revocation ends a record. The consent of a person is no right: it stays. */
+  function isGood(kind: RecordKind, payload: AdapterPayload): boolean {
+    if (revocations === undefined || kind === 'Grant' || kind === 'Client' || kind === 'Interaction') return true;
+    if (!revocations.check.isReady()) throw new Unready();
+    return !isRevoked(revocations.check, revocations.issuer, payload);
   }
 
   /**

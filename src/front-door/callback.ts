@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AuthorizationResponseError } from 'openid-client';
 import { errors, type Interaction, type Provider } from 'oidc-provider';
+import type { Clock } from '../lib/clock.ts';
 import type { FrontDoorObserver } from '../model/front-door.ts';
-import type { Identity, ProviderClient } from './identity-provider.ts';
+import { type Identity, type ProviderClient, UnmetAuthentication } from './identity-provider.ts';
 import { reasonOf, saveGrant } from './interactions.ts';
+import { factsAsAmr } from './sign-in-facts.ts';
 import { sendPage } from './page.ts';
 import { goOnPage } from './pages.ts';
 import type { People } from './people.ts';
@@ -19,6 +21,7 @@ export interface CallbackParts {
   readonly signIns: SignIns;
   readonly providers: ReadonlyMap<string, ProviderClient>;
   readonly observer: FrontDoorObserver;
+  readonly clock: Clock;
 }
 
 /** Answers `/callback/PROVIDER`, where a provider sends a person back. */
@@ -38,7 +41,15 @@ function cameStraight({ headers: { referer } }: IncomingMessage, own: string): b
 }
 
 /** Creates the callback. The answer is verified before anything is remembered of it. */
-export function createCallback({ provider, people, scopes, signIns, providers, observer }: CallbackParts): Callback {
+export function createCallback({
+  provider,
+  people,
+  scopes,
+  signIns,
+  providers,
+  observer,
+  clock,
+}: CallbackParts): Callback {
   return async (request, response, providerName, query) => {
     const client = providers.get(providerName);
     const [state, second] = query.getAll('state');
@@ -78,6 +89,8 @@ export function createCallback({ provider, people, scopes, signIns, providers, o
     } catch (error) {
       const isDenied = error instanceof AuthorizationResponseError && error.error === 'access_denied';
       observer.signIn(name, isDenied ? 'denied' : 'failed', { why: reasonOf(error) });
+      if (error instanceof UnmetAuthentication)
+        return { error: 'unmet_authentication_requirements', error_description: error.message };
       return isDenied
         ? { error: 'access_denied', error_description: 'the identity provider denied access' }
         : { error: 'server_error', error_description: 'the sign-in at the identity provider failed' };
@@ -88,7 +101,12 @@ export function createCallback({ provider, people, scopes, signIns, providers, o
     await endSessionOfAnother(interaction, subject);
     return {
       // Without `auth_time` the sign-in may be of any age: 0 never satisfies a scope with `max_age`.
-      login: { accountId: subject, ts: identity.authTime ?? 0 },
+      login: {
+        accountId: subject,
+        ts: identity.authTime ?? 0,
+        ...(identity.acr !== undefined && { acr: identity.acr }),
+        amr: factsAsAmr(name, clock(), identity),
+      },
       ...(pending.hasConsented && {
         consent: { grantId: await saveGrant(provider, interaction, subject, scopes.known(interaction.params.scope)) },
       }),

@@ -27,6 +27,13 @@ export function createConsentPolicy(scopes: ScopeRules): interactionPolicy.Defau
       return oidc.session.past(maxAge) && oidc.result?.login === undefined;
     }),
   );
+  policy.get('login')?.checks.add(
+    new interactionPolicy.Check('acr', 'another way of signing in is asked for', 'login_required', ({ oidc }) => {
+      const { acr_values: asked } = oidc.params ?? {};
+      if (typeof asked !== 'string' || asked === '' || oidc.session?.accountId === undefined) return false;
+      return !asked.split(' ').includes(oidc.session.acr ?? '') && oidc.result?.login === undefined;
+    }),
+  );
   const consent = policy.get('consent');
   consent?.checks.remove('native_client_prompt');
   consent?.checks.add(

@@ -21,6 +21,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
 import type { Config } from '../model/config.ts';
+import type { RevocationCheck } from '../model/revocation.ts';
 import type { StoreObserver } from '../model/shared.ts';
 import type { LogStore } from '../store/connection.ts';
 import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
@@ -49,6 +50,8 @@ export interface FrontDoorParts {
   readonly clock?: Clock;
   /** Certificate authorities, besides Node's own, for metadata documents. */
   readonly ca?: string;
+  /** Whose rights ended; undefined without `revocation`. */
+  readonly revocations?: RevocationCheck | undefined;
 }
 
 /** A running front door. */

@@ -4,6 +4,7 @@ import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
 import type { TokenBuckets } from '../lib/token-buckets.ts';
 import type { Config } from '../model/config.ts';
+import type { RevocationCheck } from '../model/revocation.ts';
 import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
 import { createAdmission } from './admission.ts';
 import { createBrowserBinding } from './browser-binding.ts';
@@ -37,6 +38,8 @@ export interface HandlerParts {
   readonly buckets: TokenBuckets;
   readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
   readonly onBug: (error: unknown) => void;
+  /** Whose rights ended; undefined without `revocation`. */
+  readonly revocations?: RevocationCheck | undefined;
 }
 
 /**
@@ -78,7 +81,7 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   const providerOfAddress = createProviderOfAddress(frontDoor.providers.values());
   const shared = { provider, people, scopes, browsers, signIns, providers, observer };
   const interactions = createInteractions({ ...shared, providerOfAddress });
-  const callback = createCallback(shared);
+  const callback = createCallback({ ...shared, clock });
   observe(provider, observer, onBug);
   addDefaults(provider, resources, scopes, createMetadataRules(frontDoor, scopes));
   const answer = provider.callback();
@@ -204,7 +207,12 @@ function addDefaults(provider: Provider, resources: Resources, scopes: ScopeRule
 function completed(query: ParsedUrlQuery, resources: Resources): ParsedUrlQuery {
   const resource = query['resource'] === undefined ? undefined : namedResource(query['resource'], resources);
   // RFC 6749 §3.3: what a request without a scope asks for is ours to say.
-  const scope = query['scope'] === undefined || query['scope'] === '' ? resources.defaultScope(resource) : '';
+  const absent = query['scope'] === undefined || query['scope'] === '' ? resources.defaultScope(resource) : '';
+  // RFC 9470 §4: clients of OAuth alone send these too, which oidc-provider takes with `openid` only.
+  const isOfOpenId = query['acr_values'] !== undefined || query['max_age'] !== undefined;
+  const asked = absent === '' ? query['scope'] : absent;
+  const scope =
+    isOfOpenId && typeof asked === 'string' && !asked.split(' ').includes('openid') ? `${asked} openid` : absent;
   return { ...query, ...(resource !== undefined && { resource }), ...(scope !== '' && { scope }) };
 }
 

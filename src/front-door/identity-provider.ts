@@ -13,6 +13,8 @@ export interface SignInChecks {
   readonly codeVerifier: string;
   /** How old the sign-in at the provider may be, in seconds; undefined: any age. */
   readonly maxAgeSeconds: number | undefined;
+  /** The values of `acr` that the client asks for, in the order of its preference; undefined: any. */
+  readonly acrValues?: string | undefined;
   /** Whether the person must sign in again at the provider. */
   readonly mustBeNew: boolean;
   /** When it was begun (ms since the epoch). */
@@ -24,9 +26,23 @@ export interface Identity {
   readonly subject: string;
   /** When the person signed in there (seconds since the epoch); undefined if the provider does not say. */
   readonly authTime: number | undefined;
+  /** How the person signed in there, as the provider says. */
+  readonly acr: string | undefined;
+  /** The session there. */
+  readonly sid: unknown;
+  readonly email: unknown;
   readonly claims: MappedClaims;
   /** What people recognize themselves by, for our pages alone. */
   readonly label: string | undefined;
+}
+
+/** The person signed in at the provider in another way than the client asked for. */
+export class UnmetAuthentication extends Error {
+  override readonly name = 'UnmetAuthentication';
+
+  constructor() {
+    super('acr of the ID token is none of those that were asked for');
+  }
 }
 
 /** The front door as a client of one identity provider. */
@@ -58,7 +74,7 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
   return {
     settings,
     redirectUri,
-    async begin({ state, nonce, codeVerifier, maxAgeSeconds, mustBeNew }, loginHint) {
+    async begin({ state, nonce, codeVerifier, maxAgeSeconds, acrValues, mustBeNew }, loginHint) {
       const maxAge = mustBeNew ? 0 : maxAgeSeconds;
       return openid.buildAuthorizationUrl(await configuration(), {
         redirect_uri: redirectUri,
@@ -69,10 +85,11 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
         code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
         ...(maxAge !== undefined && { max_age: String(maxAge) }),
+        ...(acrValues !== undefined && { acr_values: acrValues }),
         ...(loginHint !== undefined && { login_hint: loginHint }),
       });
     },
-    async finish(answer, { state, nonce, codeVerifier, maxAgeSeconds = Infinity, mustBeNew, beganAt }) {
+    async finish(answer, { state, nonce, codeVerifier, maxAgeSeconds = Infinity, acrValues, mustBeNew, beganAt }) {
       const maxAge = Math.min(maxAgeSeconds, mustBeNew ? Math.ceil((clock() - beganAt) / 1000) : Infinity);
       const provider = await configuration();
       const tokens = await openid.authorizationCodeGrant(provider, answer, {
@@ -93,11 +110,18 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
       if ((idToken.auth_time ?? 0) > clock() / 1000 + MAX_SKEW_SECONDS) {
         throw new Error('auth_time of the ID token is in the future');
       }
+      const acr = typeof idToken['acr'] === 'string' ? idToken['acr'] : undefined;
+      // The provider may ignore what it was asked for: OpenID Connect Core §3.1.2.1 makes it a wish.
+      if (acrValues !== undefined && (acr === undefined || !acrValues.split(' ').includes(acr)))
+        throw new UnmetAuthentication();
       const wantsUserInfo = reader.lacks(idToken) && provider.serverMetadata().userinfo_endpoint !== undefined;
       const userInfo = wantsUserInfo ? await openid.fetchUserInfo(provider, tokens.access_token, idToken.sub) : {};
       return {
         subject: idToken.sub,
         authTime: idToken.auth_time,
+        acr,
+        sid: idToken['sid'],
+        email: idToken['email_verified'] === false ? undefined : idToken['email'],
         claims: reader.read(idToken, userInfo),
         label: labelOf(idToken),
       };

@@ -129,7 +129,9 @@ export function createInteractions(parts: InteractionParts): Interactions {
     if (chosen === undefined) throw new errors.SessionNotFound('the provider is not configured any more');
     const { name: providerName } = chosen.settings;
     const maxAgeSeconds = maxAgeOf(interaction, requested);
-    const about = { interaction: interaction.uid, provider: providerName, hasConsented, maxAgeSeconds };
+    const { acr_values: asked } = interaction.params;
+    const acrValues = typeof asked === 'string' && asked !== '' ? asked : undefined;
+    const about = { interaction: interaction.uid, provider: providerName, hasConsented, maxAgeSeconds, acrValues };
     // oidc-provider has the time of the system.
     const lifeMs = interaction.exp * 1000 - Date.now();
     const pending = await signIns.begin({ ...about, mustBeNew: isAskedForLogin(interaction) }, lifeMs);

@@ -1,5 +1,6 @@
 import { type Configuration, errors, type KoaContextWithOIDC, Provider, type ResourceServer } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
+import type { RevocationCheck } from '../model/revocation.ts';
 import type { FrontDoor } from '../model/front-door.ts';
 import { createAdapter } from './adapter.ts';
 import type { Admission } from './admission.ts';
@@ -15,6 +16,7 @@ import { registeredClients } from './registered-clients.ts';
 import type { Resources } from './resources.ts';
 import { routes } from './routes.ts';
 import type { ScopeRules } from './scope-rules.ts';
+import { factsOf } from './sign-in-facts.ts';
 import type { Store } from './store.ts';
 import { texts } from './texts.ts';
 import { nameGrants } from './token-ids.ts';
@@ -34,6 +36,8 @@ export interface ProviderParts {
   readonly fetch: typeof fetch;
   readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
   readonly admission: Admission;
+  /** Whose rights ended; undefined without `revocation`. */
+  readonly revocations?: RevocationCheck | undefined;
 }
 
 const MINUTE = 60;
@@ -62,6 +66,7 @@ export function createProvider(parts: ProviderParts): Provider {
     tokenKey: keys.cookie,
     registrant: addressOfCaller,
     onRevoked: parts.onRevoked,
+    revocations: parts.revocations && { check: parts.revocations, issuer },
   });
   const provider = new Provider(issuer, {
     adapter,
@@ -106,9 +111,13 @@ export function createProvider(parts: ProviderParts): Provider {
       },
     },
     extraClientMetadata: createClientPolicy(frontDoor, scopes),
-    extraTokenClaims: async (_ctx, token) =>
+    ...(frontDoor.acrValues.length > 0 && { acrValues: [...frontDoor.acrValues] }),
+    extraTokenClaims: async ({ oidc: { entities } }, token) =>
       'accountId' in token
-        ? { ...(assertions.claimsOf(token) ?? (await people.find(token.accountId))?.claims) }
+        ? {
+            ...(assertions.claimsOf(token) ?? (await people.find(token.accountId))?.claims),
+            ...signInClaims(entities.AuthorizationCode ?? entities.RefreshToken),
+          }
         : undefined,
     findAccount: async (ctx, subject) => {
       // The last step before oidc-provider compares `resource` of a token request with that of the grant, as texts.
@@ -201,6 +210,20 @@ export function createProvider(parts: ProviderParts): Provider {
       ...(tokens.format === 'jwt' && { jwt: { sign: { alg: 'ES256', kid: String(keys.signing()[0]?.kid) } } }),
     };
   }
+}
+
+/** What a token says of the sign-in that it rests on, RFC 9068 §2.2.1. */
+function signInClaims(
+  source: { acr?: string | undefined; amr?: string[] | undefined; authTime?: number | undefined } | undefined,
+): Readonly<Record<string, unknown>> {
+  if (source === undefined) return {};
+  const { acr, amr, authTime = 0 } = source;
+  return {
+    ...factsOf(amr)?.claims,
+    ...(acr !== undefined && { acr }),
+    // 0: the provider does not say.
+    ...(authTime > 0 && { auth_time: authTime }),
+  };
 }
 
 function features({ frontDoor: { clients } }: ProviderParts) {

@@ -99,3 +99,13 @@ export class Full extends errors.CustomOIDCProviderError {
     super('temporarily_unavailable', `the front door has too many live records of this kind: ${kind}`);
   }
 }
+
+/** The kept revocations are not known yet: whether a record is good cannot be said. */
+export class Unready extends errors.CustomOIDCProviderError {
+  override readonly status = 503;
+  override readonly statusCode = 503;
+
+  constructor() {
+    super('temporarily_unavailable', 'the front door does not know the kept revocations yet');
+  }
+}

@@ -15,6 +15,8 @@ export interface FrontDoor {
   readonly clients: ClientRules;
   /** Every scope that a client may ask for. */
   readonly scopes: ReadonlyMap<string, FrontDoorScope>;
+  /** Published as `acr_values_supported`; empty: nothing is. */
+  readonly acrValues: readonly string[];
   readonly tokens: { readonly format: 'opaque' | 'jwt'; readonly lifetimeMs: number };
   readonly assertions: ReadonlyMap<string, AssertionIssuer>;
   /** The front door as the gateway trusts it, under the name {@link FRONT_DOOR}. */

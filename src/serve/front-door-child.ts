@@ -7,6 +7,8 @@ import { type RunningFrontDoor, startFrontDoor } from '../front-door/front-door.
 import type { Config } from '../model/config.ts';
 import type { FrontDoorObserver } from '../model/front-door.ts';
 import type { FromFrontDoor, ToFrontDoor } from './front-door-messages.ts';
+import { RevocationIndex } from '../store/revocation-index.ts';
+import { learn } from './revocation.ts';
 import { listenFault } from './start.ts';
 
 /** Runs the front door that `serve` started. It obeys the process of the gateway, and ends with it. */
@@ -14,9 +16,15 @@ export async function workAsFrontDoor(): Promise<never> {
   // A terminal sends signals to every process; the gateway stops the front door itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   let running: RunningFrontDoor | undefined;
+  // Until the gateway has told of all revocations, no record counts as good.
+  const revocations = new RevocationIndex();
+  revocations.setReady(false);
+  process.on('message', (message: ToFrontDoor) => {
+    if (message.kind === 'revoked' || message.kind === 'revocations-ready') learn(revocations, message);
+  });
   process.once('disconnect', () => process.exit(0));
   for await (const [message] of on(process, 'message') as AsyncIterable<[ToFrontDoor]>) {
-    if (message.kind === 'begin') running = await begin(message.file, message.snapshot);
+    if (message.kind === 'begin') running = await begin(message.file, message.snapshot, revocations);
     if (message.kind === 'reload') await reload(running, message.file, message.snapshot);
     if (message.kind === 'stop') {
       await running?.close();
@@ -26,9 +34,11 @@ export async function workAsFrontDoor(): Promise<never> {
   throw new TypeError('messages end with the process');
 }
 
-async function begin(file: string, snapshot: Snapshot): Promise<RunningFrontDoor> {
+async function begin(file: string, snapshot: Snapshot, revocations: RevocationIndex): Promise<RunningFrontDoor> {
   try {
-    const running = await startFrontDoor(await configOf(file, snapshot), {
+    const config = await configOf(file, snapshot);
+    const running = await startFrontDoor(config, {
+      revocations: config.revocation && revocations,
       observer: remote,
       onRevoked: (digests) => tell({ kind: 'revoked', digests }),
       log: (...event) => tell({ kind: 'event', event }),

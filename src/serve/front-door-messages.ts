@@ -1,9 +1,11 @@
 import type { Snapshot } from '../config/files.ts';
 import type { LogStore } from '../store/connection.ts';
+import type { RevocationMessage } from './revocation.ts';
 import type { FrontDoorObserver } from '../model/front-door.ts';
 
 /** A message to the process of the front door. */
 export type ToFrontDoor =
+  | RevocationMessage
   | { readonly kind: 'begin'; readonly file: string; readonly snapshot: Snapshot }
   | { readonly kind: 'reload'; readonly file: string; readonly snapshot: Snapshot }
   | { readonly kind: 'stop' };

@@ -5,6 +5,7 @@ import { joinEvents } from '../telemetry/events.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createFrontDoorMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { CHILD_VARIABLE, type FromFrontDoor, type FrontDoorEvent, type ToFrontDoor } from './front-door-messages.ts';
+import { everything, type KeptRevocations, readiness } from './revocation.ts';
 import { type Running, WorkerFault } from './start.ts';
 
 /** The front door as a process of its own: no login page holds up a decision, and a fault of one ends not the other. */
@@ -34,6 +35,7 @@ export async function startFrontDoorProcess(
   let stopping = false;
   let child: ChildProcess | undefined;
   let log: Pick<Log, 'event'> = { event() {} };
+  let kept: KeptRevocations | undefined;
   let endTokens = (_digests: readonly string[]): void => {};
   const metrics = createFrontDoorMetrics();
   let { events } = metrics;
@@ -42,6 +44,11 @@ export async function startFrontDoorProcess(
   function tell(message: ToFrontDoor): void {
     // A message to a process that has just ended fails (EPIPE); `exit` reports its end.
     if (child?.connected === true) child.send(message, () => {});
+  }
+
+  /** All that is kept, as a process that begins has to know it. */
+  function tellRevocations(): void {
+    for (const message of kept === undefined ? [] : everything(kept.check)) tell(message);
   }
 
   function receive(message: FromFrontDoor): void {
@@ -70,6 +77,7 @@ export async function startFrontDoorProcess(
     child = started;
     started.on('error', () => {});
     tell({ kind: 'begin', file, snapshot });
+    tellRevocations();
     return new Promise((resolve, reject) => {
       started.on('message', (message: FromFrontDoor) => {
         receive(message);
@@ -106,6 +114,12 @@ export async function startFrontDoorProcess(
       ({ log } = gateway);
       events = joinEvents(metrics.events, gateway.log);
       endTokens = (digests) => gateway.endTokens(digests);
+      ({ kept } = gateway);
+      kept?.follow(
+        (news) => tell({ kind: 'revoked', news }),
+        () => kept && tell(readiness(kept.check)),
+      );
+      tellRevocations();
       log.event('info', 'front door listening', { url, issuer: config.frontDoor?.issuer });
       if (config.shared === undefined) {
         log.event('warn', 'the front door keeps its state in memory: a restart signs all people out; configure shared');

@@ -85,7 +85,6 @@ export type RevocationMessage =
 
 /** Everything that a process that begins has to know, in messages of a bounded size. */
 export function* everything(check: RevocationIndex): Iterable<RevocationMessage> {
-  yield readiness(check);
   let revocations: Revocation[] = [];
   for (const revocation of check.all()) {
     revocations.push(revocation);
@@ -94,6 +93,7 @@ export function* everything(check: RevocationIndex): Iterable<RevocationMessage>
     revocations = [];
   }
   if (revocations.length > 0) yield { kind: 'revoked', news: { revocations, dropped: [] } };
+  yield readiness(check);
 }
 
 /** Takes a message into the index of this process. */
@@ -157,4 +157,35 @@ export class AskingReceiver {
   onAnswer({ number, answer }: PrimaryAnswer): void {
     this.#waiting.get(number)?.(answer);
   }
+}
+
+/** The kept revocations of a front door that runs alone, which reads them from the store; undefined: it has none. */
+export async function followStore(config: Config, log: Log): Promise<RevocationIndex | undefined> {
+  const { revocation, shared, sessionKey } = config;
+  if (revocation === undefined) return undefined;
+  if (shared === undefined || sessionKey === undefined) {
+    log.event('warn', 'a front door alone needs shared to learn of revocations: sessions and refresh tokens stay');
+    return undefined;
+  }
+  const [{ connectStore }, { createSealing }, { RevocationStore }] = await Promise.all([
+    import('../store/connection.ts'),
+    import('../store/sealing.ts'),
+    import('../store/revocation-store.ts'),
+  ]);
+  const index = new RevocationIndex();
+  index.keepFor(revocation.keepMs);
+  index.setReady(false);
+  const observer = { storeUp() {}, storeRequest() {} };
+  const store = new RevocationStore({
+    connection: connectStore(shared.url, observer, (...event) => log.event(...event)),
+    sealing: createSealing(sessionKey),
+    clock: Date.now,
+    keepMs: () => revocation.keepMs,
+    onNews: (revocations) => index.add(revocations),
+    onComplete: () => index.setReady(true),
+    known: () => index.all(),
+    onCorrupt: (key) => log.event('warn', 'shared store holds a revocation that no replica wrote', { key }),
+  });
+  void store.follow();
+  return index;
 }
