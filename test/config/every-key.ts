@@ -88,6 +88,7 @@ export const everyKey: unknown = {
       },
     },
     scopes: { read: { title: 'Read accounts' }, payments: { title: 'Move money', lifetime: '60s', max_age: '5m' } },
+    acr_values: ['phr'],
     tokens: { format: 'jwt', lifetime: '10m' },
     assertions: {
       acme: {

@@ -23,6 +23,8 @@ export interface TestPerson {
   readonly claims?: Readonly<Record<string, unknown>>;
   /** When the person signed in, in seconds; default: now. */
   readonly authTime?: number;
+  /** How the person signed in. */
+  readonly acr?: string;
 }
 
 /** Options of {@link startIdentityProvider}. */
@@ -52,6 +54,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
       onRevoked: async () => {},
     }),
     scopes: ['openid', 'email', 'profile'],
+    acrValues: ['phr', 'mfa', 'pwd'],
     claims: { openid: ['sub', ...idTokenClaims], profile: [...userInfoClaims] },
     conformIdTokenClaims: userInfoClaims.length > 0,
     clients: [
@@ -90,7 +93,11 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
     const { person } = identityProvider;
     const refusal = { error: 'access_denied', error_description: 'refused' };
     if (person !== undefined) people.set(person.sub, person);
-    const login = person && { accountId: person.sub, ...(person.authTime !== undefined && { ts: person.authTime }) };
+    const login = person && {
+      accountId: person.sub,
+      ...(person.authTime !== undefined && { ts: person.authTime }),
+      ...(person.acr !== undefined && { acr: person.acr }),
+    };
     return void provider.interactionFinished(request, response, login === undefined ? refusal : { login });
   });
   const identityProvider: TestIdentityProvider = {

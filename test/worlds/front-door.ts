@@ -144,6 +144,10 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
     onRevoked(tokens) {
       if (options.isApart !== true) gateway.endTokens(tokens);
     },
+    ...(config.revocation !== undefined && {
+      // The gateway starts after it.
+      revocations: { isReady: () => true, revokes: (token) => gateway.kept?.check.revokes(token) === true },
+    }),
     log() {},
     onBug(error) {
       observed.push(`bug ${error instanceof Error ? error.stack : String(error)}`);
