@@ -21,7 +21,8 @@ beforeEach(() => {
 });
 afterAll(async () => {
   await world.close();
-  expect(world.observed.filter((line) => line.startsWith('bug'))).toEqual([]);
+  const bugs = world.observed.filter((line) => line.startsWith('bug'));
+  if (bugs.length > 0) throw new Error(bugs.join('\n'));
 });
 
 const revoke = (command: object) => world.gateway.kept?.revoke(command);
@@ -29,7 +30,7 @@ const refresh = (token: unknown) => client.post({ grant_type: 'refresh_token', r
 const claimsOf = (jwt: unknown) =>
   JSON.parse(Buffer.from(String(jwt).split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
 /** A revocation refuses what was issued in the same second. */
-const nextSecond = async () => expect.poll(() => Date.now() % 1000, { interval: 5 }).toBeLessThan(100);
+const nextSecond = () => new Promise((resolve) => setTimeout(resolve, 1_000 - (Date.now() % 1_000)));
 
 describe('a person of an identity provider loses', () => {
   test.each([
@@ -75,7 +76,7 @@ describe('a person of an identity provider loses', () => {
     const refreshed = await refresh(body['refresh_token']);
     expect(refreshed.status).toBe(200);
     const before = Math.floor(Date.now() / 1000) - 1;
-    await world.gateway.kept?.check.add([
+    world.gateway.kept?.check.add([
       {
         issuer: world.issuer,
         subject: String((await introspected(refreshed.body['access_token']))['sub']),
@@ -116,7 +117,7 @@ describe('RFC 9470: the front door', () => {
     const asked = world.provider.authorizations.at(-1);
     expect([asked?.get('acr_values'), asked?.get('max_age')]).toEqual(['phr mfa', '60']);
     expect(await introspected(body['access_token'])).toMatchObject({ acr: 'phr', auth_time: authTime, active: true });
-    if (typeof body['id_token'] === 'string') expect(claimsOf(body['id_token'])).not.toHaveProperty('amr');
+    expect(claimsOf(body['id_token'])).not.toHaveProperty('amr');
   });
 
   test('refuses a sign-in of another kind, and one that is too old', async () => {
