@@ -34,6 +34,7 @@ export default defineConfig({
     ],
     // As Node loads it: vitest would take another `default` for what ajv exports.
     server: { deps: { external: [/\/schema\/validators\.js$/] } },
+    globalSetup: 'test/support/temporary-files.ts',
     setupFiles: ['test/support/nothing-disclosed.ts'],
     // Each ends what would never end by itself: a busy machine must not reach them.
     testTimeout: 120_000,

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { commands } from '../../src/cli/commands.ts';
 import { completionScripts } from '../../src/cli/completion.ts';
 import { outcome } from './run.ts';
@@ -29,7 +29,6 @@ beforeAll(async () => {
   await writeFile(join(folder, 'gateway.yaml'), '');
   for (const shell of shells) await writeFile(join(folder, `.${shell}`), completionScripts[shell](commands));
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 /** What each shell offers for a command line whose last word is unfinished. */
 const offered: Readonly<Record<Shell, (line: string) => Promise<readonly string[]>>> = {

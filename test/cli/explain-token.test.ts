@@ -1,4 +1,4 @@
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ ${route('client_id', 'http')}${route('azp', 'http')}${route('counted', 'mcp')}`;
   for (const [name, text] of Object.entries(policies)) await writeFile(join(folder, 'policies', `${name}.yaml`), text);
 });
 afterAll(async () => {
-  await Promise.all([gateway.close(), issuer.close(), upstream.close(), rm(folder, { recursive: true })]);
+  await Promise.all([gateway.close(), issuer.close(), upstream.close()]);
 });
 
 const pay = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pay' } };

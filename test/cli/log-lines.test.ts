@@ -1,14 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { linesOf } from '../../src/cli/log-lines.ts';
 
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sallyport-lines-'));
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 async function linesIn(content: string | Buffer): Promise<readonly (string | undefined)[]> {
   await writeFile(join(folder, 'log'), content);

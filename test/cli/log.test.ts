@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { appendFile, mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, rename, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { sallyport } from '../serve/process.ts';
 import { outcome } from './run.ts';
 import { hasTerminal, onTerminal } from '../serve/terminal.ts';
@@ -14,7 +14,6 @@ let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sallyport-log-'));
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 function line(members: object = {}): string {
   return `${JSON.stringify({

@@ -1,8 +1,8 @@
 /** `sallyport replay` of rules over time, with the log of a gateway that serves. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { outcome } from './run.ts';
 import { startMcpWorld } from '../worlds/mcp.ts';
 
@@ -63,7 +63,6 @@ routes:
   );
   await write('policies', policy);
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 async function write(name: string, text: string): Promise<void> {
   await mkdir(join(folder, name), { recursive: true });

@@ -1,4 +1,4 @@
-import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -67,7 +67,7 @@ routes:
   await gateway.close();
 });
 afterAll(async () => {
-  await Promise.all([issuer.close(), upstream.close(), rm(folder, { recursive: true })]);
+  await Promise.all([issuer.close(), upstream.close()]);
 });
 
 async function writePolicies(name: string, texts: Readonly<Record<string, string>>): Promise<void> {
@@ -315,7 +315,6 @@ describe('sallyport explain --decision', () => {
     expect(await now(of(undefined))).toMatch(
       /^allow [^]*\n {2}the current policy would deny the call: scope\.insufficient\n/,
     );
-    await rm(edited, { recursive: true });
   });
 
   test('asks which decision is meant if several have the request id', async () => {

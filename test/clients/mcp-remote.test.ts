@@ -1,5 +1,5 @@
 /** A person with Chromium and mcp-remote walks the demo with the front door, the step-up included. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -46,7 +46,6 @@ async function startMcpRemote(url: string) {
     log: () => printed,
     async close() {
       await client.close();
-      await rm(home, { recursive: true });
     },
   };
 }

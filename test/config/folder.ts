@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { disk, type Files } from '../../src/config/files.ts';
@@ -43,16 +43,12 @@ export function edited(...edits: readonly (readonly [from: string, to: string])[
 /** Writes files into a folder of their own, lets `use` look at it, and removes it. */
 export async function inFolder<T>({ yaml, files = {} }: Situation, use: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-config-'));
-  try {
-    await mkdir(join(folder, 'policies'));
-    for (const [path, content] of Object.entries({ 'gateway.yaml': yaml, ...files })) {
-      await mkdir(dirname(join(folder, path)), { recursive: true });
-      await writeFile(join(folder, path), content);
-    }
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true });
+  await mkdir(join(folder, 'policies'));
+  for (const [path, content] of Object.entries({ 'gateway.yaml': yaml, ...files })) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
   }
+  return await use(folder);
 }
 
 const FOLDER = '/a/folder/in/memory';

@@ -11,7 +11,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   watching?.close();
-  await rm(folder, { recursive: true });
 });
 
 /** Counts what is told, and waits for the next. */

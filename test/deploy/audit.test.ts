@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,6 @@ async function audit(known: Readonly<Record<string, string>> | undefined): Promi
     return { code, stdout };
   } finally {
     registry.close();
-    await rm(cache, { recursive: true });
   }
 }
 

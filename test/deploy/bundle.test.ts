@@ -6,12 +6,12 @@
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rolldown, type OutputOptions } from 'rolldown';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import bundled from '../../deploy/bundle.config.ts';
 import { sallyport } from '../serve/process.ts';
@@ -28,9 +28,6 @@ beforeAll(async () => {
   await using bundle = await rolldown({ ...input, cwd: root });
   await bundle.write({ ...output, dir: join(image, 'bundle') });
   for (const folder of ['schema', 'templates']) await cp(join(root, folder), join(image, folder), { recursive: true });
-});
-afterAll(async () => {
-  await rm(image, { recursive: true });
 });
 
 test('the bundle behaves like the sources', { timeout: 300_000 }, async () => {

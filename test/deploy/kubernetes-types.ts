@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Manifest } from './helm.ts';
@@ -32,7 +32,5 @@ export function typeErrors(objects: readonly Manifest[]): string {
     return '';
   } catch (error) {
     return String((error as { stdout?: unknown }).stdout ?? error);
-  } finally {
-    rmSync(own, { recursive: true });
   }
 }

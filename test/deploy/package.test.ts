@@ -5,11 +5,11 @@
  */
 
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { outcome } from '../serve/process.ts';
 import { passed, tryOut } from './trial.ts';
@@ -28,9 +28,6 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sallyport-package-'));
   const { stdout } = await npm(['pack', '--json', '--silent', '--pack-destination', folder], root);
   [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [Packed];
-});
-afterAll(async () => {
-  await rm(folder, { recursive: true });
 });
 
 test('contains the runtime and the documentation, and no development files', () => {

@@ -1,7 +1,7 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { outcome, sallyport } from '../serve/process.ts';
 import { config, good, tools } from './chart-values.ts';
 import { chart, helm, manifests, podOf, volumeOf } from './helm.ts';
@@ -11,9 +11,6 @@ describe.skipIf(helm === undefined)('in a pod', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-pod-'));
-  });
-  afterEach(async () => {
-    await rm(folder, { recursive: true });
   });
 
   test('the chart may contain the files itself', async () => {

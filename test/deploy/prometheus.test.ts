@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -72,6 +72,5 @@ describe.skipIf(!hasPromtool)('promtool', () => {
     await expect(promtool('check', 'rules', file)).resolves.toMatchObject({
       stdout: expect.stringContaining(`${rules.length} rules found`),
     });
-    await rm(own, { recursive: true });
   });
 });

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { outcome } from '../serve/process.ts';
 
 const unit = await readFile(new URL('../../deploy/systemd/sallyport.service', import.meta.url), 'utf8');
@@ -31,9 +31,6 @@ describe.skipIf(!hasAnalyze)('systemd-analyze', () => {
       .replaceAll(/(?<=^Exec\w+=)\S+\/sallyport/gm, process.execPath)
       .replace(/^Documentation=.*\n/m, '');
     await writeFile(file, here);
-  });
-  afterAll(async () => {
-    await rm(folder, { recursive: true });
   });
 
   test('accepts every line', async () => {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -19,7 +19,6 @@ test('the policy of the README loads, on the route that is shown, and passes the
     'public_url: http://a.test\nauthorization_servers: { main: { issuer: http://b.test, jwt: { algorithms: [RS256] } } }\n';
   await writeFile(join(folder, 'gateway.yaml'), around + (routes ?? ''));
   const config = await loadConfig(join(folder, 'gateway.yaml'));
-  await rm(folder, { recursive: true });
   for (const { given, when, then } of parse(tests ?? '') as readonly PolicyTest[]) {
     const decision = config.policies.get('demo-tools')?.decide(callerOf(given, new Map(), ''), attemptOf(when));
     expect(decision && { found: foundOf(decision), passes: fulfils(decision, then) }).toMatchObject({ passes: true });

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -43,7 +43,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await shell.close();
-  await rm(folder, { recursive: true });
 });
 
 describe('a reader from the first section to the last', { shuffle: false }, () => {

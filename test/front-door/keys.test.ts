@@ -1,7 +1,7 @@
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createKeys, readSecret } from '../../src/front-door/keys.ts';
 
 let folder: string;
@@ -10,7 +10,6 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
   file = join(folder, 'front-door.json');
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 test('creates the file for its user alone, and reads it afterwards', async () => {
   const secret = await readSecret(file, undefined);

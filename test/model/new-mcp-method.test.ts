@@ -4,10 +4,10 @@
  * @module
  */
 
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { AnswerFilter } from '../../src/pipeline/forward/answer-filter.ts';
 import type { Grant } from '../../src/model/grant.ts';
 import type { McpAttempt } from '../../src/model/policy.ts';
@@ -21,7 +21,6 @@ const rows = `
 `;
 
 const copy = mkdtempSync(join(tmpdir(), 'sallyport-method-'));
-afterAll(() => rmSync(copy, { recursive: true }));
 
 /** A module of the copy, by its path below `src/`. */
 async function copied<Module>(path: string): Promise<Module> {

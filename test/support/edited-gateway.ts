@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { reloadOnEdit } from '../../src/serve/reload.ts';
@@ -71,7 +71,6 @@ export async function startEditedGateway(
       noLongerAdminAt(running.adminUrl);
       reloading.close();
       await running.close(0);
-      await rm(folder, { recursive: true });
     },
   };
 }

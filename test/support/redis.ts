@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -102,7 +102,6 @@ export async function startRedis(options: readonly string[] = []): Promise<Redis
     async close() {
       client.destroy();
       await kill();
-      rmSync(folder, { recursive: true });
     },
   };
 }

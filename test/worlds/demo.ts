@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -121,14 +121,10 @@ async function load(
   env: NodeJS.ProcessEnv,
 ): Promise<Config> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
-  try {
-    await cp('policies', join(folder, 'policies'), { recursive: true });
-    await writeFile(join(folder, 'gateway.yaml'), edit(await readFile('gateway.yaml', 'utf8')));
-    for (const [name, text] of Object.entries(policies)) await writeFile(join(folder, `policies/${name}.yaml`), text);
-    return await loadConfig(join(folder, 'gateway.yaml'), env);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  await cp('policies', join(folder, 'policies'), { recursive: true });
+  await writeFile(join(folder, 'gateway.yaml'), edit(await readFile('gateway.yaml', 'utf8')));
+  for (const [name, text] of Object.entries(policies)) await writeFile(join(folder, `policies/${name}.yaml`), text);
+  return await loadConfig(join(folder, 'gateway.yaml'), env);
 }
 
 /** The demo with the front door. */

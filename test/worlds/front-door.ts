@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startMcpServer } from '../../demo/mcp-server.ts';
@@ -126,7 +126,7 @@ ${below === undefined ? '' : `  - { name: signin, path: ${below}, public: true, 
     issuer,
     provider,
     async close() {
-      await Promise.all([provider.close(), mcpServer.close(), rm(folder, { recursive: true, force: true })]);
+      await Promise.all([provider.close(), mcpServer.close()]);
     },
   };
 }

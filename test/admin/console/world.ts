@@ -1,4 +1,4 @@
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from '../../../src/config/load.ts';
@@ -214,7 +214,7 @@ routes:
     },
     async close() {
       await end();
-      await Promise.all([issuer.close(), upstream.close(), rm(folder, { recursive: true })]);
+      await Promise.all([issuer.close(), upstream.close()]);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -192,7 +192,6 @@ test('says that it cannot see the registration where the provider shows a page',
 
 test('examines the file of its keys, and creates none', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-doctor-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
   const [keys, open] = [join(folder, 'keys.json'), join(folder, 'open.json')];
   const keyLine = async (file: string | undefined, more: Partial<Config> = {}): Promise<string | undefined> =>
     (await examined({ keys: file }, more)).find((line) => line.includes('front_door.keys'))?.replaceAll(folder, 'DIR');

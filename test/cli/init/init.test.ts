@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { listen } from '../../../demo/listen.ts';
 import { startMcpServer } from '../../../demo/mcp-server.ts';
@@ -26,9 +26,6 @@ const composed = [...files, 'docker-compose.yml', 'prometheus.yml'];
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sallyport-init-'));
-});
-afterEach(async () => {
-  await rm(folder, { recursive: true });
 });
 
 async function filesIn(place: string): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -87,7 +87,6 @@ export async function startProxies(): Promise<Proxies> {
       await Promise.all(proxies.map(({ stop }) => stop()));
       behind.close();
       behind.closeAllConnections();
-      await rm(folder, { recursive: true });
     },
   };
 }
