@@ -252,10 +252,6 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
   'speed: the parts of a condition that refuses no caller are examined': [
     { in: 'refusalsBy', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
   ],
-  'type: a request on an HTTP route has no method of MCP': [
-    { in: 'followedTask', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
-    { in: 'followedTask', mutator: 'StringLiteral', to: '""', nth: 1 },
-  ],
   'memory: what has ended stays, and decides nothing': [
     { in: 'createMemoryLedger.remove', mutator: 'CallExpression', to: ';', nth: 1 },
     { in: 'createMemoryLedger.remove', mutator: 'CallExpression', to: ';', nth: 3 },
@@ -281,6 +277,10 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
   'type: no call has the id undefined, and a track that is not kept has no sum': [
     { in: 'createMemoryLedger.roundBefore', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
     { in: 'createMemoryLedger.judge', mutator: 'ConditionalExpression', to: 'false', nth: 7 },
+  ],
+  'speed: each item is looked at, although most have ended in order': [
+    { in: 'noteGone', mutator: 'CallExpression', to: ';', nth: 1 },
+    { in: 'noteGone', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],
   'speed: the sums are made again': [{ in: 'removeEntry', mutator: 'ConditionalExpression', to: 'true', nth: 2 }],
 };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Timers } from '../../src/lib/timers.ts';
-import { createMemoryLedger, type MemoryLedger } from '../../src/store/memory-ledger.ts';
+import { createMemoryLedger, createProcessLedger, type MemoryLedger } from '../../src/store/memory-ledger.ts';
 import type { LedgerCheck, LedgerEntry, Reservation, Verdict } from '../../src/model/ledger.ts';
 import { call } from '../pipeline/history/call.ts';
 import { play } from './play.ts';
@@ -340,7 +340,36 @@ describe('bounds', () => {
   });
 });
 
+test('the ledger of this process counts by its clock', () => {
+  const ledger = createProcessLedger();
+  expect(ledger.reserve(spend(3, 5))).toEqual(passed);
+  expect(ledger.reserve(spend(3, 5))).toMatchObject({ failed: { why: 'check' } });
+  const { failed } = ledger.reserve(spend(3, 5)) as { failed: { retryAfterMs: number } };
+  expect(Math.abs(failed.retryAfterMs - HOUR)).toBeLessThan(60_000);
+});
+
 describe('what ends while no call comes', () => {
+  test('is waited for until the first of it ends, and not at all once it has', () => {
+    let now = 0;
+    const turns: { readonly pauseMs: number; readonly run: () => void }[] = [];
+    const after: Timers['after'] = (pauseMs, run) => {
+      turns.push({ pauseMs, run });
+      return () => {};
+    };
+    const ledger = createMemoryLedger(() => now, undefined, { now: () => now, after });
+    const keepFor = (keepMs: number): void =>
+      void ledger.reserve(call({ entries: [{ track: 't', amount: 0, keepMs }] }));
+    for (let count = 0; count < 1001; count += 1) keepFor(1_000);
+    keepFor(60_000);
+    const pauses: number[] = [];
+    for (let turn = turns.shift(); turn !== undefined; turn = turns.shift()) {
+      pauses.push(turn.pauseMs);
+      now += turn.pauseMs;
+      turn.run();
+    }
+    expect(pauses).toEqual([1_000, 0, 59_000]);
+  });
+
   test('is removed a part at a time, so that the next call need not remove it', async () => {
     let now = 0;
     const turns: { readonly at: number; readonly run: () => void }[] = [];

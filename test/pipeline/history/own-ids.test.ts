@@ -64,6 +64,10 @@ test.each([2 ** 53 - 1, -(2 ** 53 - 1), 0, ''])('takes the id %j', async (id) =>
   expect(await begin(id)).toBeTypeOf('object');
 });
 
+test('a request that no rule counts has no verdict of its own', async () => {
+  expect(((await begin(1)) as CountedCall).shadow).toBeUndefined();
+});
+
 test('a number and the string of its digits are one id', async () => {
   expect(await begin(1)).toBeTypeOf('object');
   expect(await begin('1')).toBe('body.message');
