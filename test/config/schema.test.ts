@@ -91,14 +91,14 @@ describe('the schema and the loader agree', () => {
     'routes[1].query',
   ]);
 
+  const whole = loaded({ yaml: stringify(everyKey) });
   test.each(everyPlace.filter(([title, path]) => typeof path.at(-1) === 'string' && !defaults.has(title)))(
     'that %s is read: without it, the configuration differs or is refused',
     async (_title, path) => {
       const yaml = stringify(replaced(everyKey, path, undefined));
       if ((await refusals({ yaml })).length > 0) return;
-      const { hash: _before, ...before } = await loaded({ yaml: stringify(everyKey) });
-      const { hash: _after, ...after } = await loaded({ yaml });
-      expect(isDeepStrictEqual(after, before)).toBe(false);
+      const after = await loaded({ yaml });
+      expect(isDeepStrictEqual({ ...after, hash: '' }, { ...(await whole), hash: '' })).toBe(false);
     },
   );
 

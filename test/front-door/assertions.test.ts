@@ -165,40 +165,28 @@ test('R-270: its token is bound to the key of the client, if the client proves o
 });
 
 describe('refuses an assertion', () => {
-  const cases: Record<string, { claims?: Record<string, unknown>; form?: Record<string, string>; why: RegExp }> = {
-    'for another authorization server': { claims: { aud: 'https://other.example' }, why: /"aud"/ },
-    'for several authorization servers': {
-      claims: { aud: ['ISSUER', 'https://other.example'] },
-      why: /aud names others/,
-    },
-    'for another client': { claims: { client_id: 'other-app' }, why: /client_id is another client/ },
-    'for a resource of another front door': {
-      claims: { resource: 'https://other.example/mcp' },
-      why: /not one of this/,
-    },
-    'for two resources': { claims: { resource: ['https://a.example', 'https://b.example'] }, why: /not one resource/ },
-    'when the client asks for another resource': {
-      form: { resource: 'https://other.example/' },
-      why: /not one of this/,
-    },
-    'without a resource': { claims: { resource: undefined }, why: /"resource"/ },
-    'without a jti': { claims: { jti: undefined }, why: /"jti"/ },
-    'without an iat': { claims: { iat: undefined }, why: /"iat"/ },
-    'without a scope': { claims: { scope: undefined }, why: /"scope"/ },
-    'whose subject is empty': { claims: { sub: '' }, why: /sub is not a text of 1 to 255/ },
-    'whose subject is a number': { claims: { sub: 7 }, why: /sub/ },
-    'that is six minutes old': { claims: { iat: Math.floor(Date.now() / 1000) - 360 }, why: /"iat"/ },
-    'that is from the future': { claims: { iat: Math.floor(Date.now() / 1000) + 600 }, why: /"iat"/ },
-    'that has expired': { claims: { exp: Math.floor(Date.now() / 1000) - 60 }, why: /"exp"/ },
-    'whose scopes are not configured': { claims: { scope: 'admin' }, why: /no scope/ },
-    'when the client asks for a scope that it lacks': {
-      claims: { scope: 'read' },
-      form: { scope: 'admin' },
-      why: /no scope/,
-    },
-  };
-  test.each(Object.entries(cases))('%s', async (_name, { claims = {}, form, why }) => {
-    const own = Array.isArray(claims['aud']) ? { ...claims, aud: [world.issuer, 'https://other.example'] } : claims;
+  const other = 'https://other.example';
+  const now = Math.floor(Date.now() / 1000);
+  test.each<[title: string, why: RegExp, claims?: Record<string, unknown>, form?: Record<string, string>]>([
+    ['for another authorization server', /"aud"/, { aud: other }],
+    ['for several authorization servers', /aud names others/, { aud: ['ISSUER', other] }],
+    ['for another client', /client_id is another client/, { client_id: 'other-app' }],
+    ['for a resource of another front door', /not one of this/, { resource: `${other}/mcp` }],
+    ['for two resources', /not one resource/, { resource: ['https://a.example', 'https://b.example'] }],
+    ['when the client asks for another resource', /not one of this/, {}, { resource: `${other}/` }],
+    ['without a resource', /"resource"/, { resource: undefined }],
+    ['without a jti', /"jti"/, { jti: undefined }],
+    ['without an iat', /"iat"/, { iat: undefined }],
+    ['without a scope', /"scope"/, { scope: undefined }],
+    ['whose subject is empty', /sub is not a text of 1 to 255/, { sub: '' }],
+    ['whose subject is a number', /sub/, { sub: 7 }],
+    ['that is six minutes old', /"iat"/, { iat: now - 360 }],
+    ['that is from the future', /"iat"/, { iat: now + 600 }],
+    ['that has expired', /"exp"/, { exp: now - 60 }],
+    ['whose scopes are not configured', /no scope/, { scope: 'admin' }],
+    ['when the client asks for a scope that it lacks', /no scope/, { scope: 'read' }, { scope: 'admin' }],
+  ])('%s', async (_title, why, claims = {}, form = {}) => {
+    const own = Array.isArray(claims['aud']) ? { ...claims, aud: [world.issuer, other] } : claims;
     expect(await exchange(await assertion(own), form)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
     expect(world.observed).toEqual([expect.stringMatching(why)]);
   });
