@@ -27,6 +27,8 @@ export interface TestGatewayOptions {
   readonly policies?: Readonly<Record<string, string>>;
   /** Default http://gateway.test. */
   readonly publicUrl?: string;
+  /** Default: a free port of loopback. */
+  readonly listen?: string;
   readonly clock?: Clock;
   /** Counts calls for rules over time. Default: in memory. */
   readonly ledger?: Ledger | undefined;
@@ -42,9 +44,9 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   for (const [name, text] of Object.entries(options.policies ?? {})) {
     await writeFile(join(folder, 'policies', `${name}.yaml`), text);
   }
-  const { publicUrl = 'http://gateway.test', admin = '127.0.0.1:0' } = options;
+  const { publicUrl = 'http://gateway.test', listen = '127.0.0.1:0', admin = '127.0.0.1:0' } = options;
   const file = join(folder, 'gateway.yaml');
-  await writeFile(file, `public_url: ${publicUrl}\nlisten: 127.0.0.1:0\nadmin: ${admin}\n${options.yaml}`);
+  await writeFile(file, `public_url: ${publicUrl}\nlisten: ${listen}\nadmin: ${admin}\n${options.yaml}`);
   const { output, ...log } = createWrittenLog(options.onLine);
   const config = await loadConfig(file, options.env ?? {});
   await rm(folder, { recursive: true });

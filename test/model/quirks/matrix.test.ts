@@ -1,0 +1,166 @@
+/**
+ * Known clients × known providers, from the tables of `src/model/quirks`: each cell is signed in, listed, called, stepped up,
+ * refreshed and stepped up again, or stops at the step and for the cause that the table says.
+ *
+ * @module
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ClientQuirks, clients } from '../../../src/model/quirks/clients.ts';
+import { obstaclesOf } from '../../../src/model/quirks/obstacles.ts';
+import { type ProviderQuirks, providers } from '../../../src/model/quirks/providers.ts';
+import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { freePort } from '../../support/ports.ts';
+import { ownClient, type ProviderName, type QuirkyServer, startQuirkyServer } from '../../support/quirky-server.ts';
+import { Stopped, walk } from '../../support/simulated-client.ts';
+import { type RequestHandler, startUpstream, type Upstream } from '../../support/upstream.ts';
+import { type FrontDoorWorld, startFrontDoorWorld } from '../../worlds/front-door.ts';
+
+const policy = 'scope: read\ntools:\n  look: {}\n  pay: { scope: write }\n  admin: { scope: admin }\n';
+const rows = Object.entries<ClientQuirks>(clients);
+
+/** An MCP server with the three tools. */
+const tools: RequestHandler = (_request, response, body) => {
+  const { id, method } = JSON.parse(body) as { readonly id: number; readonly method: string };
+  const list = ['look', 'pay', 'admin'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+  const result = method === 'tools/list' ? { tools: list } : { content: [{ type: 'text', text: 'done' }] };
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+};
+
+let upstream: Upstream;
+beforeAll(async () => {
+  upstream = await startUpstream(tools);
+});
+afterAll(() => upstream.close());
+
+/** What each obstacle looks like to the client. */
+const told: Readonly<Record<string, RegExp>> = {
+  'issuer with a path': /^no metadata at/,
+  'PKCE not listed': /code_challenge_methods_supported/,
+  'endpoint at another origin': /another origin/,
+  'origin as `resource`': /^invalid_target: (?:AADSTS9010010|unknown resource)/,
+  'no scope': /AADSTS900144/,
+  'no step-up': /^it does not ask for/,
+};
+
+// Its tokens are for its own APIs.
+const direct = (Object.keys(providers) as ProviderName[]).filter((name) => name !== 'google');
+
+describe.each(direct)('%s', (name) => {
+  let server: QuirkyServer;
+  let gateway: TestGateway;
+  let url: string;
+  beforeAll(async () => {
+    const listen = `127.0.0.1:${await freePort()}`;
+    url = `http://${listen}/mcp`;
+    server = await startQuirkyServer(name, url);
+    gateway = await startTestGateway({
+      publicUrl: `http://${listen}`,
+      listen,
+      policies: { tools: policy },
+      yaml: `
+authorization_servers: { main: { issuer: "${server.issuer}", ${server.settings} } }
+routes:
+  - name: tools
+    path: /mcp
+    protocol: mcp
+    audience: ${server.audience}
+    resource: { scopes_supported: [read, write, admin] }
+    policy: tools
+    upstream: { url: "${upstream.url}/mcp" }
+`,
+    });
+  });
+  afterAll(() => Promise.all([gateway.close(), server.close()]));
+
+  test.each(rows)('R-313: with %s', async (_name, client) => {
+    const [obstacle] = obstaclesOf({ client, server: providers[name], endpointsAtRoot: false });
+    const mustBeKnown = providers[name].registration === 'none' || name === 'cognito';
+    const walked = walk(client, url, mustBeKnown ? { clientId: ownClient } : {});
+    expect(await outcomeOf(walked)).toEqual(obstacle === undefined ? 'through' : [obstacle.at, obstacle.cause]);
+  });
+});
+
+/** How a walk ends: through, or where the client stopped, and the cause by what it was told. */
+function outcomeOf(walked: Promise<void>): Promise<unknown> {
+  return walked.then(
+    () => 'through',
+    (error: unknown) => (error instanceof Stopped ? [error.at, causeOf(error.message)] : error),
+  );
+}
+
+/** The obstacle that a client is told of, or else the message. */
+function causeOf(message: string): string {
+  return Object.entries(told).find(([, pattern]) => pattern.test(message))?.[0] ?? message;
+}
+
+/** A gateway in front of one provider, with more lines of its configuration. */
+async function withProvider(
+  name: ProviderName,
+  more: string,
+  use: (url: string, gateway: TestGateway) => Promise<void>,
+): Promise<void> {
+  const listen = `127.0.0.1:${await freePort()}`;
+  const server = await startQuirkyServer(name, `http://${listen}/mcp`);
+  const yaml = `
+${more}
+authorization_servers: { main: { issuer: "${server.issuer}", ${server.settings} } }
+routes:
+  - name: tools
+    path: /mcp
+    protocol: mcp
+    audience: ${server.audience}
+    policy: tools
+    upstream: { url: "${upstream.url}/mcp" }
+`;
+  const gateway = await startTestGateway({ publicUrl: `http://${listen}`, listen, policies: { tools: policy }, yaml });
+  try {
+    await use(`http://${listen}/mcp`, gateway);
+  } finally {
+    await Promise.all([gateway.close(), server.close()]);
+  }
+}
+
+test('R-313: google: its tokens open nothing, and the log says why', async () => {
+  await withProvider('google', '', async (url, gateway) => {
+    await expect(walk(clients.inspector, url, { clientId: ownClient })).rejects.toMatchObject({ at: 'call' });
+    expect(await gateway.decision({ reason: 'token.form' })).toMatchObject({ allow: false });
+  });
+});
+
+test('R-313: oauth_endpoints_at_root leads a client that refuses the metadata', async () => {
+  await withProvider('entra', 'oauth_endpoints_at_root: main', async (url) => {
+    await expect(walk(clients.claude, url, { clientId: ownClient })).resolves.toBeUndefined();
+  });
+});
+
+describe.each(['entra', 'cognito', 'keycloak', 'google'] as const)('the front door before %s', (name) => {
+  let world: FrontDoorWorld;
+  beforeAll(async () => {
+    world = await startFrontDoorWorld({
+      startProvider: () => startQuirkyServer(name, 'https://not.asked.for/'),
+      upstream: upstream.url,
+      policy,
+      scopes: '{ read: { title: Read }, write: { title: Write }, admin: { title: Administer } }',
+      claims: '{ tenant: tid }',
+      frontDoor: `clients:
+    refresh: true
+    registration: { redirect_uris: [${[...rows]
+      .map(([key]) => key)
+      .filter((key) => clients[key as 'vscode'].redirectUris.length > 0)
+      .map((key) => `known:${key}`)
+      .join(', ')}, known:loopback] }`,
+    });
+  });
+  afterAll(() => world.close());
+
+  test.each(rows)('R-313: with %s', async (_name, client) => {
+    const walked = walk(client, world.mcpUrl.href, { query: '?utm_source=x' });
+    const stops = ['step-up', 'no step-up'];
+    expect(await outcomeOf(walked)).toEqual(client.stepUp === 'no' ? stops : 'through');
+  });
+});
+
+test('each provider of the table is a row of the matrix', () => {
+  const known: readonly ProviderQuirks[] = Object.values(providers);
+  expect(known.length).toBe(direct.length + 1);
+});
