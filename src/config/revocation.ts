@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { EventSourceKeys, GatewayKeys } from '../../schema/validators.js';
-import type { AuthorizationServer } from '../model/authorization-server.ts';
+import { type AuthorizationServer, issuersOf } from '../model/authorization-server.ts';
 import type { FrontDoor } from '../model/front-door.ts';
 import type { TokenForm } from '../model/principal.ts';
 import type { EventSource, RevocationEndpoint, RevocationSettings, RevocationTarget } from '../model/revocation.ts';
@@ -174,9 +174,9 @@ function readTargets(
 
 /** All whose people may be named, by name: the authorization servers, and the providers of the front door. */
 function targetsOf({ servers, frontDoor }: RevocationReferents): ReadonlyMap<string, RevocationTarget> {
-  const ofServers = Array.from(servers.values(), ({ name, issuer }): [string, RevocationTarget] => [
-    name,
-    { name, issuers: [issuer], tokenIssuer: issuer, isProvider: false },
+  const ofServers = Array.from(servers.values(), (server): [string, RevocationTarget] => [
+    server.name,
+    { name: server.name, issuers: issuersOf(server), tokenIssuer: server.issuer, isProvider: false },
   ]);
   const ofProviders = Array.from(
     frontDoor?.providers.values() ?? [],

@@ -36,21 +36,16 @@ export interface Referents {
   readonly hasApprovals: boolean;
 }
 
-/** The name of the route of `root_resource`. Problems are reported to the field. */
+/** The name of the route of `root_resource`. A problem shows no name of another route. */
 export function readRootResource(
   field: Field<GatewayKeys['root_resource']>,
   routes: readonly Route[],
 ): string | undefined {
   const resources = routes.filter(({ resource }) => resource !== undefined);
-  const atRoot = resources.find(({ path }) => path === '/');
   return field.read((name) => {
-    if (atRoot !== undefined && atRoot.name !== name)
-      reject(`cannot be at the root: route ${atRoot.name} is there, by its path`);
-    if (resources.some((route) => route.name === name)) return name;
-    const names = resources.map((route) => route.name);
-    const near = didYouMean(name, names);
-    const hint = near === undefined ? `they are ${names.join(', ')}` : `did you mean ${near}?`;
-    return reject('is not a route with a resource', names.length === 0 ? undefined : hint);
+    if (!resources.some((route) => route.name === name)) reject('is not the name of a route with a resource');
+    if (!resources.some(({ path, name: other }) => path === '/' && other !== name)) return name;
+    return reject('cannot be at the root: the route with the path / is there');
   });
 }
 

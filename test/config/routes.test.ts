@@ -115,10 +115,10 @@ path '/.well-known/sallyport-jwks.json'
 describe('root_resource and oauth_endpoints_at_root', () => {
   refuses(`
 route resource: {} & top root_resource: api → accepted
-top root_resource: api → :13:16: root_resource: "api" is not a route with a resource
-route resource: {} & top root_resource: apx → :14:16: root_resource: "apx" is not a route with a resource; did you mean api?
+top root_resource: api → :13:16: root_resource: "api" is not the name of a route with a resource
+route resource: {} & top root_resource: apx → :14:16: root_resource: "apx" is not the name of a route with a resource
 path / & route resource: {} & routes - { name: b, path: /b, audience: b, resource: {}, upstream: { url: "http://x" } } & top root_resource: b
-  :15:16: root_resource: "b" cannot be at the root: route api is there, by its path
+  :15:16: root_resource: "b" cannot be at the root: the route with the path / is there
 top oauth_endpoints_at_root: main → accepted
 top oauth_endpoints_at_root: maim → :13:26: oauth_endpoints_at_root: "maim" is not in authorization_servers; did you mean main?
 path /token & top oauth_endpoints_at_root: main

@@ -4,7 +4,7 @@ import type { ClientQuirks } from '../../src/model/quirks/clients.ts';
 import type { Obstacle } from '../../src/model/quirks/obstacles.ts';
 import { keepSecret } from './secrecy.ts';
 
-/** The step at which a client stopped, and what it was told. */
+/** The step at which a client stopped, and the error that it got. */
 export class Stopped extends Error {
   override readonly name = 'Stopped';
   readonly at: Obstacle['at'] | 'challenge' | 'registration' | 'token' | 'call';

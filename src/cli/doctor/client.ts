@@ -7,6 +7,7 @@ import { parsedJson } from '../../lib/json/parsed.ts';
 import type { AuthorizationServer } from '../../model/authorization-server.ts';
 import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
+import { knownRequests } from '../../model/mcp.ts';
 import { FRONT_DOOR, type FrontDoor } from '../../model/front-door.ts';
 import { type ClientQuirks, clients } from '../../model/quirks/clients.ts';
 import { type Obstacle, obstaclesOf } from '../../model/quirks/obstacles.ts';
@@ -146,6 +147,9 @@ function obstaclesFor(
   );
 }
 
+/** The request by which a client opens a session. */
+const [opening] = [...knownRequests].find(([, { opensSession }]) => opensSession) ?? [''];
+
 /** Clients begin to sign in only at a 401 with a challenge, `initialize` included. */
 async function examineChallenge(on: Findings, route: Route, config: Config): Promise<Finding> {
   const url = config.publicUrl + route.path;
@@ -158,7 +162,7 @@ async function examineChallenge(on: Findings, route: Route, config: Config): Pro
       body: JSON.stringify({
         jsonrpc: '2.0',
         id: 1,
-        method: 'initialize',
+        method: opening,
         params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'doctor', version: '1' } },
       }),
       signal: AbortSignal.timeout(5_000),

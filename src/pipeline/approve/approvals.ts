@@ -21,7 +21,7 @@ import type { ApprovedCall, CallOutcome } from '../../model/counted-call.ts';
 import { Denial, type ShadowDenial } from '../../model/denial.ts';
 import type { Grant } from '../../model/grant.ts';
 import { definitionKey } from '../../model/lock.ts';
-import { isLockedKind } from '../../model/mcp.ts';
+import { isLockedKind, listedKinds, type TargetKind, targetKinds } from '../../model/mcp.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 import { boundCall } from './bound-call.ts';
@@ -239,10 +239,10 @@ function identityOf(route: Route, needed: NeededApproval, { action: { attempt } 
   return hash('sha256', lengthPrefixed([needed.identity, lockedIn(route, call)]), 'base64url');
 }
 
-const kindOfMethod: Readonly<Record<string, 'tool' | 'prompt'>> = { 'tools/call': 'tool', 'prompts/get': 'prompt' };
+const kindOfMethod = new Map<string, TargetKind>(targetKinds.map((kind) => [listedKinds[kind].usedBy, kind]));
 
 function lockedIn({ lock }: Route, { method, name }: { method: string; name?: string | undefined }): string {
-  const kind = kindOfMethod[method];
+  const kind = kindOfMethod.get(method);
   if (lock === undefined || name === undefined || !isLockedKind(kind)) return '';
   return lock.approved.get(definitionKey({ kind, name }))?.sha256 ?? '';
 }

@@ -174,7 +174,12 @@ function coveredBy({ rule, target, names, covers, because }: PastRule): NameTabl
 
 function callOf(target: PastRule['target'], name: string): Attempt {
   if (target === 'request') return { kind: 'http', request: name };
-  return { kind: 'mcp', method: mcpMethod('tools/call'), targets: [{ kind: target, name }], arguments: undefined };
+  return {
+    kind: 'mcp',
+    method: mcpMethod(listedKinds.tool.usedBy),
+    targets: [{ kind: target, name }],
+    arguments: undefined,
+  };
 }
 
 function tableOf(kind: ListedKind, listing: Listing | undefined): NameTable {

@@ -80,7 +80,7 @@ routes:
   });
 });
 
-/** How a walk ends: through, or where the client stopped, and the cause by what it was told. */
+/** How a walk ends: through, or where the client stopped, and the cause by the error that it got. */
 function outcomeOf(walked: Promise<void>): Promise<unknown> {
   return walked.then(
     () => 'through',
@@ -88,7 +88,7 @@ function outcomeOf(walked: Promise<void>): Promise<unknown> {
   );
 }
 
-/** The obstacle that a client is told of, or else the message. */
+/** The obstacle by the error that a client got, or else the error. */
 function causeOf(message: string): string {
   return Object.entries(told).find(([, pattern]) => pattern.test(message))?.[0] ?? message;
 }
