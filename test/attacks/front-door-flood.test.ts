@@ -6,6 +6,7 @@
  */
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/front-door/memory-store.ts';
 import { createSignIns } from '../../src/front-door/sign-ins.ts';
@@ -101,6 +102,10 @@ test('a flood of sign-ins that come back does not keep others out, and each coun
     const both = await Promise.all([1, 2].map(() => signIns.take(request, state, 'corporate')));
     return both.map((each) => each?.state === state);
   };
-  for (let count = 0; count < 50_000; count += 1) await taken();
+  for (let count = 0; count < 20_000; count += 1) {
+    // Else the front door and its clients would not hear of each other for seconds.
+    if (count % 100 === 0) await setImmediate();
+    await taken();
+  }
   expect(await taken()).toEqual([true, false]);
 });
