@@ -48,7 +48,7 @@ const words: Readonly<Record<OutcomeKind, string>> = {
 };
 
 function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
-  const { kind, called, route, at, token, answer, notes, conditions, remedies, rule, policy, test } = detail;
+  const { kind, called, route, at, address, token, answer, notes, conditions, remedies, rule, policy, test } = detail;
   const why = whyOf(detail);
   return (
     <>
@@ -58,7 +58,8 @@ function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
       </h2>
       <p>
         {callerOf(detail)} <span class="muted">called</span> <code>{called}</code> <span class="muted">on</span>{' '}
-        {route ?? 'no route'}, <WholeTime at={at} />
+        {route ?? 'no route'}
+        {address !== undefined && ` from ${address}`}, <WholeTime at={at} />
       </p>
       {remedies.length > 0 && (
         <section>

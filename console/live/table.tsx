@@ -44,7 +44,7 @@ interface RowParts {
 }
 
 const Row = memo(({ row, isSelected }: RowParts): JSX.Element => {
-  const { id, at, kind, route = '', called, subject, clientId, reason = '' } = row;
+  const { id, at, kind, route = '', called, subject, clientId, address, reason = '' } = row;
   const why = whyOf(row);
   const link = withQuery({ decision: id });
   return (
@@ -71,7 +71,7 @@ const Row = memo(({ row, isSelected }: RowParts): JSX.Element => {
       <span role="cell" class="called mono" title={called}>
         {called}
       </span>
-      <span role="cell" class="caller" title={[subject, clientId].filter(Boolean).join(' · ')}>
+      <span role="cell" class="caller" title={[subject, clientId, address].filter(Boolean).join(' · ')}>
         {subject ?? ''}
         {clientId !== undefined && <span class="muted">{subject === undefined ? clientId : ` · ${clientId}`}</span>}
       </span>

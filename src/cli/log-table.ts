@@ -10,12 +10,12 @@ export interface LogTable {
   rows(decisions: readonly DecisionRecord[]): string;
 }
 
-const titles = ['time (UTC)', 'decision', 'subject', 'client', 'route', 'called'] as const;
-/** The widths for 100 columns. The first two do not grow: a time, and the longest usual reason. */
-const widths = [14, 20, 16, 12, 12, 16] as const;
+const titles = ['time (UTC)', 'decision', 'subject', 'client', 'route', 'called', 'address'] as const;
+/** The widths for 117 columns. The first two do not grow: a time, and the longest usual reason. */
+const widths = [14, 20, 16, 12, 12, 16, 15] as const;
 const FIXED = 2;
 const GAP = '  ';
-const USUAL_COLUMNS = 100;
+const USUAL_COLUMNS = 117;
 /** Narrower columns say nothing. */
 const MIN_WIDTH = 8;
 
@@ -53,14 +53,17 @@ export function createTable(output: Pick<WriteStream, 'isTTY' | 'columns'>): Log
 }
 
 function cellsOf(decision: DecisionRecord): readonly string[] {
-  const { subject, clientId, route } = decision;
+  const { subject, clientId, route, address, claims = {} } = decision;
+  // The claims of `log.claims` say who the subject is.
+  const words = [subject, ...Object.values(claims).map(String)].filter((each) => each !== undefined);
   const cells = [
     timeOf(decision).slice(5, 19).replace('T', ' '),
     verdict(decision),
-    subject,
+    words.join(' '),
     clientId,
     route,
     calledIn(decision),
+    address,
   ];
   return cells.map((cell) => printable(cell ?? ''));
 }

@@ -22,7 +22,7 @@ import { violations } from './schema.ts';
 import { readTelemetry } from './telemetry.ts';
 import { readTls } from './tls.ts';
 import { origin, pageUrl, storeUrl } from './urls.ts';
-import { anyText, longSecret } from './values.ts';
+import { anyText, longSecret, recordedClaim } from './values.ts';
 import { parseYaml } from './yaml-file.ts';
 import { loopbackHosts } from '../lib/loopback.ts';
 
@@ -171,6 +171,11 @@ function readLog(log: Field<GatewayKeys['log']>, base: string): LogSettings {
   return {
     level: log.get('level').choice(),
     decisions: log.get('decisions').choice(),
+    details: {
+      paths: log.get('paths').isTrue(),
+      addresses: log.get('addresses').isTrue(),
+      claims: log.get('claims').list(recordedClaim),
+    },
     file: file === undefined ? undefined : resolve(base, file),
   };
 }

@@ -1,4 +1,6 @@
+import { claimReader } from '../lib/json/pointer.ts';
 import { quoted } from '../lib/wording.ts';
+import type { RecordedClaim } from '../model/record-details.ts';
 
 /** A text that a parser does not accept. */
 export class InvalidValue extends Error {
@@ -16,6 +18,11 @@ export class InvalidValue extends Error {
 /** Any string. */
 export function anyText(text: string): string {
   return text;
+}
+
+/** A claim to record, by name or JSON Pointer. */
+export function recordedClaim(name: string): RecordedClaim {
+  return { name, read: claimReader(name) ?? reject('is not a JSON Pointer', 'write ~0 for ~ and ~1 for / in it') };
 }
 
 /** A secret that cannot be guessed. */

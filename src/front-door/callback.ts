@@ -10,6 +10,7 @@ import { sendPage } from './page.ts';
 import { goOnPage } from './pages.ts';
 import type { People } from './people.ts';
 import type { ScopeRules } from './scope-rules.ts';
+import { listedClaims, type RecordedClaim } from '../model/record-details.ts';
 import type { PendingSignIn, SignIns } from './sign-ins.ts';
 import { subjectOf } from '../model/person.ts';
 
@@ -19,6 +20,8 @@ export interface CallbackParts {
   readonly people: People;
   readonly scopes: ScopeRules;
   readonly signIns: SignIns;
+  /** The claims of a person that the line of a sign-in has. */
+  readonly recorded: readonly RecordedClaim[];
   readonly providers: ReadonlyMap<string, ProviderClient>;
   readonly observer: FrontDoorObserver;
   readonly clock: Clock;
@@ -41,15 +44,8 @@ function cameStraight({ headers: { referer } }: IncomingMessage, own: string): b
 }
 
 /** Creates the callback. The answer is verified before anything is remembered of it. */
-export function createCallback({
-  provider,
-  people,
-  scopes,
-  signIns,
-  providers,
-  observer,
-  clock,
-}: CallbackParts): Callback {
+export function createCallback(parts: CallbackParts): Callback {
+  const { provider, people, scopes, signIns, providers, observer, recorded, clock } = parts;
   return async (request, response, providerName, query) => {
     const client = providers.get(providerName);
     const [state, second] = query.getAll('state');
@@ -96,7 +92,8 @@ export function createCallback({
         : { error: 'server_error', error_description: 'the sign-in at the identity provider failed' };
     }
     const subject = subjectOf('provider', name, identity.subject);
-    observer.signIn(name, 'ok', { subject });
+    const claims = listedClaims(recorded, identity.claims);
+    observer.signIn(name, 'ok', { subject, ...(claims !== undefined && { claims }) });
     await people.save({ subject, provider: name, claims: identity.claims, label: identity.label });
     await endSessionOfAnother(interaction, subject);
     return {

@@ -2,6 +2,7 @@ import type { AuthorizationServer } from './authorization-server.ts';
 import type { FrontDoor } from './front-door.ts';
 import type { Policy } from './policy.ts';
 import type { RevocationSettings } from './revocation.ts';
+import type { RecordDetails } from './record-details.ts';
 import type { Rate, Route } from './route.ts';
 
 /** A socket address to listen on. Port 0 lets the system choose. */
@@ -33,6 +34,7 @@ interface ConsoleSettings {
 export interface LogSettings {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly decisions: 'all' | 'denials';
+  readonly details: RecordDetails;
   /** The absolute path of the file that decisions are appended to. */
   readonly file: string | undefined;
 }

@@ -5,29 +5,13 @@
  * @module
  */
 
-import { isObject } from '../lib/json/own-member.ts';
 import { remembered } from '../lib/remembered.ts';
 import type { Denial, ShadowDenial } from './denial.ts';
 import type { KnownCall, Outcome } from './outcome.ts';
-import { targetKinds } from './mcp.ts';
+import { claimsIn, type DecisionInput, flagIn, inputIn, isTrue, textIn, timeIn, unlogged } from './logged-members.ts';
 import { calledTool, type McpTarget, type Policy } from './policy.ts';
-import type { Claims, Principal, TokenForm } from './principal.ts';
-
-/**
- * The member `input` of a record: what the decision depended on, besides the other members. It is enough to decide
- * again with an edited policy, and holds only what the policy reads. It never holds arguments, which are part of the
- * request body.
- */
-export interface DecisionInput {
-  /** The claims that the policy reads, by their names or JSON Pointers as it has them. */
-  readonly claims?: Claims;
-  /** The names of claims that are too long to be logged. */
-  readonly omitted?: readonly string[];
-  /** `exp - iat`, in seconds. */
-  readonly lifetime?: number;
-  /** What an MCP message acts on, where that is not the member `tool` alone. */
-  readonly targets?: readonly McpTarget[];
-}
+import type { Principal, TokenForm } from './principal.ts';
+import { recordedClaims } from './record-details.ts';
 
 /** What decisions on the same call of a caller have in common. */
 export type RepeatedOutcome = Omit<Outcome, 'call' | 'decidedAt' | 'approval'> & {
@@ -50,7 +34,7 @@ interface MemberRow {
   readonly isLive?: true;
 }
 
-/** A member that each decision has for itself: a number, or a short text of ASCII without spaces, quotes and `\\`. */
+/** A member that each decision has for itself: a number, or a text of ASCII without spaces, quotes and `\\`. */
 interface OwnRow extends MemberRow {
   readonly own: 'number' | 'text';
   /** @param at The time of the decision, in milliseconds since the epoch. */
@@ -88,6 +72,25 @@ export const members = {
     own: 'text',
     of: ({ call }) => call.id,
     read: (id) => textIn(id) ?? '',
+  },
+  address: {
+    wire: { name: 'address', about: 'the address of the client, behind `trusted_proxies` as they report it' },
+    own: 'text',
+    isLive: true,
+    of: ({ call: { client }, details }) =>
+      details?.addresses === false || client === '' ? undefined : client?.slice(0, MAX_ADDRESS),
+    read: textIn,
+  },
+  path: {
+    wire: {
+      name: 'path',
+      about: 'on HTTP routes: the path of the request, without its query, cut at 256 characters',
+    },
+    own: 'text',
+    isLive: true,
+    of: ({ call: { path = '' }, route, details }) =>
+      details?.paths === false || route?.protocol !== 'http' || path === '' ? undefined : path.slice(0, MAX_PATH),
+    read: textIn,
   },
   route: {
     wire: { name: 'route', about: 'the name of the route; absent if the request matches none' },
@@ -173,6 +176,11 @@ export const members = {
     write: (input: DecisionInput) => (Object.keys(input).length === 0 ? undefined : input),
     read: inputIn,
   },
+  claims: {
+    wire: { name: 'claims', about: 'the claims of the caller that `log.claims` lists' },
+    of: ({ principal, details }) => recordedClaims(principal, details),
+    read: claimsIn,
+  },
   durationMs: {
     wire: { name: 'duration_ms', about: 'from arrival to decision' },
     own: 'number',
@@ -229,9 +237,14 @@ export const liveNames = Object.entries(members)
   .filter(([, row]) => 'isLive' in row)
   .map(([name]) => name) as readonly (keyof LiveMembers)[];
 
-/** What was called: the tool, or another target, or the method. */
-export function calledIn({ tool, input, method }: Pick<DecisionRecord, 'tool' | 'input' | 'method'>): string {
-  return tool ?? input.targets?.[0]?.name ?? method ?? '';
+/** What was called: the tool, or another target, or the method, with the path if it is known. */
+export function calledIn({
+  tool,
+  input,
+  method = '',
+  path,
+}: Pick<DecisionRecord, 'tool' | 'input' | 'method'> & Partial<Pick<DecisionRecord, 'path'>>): string {
+  return tool ?? input.targets?.[0]?.name ?? (path === undefined ? method : `${method} ${path}`);
 }
 
 /** The time from the arrival of a call to its decision, with three decimals. */
@@ -261,6 +274,10 @@ const MAX_TARGETS = 32;
 const MAX_LENGTH = 512;
 /** The longest method and name of a tool. */
 const MAX_NAME = 256;
+/** The longest recorded path; one of this length may have been cut. */
+export const MAX_PATH = 256;
+/** An IPv6 address has at most 45 characters, and the name of an interface may follow. */
+const MAX_ADDRESS = 64;
 
 /** The targets of a message that a policy decided on, unless the member `tool` says all of them. */
 export function otherTargets({ attempt, principal, route }: RepeatedOutcome): readonly McpTarget[] | undefined {
@@ -327,59 +344,3 @@ function detach(text: string): string {
 
 /** A copy of a name, the same for each call that has it: most calls name one of a few tools. */
 const intern = remembered(detach);
-
-/** A log line has a member of another type than the gateway writes. */
-export class MalformedMember extends Error {
-  override readonly name = 'MalformedMember';
-}
-
-function textIn(logged: unknown): string | undefined {
-  if (logged !== undefined && typeof logged !== 'string') throw new MalformedMember();
-  return logged;
-}
-
-/** Milliseconds since the epoch; NaN without a time. */
-function timeIn(logged: unknown): number {
-  if (logged === undefined) return NaN;
-  const time = Date.parse(textIn(logged) ?? '');
-  if (Number.isNaN(time)) throw new MalformedMember();
-  return time;
-}
-
-function flagIn(logged: unknown): boolean {
-  if (typeof logged !== 'boolean') throw new MalformedMember();
-  return logged;
-}
-
-/** More than the longest logged claim can nest. What reads a record may recurse. */
-const MAX_DEPTH = 300;
-
-function inputIn(logged: unknown = {}): DecisionInput {
-  if (!isObject(logged)) throw new MalformedMember();
-  const { claims = {}, omitted = [], lifetime = 0, targets = [] } = logged;
-  const isWellFormed =
-    isObject(claims) &&
-    Object.keys(claims).every((name) => name.split('/').length <= MAX_DEPTH) &&
-    Array.isArray(omitted) &&
-    omitted.every((name) => typeof name === 'string') &&
-    typeof lifetime === 'number' &&
-    Array.isArray(targets) &&
-    targets.every(isTarget);
-  if (!isWellFormed) throw new MalformedMember();
-  return logged;
-}
-
-function isTarget(target: unknown): boolean {
-  if (!isObject(target)) return false;
-  const { kind, name } = target;
-  return targetKinds.some((each) => each === kind) && typeof name === 'string';
-}
-
-function isTrue(logged: unknown): boolean {
-  return logged === true;
-}
-
-/** The log lacks the member. */
-function unlogged(): undefined {
-  return undefined;
-}

@@ -1,3 +1,4 @@
+import type { listedClaims } from './record-details.ts';
 import type { AuthorizationServer, ClientCredentials } from './authorization-server.ts';
 
 /** The name by which routes trust the front door, in `authorization_servers`. */
@@ -133,7 +134,7 @@ export interface FrontDoorObserver {
   signIn(
     provider: string,
     result: 'ok' | 'denied' | 'refused' | 'failed' | 'unavailable',
-    about: { readonly subject?: string; readonly why?: string },
+    about: { readonly subject?: string; readonly claims?: ReturnType<typeof listedClaims>; readonly why?: string },
   ): void;
   consent(
     result: 'approved' | 'denied',

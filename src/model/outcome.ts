@@ -2,11 +2,13 @@ import type { Call } from './call.ts';
 import type { Denial, ShadowDenial } from './denial.ts';
 import type { Attempt } from './policy.ts';
 import type { Principal } from './principal.ts';
+import type { RecordDetails } from './record-details.ts';
 import { type Reason, refusalOf, refusals } from './reasons.ts';
 import type { Route } from './route.ts';
 
 /** The part of a call that is known however early the gateway refused it. */
-export type KnownCall = Pick<Call, 'id' | 'decision' | 'method' | 'startedAt' | 'trace'>;
+export type KnownCall = Pick<Call, 'id' | 'decision' | 'method' | 'startedAt' | 'trace'> &
+  Partial<Pick<Call, 'path' | 'client'>>;
 
 /** A decision for the records, with everything that the gateway knew when it decided. */
 export interface Outcome {
@@ -24,6 +26,8 @@ export interface Outcome {
   readonly approval?: string | undefined;
   /** What the client of a refused call got; undefined for an allowed call, and if the answer failed. */
   readonly answer: RefusalAnswer | undefined;
+  /** What is recorded besides the decision. Default: the path and the address. */
+  readonly details?: RecordDetails | undefined;
   /** `performance.now()`. */
   readonly decidedAt: number;
 }

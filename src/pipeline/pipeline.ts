@@ -16,6 +16,7 @@ import type { Action, Grant, GrantedCall, HeldToken, PresentedToken, UpstreamCre
 import type { ApprovedCall, CountedCall } from '../model/counted-call.ts';
 import type { KnownCall, Outcome, RefusalAnswer } from '../model/outcome.ts';
 import type { Principal } from '../model/principal.ts';
+import type { RecordDetails } from '../model/record-details.ts';
 import type { Route } from '../model/route.ts';
 
 /** The result of a step: a promise only if the step has to wait for the body or for another server. */
@@ -76,6 +77,8 @@ export interface Gateway {
   route(call: Call): Stages;
   /** Answers a call that was refused before its route was known. `serve/gateway/gateway.ts` */
   refuse(call: Call, denial: Denial, action: Action | undefined): RefusalAnswer;
+  /** What records say besides the decision. */
+  readonly details?: RecordDetails;
   /** Records the decision. `telemetry/log.ts` */
   record(outcome: Outcome): void;
   /** Counts an answered call. `telemetry/metrics.ts` */
@@ -166,6 +169,7 @@ export async function serve(
       shadow,
       approval: approved?.approval ?? denial?.approval?.id,
       answer,
+      details: gateway.details,
       decidedAt,
     });
   }

@@ -6,7 +6,7 @@ import type { Config } from '../model/config.ts';
 import { calledIn, type DecisionRecord } from '../model/decision.ts';
 import type { Decision, Explanation, Policy } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
-import { recordedAttempt, recordedPrincipal } from './recorded-decision.ts';
+import { lacksPath, recordedAttempt, recordedPrincipal } from './recorded-decision.ts';
 import { type JudgeOverTime, openOverTime } from './replayed-calls.ts';
 
 /** How a decision would change. `unknown`: it depends on values that are not logged. */
@@ -46,9 +46,11 @@ export function differenceOf(
   { scopeHierarchy, judgeOverTime = openOverTime }: ReplayParts,
 ): Difference | undefined {
   const before = outcome(kindOf(record.allow, record.shadow), record.reason, record.neededScope);
+  // Where no policy decides by paths, differences on two paths are the same.
+  const byPath = [policy, route.policy].some((each) => each?.listsRequests);
   const base = {
     route: record.route ?? '',
-    called: printable(calledIn(record)),
+    called: printable(calledIn(byPath ? record : { ...record, path: undefined })),
     subject: printable(record.subject ?? record.clientId ?? ''),
     before,
   };
@@ -67,7 +69,9 @@ export function differenceOf(
   const needed = alone.plan.approval(principal, attempt);
   const isOpen = needed?.isCertain === false && needed.text !== recordedBy?.plan.approval(principal, attempt)?.text;
   const decision = needed === undefined ? overTime : withApproval(overTime, needed, record);
-  const unknown = whatIsMissing(record, alone, isChanged('argument') || isOpen);
+  const unknown = lacksPath(policy, attempt)
+    ? 'depends on the path, which is not in the log, or cut'
+    : whatIsMissing(record, alone, isChanged('argument') || isOpen);
   if (unknown !== undefined) return { ...base, change: 'unknown', after: unknown };
   if (decision === undefined) {
     const isAsRecorded = !isChanged('history') && (record.reason === undefined || isReasonBy('history', record.reason));

@@ -10,7 +10,7 @@ import type { Route } from '../model/route.ts';
 import type { Decided } from './coverage.ts';
 import { decideAfter } from './earlier-calls.ts';
 import { leaves, nearMisses } from './near-misses.ts';
-import { isPolicyDecision, recordedAttempt, recordedPrincipal } from './recorded-decision.ts';
+import { isPolicyDecision, lacksPath, recordedAttempt, recordedPrincipal } from './recorded-decision.ts';
 
 /** The explanation of a decision. */
 export interface Explained {
@@ -181,12 +181,14 @@ function underCurrentPolicy(
   const attempt = recordedAttempt(record, route);
   const now = policy.decide(principal, attempt);
   const alone = now.plan.explain(principal, attempt);
-  const conditions = alone.map((each) => asRefused(each, record));
+  const isOpen = lacksPath(policy, attempt);
+  const conditions = isOpen ? [] : alone.map((each) => asRefused(each, record));
   const { omitted = [] } = record.input;
   const notes = [
     ...unknownIn(conditions, false).map((what) => recordedNotes[what]),
     ...omitted.map((name) => `claim ${name} was too long for the log: the conditions on it are unknown`),
-    ...changeNotes(record, now, unknownIn(alone, false).length + omitted.length > 0),
+    ...(isOpen ? ['the path is not in the log, or cut: the conditions are unknown'] : []),
+    ...(isOpen ? [] : changeNotes(record, now, unknownIn(alone, false).length + omitted.length > 0)),
     ...nearMisses(policy, principal, attempt, conditions, now.allow ? [] : now.denial.scope),
   ];
   return { notes, conditions };

@@ -25,6 +25,7 @@ export function nearMisses(
   const isUnlisted = failing.some(({ kind }) => kind === 'listed');
   const notes = [
     ...(isUnlisted && attempt.kind === 'mcp' ? unlisted(policy, attempt) : []),
+    ...(isUnlisted && attempt.kind === 'http' ? unlistedRequest(policy, attempt.request) : []),
     ...missing.flatMap((scope) => nearScope(scope, principal)),
     ...absent(failing, 'claim', principal.claims),
     ...absent(failing, 'argument', attempt.kind === 'mcp' ? attempt.arguments : undefined),
@@ -45,6 +46,12 @@ function unlisted({ listed }: Policy, { method, targets }: McpAttempt): readonly
     ...targets.flatMap(({ kind, name }) => resembling(kind, name, names(listedKinds[kind].key))),
     ...(method.name === undefined ? [] : resembling('method', method.name, known)),
   ];
+}
+
+function unlistedRequest({ listed }: Policy, request: string | undefined): readonly string[] {
+  if (request === undefined) return [];
+  const names = listed.filter(({ key }) => key === 'requests').map(({ name }) => name);
+  return resembling('request', request, names);
 }
 
 function nearScope(missing: string, { grantedScopes }: Principal): readonly string[] {

@@ -1,7 +1,8 @@
 import { pointerKey } from '../lib/json/pointer.ts';
-import { type DecisionRecord, MalformedMember, members } from '../model/decision.ts';
+import { type DecisionRecord, MAX_PATH, members } from '../model/decision.ts';
+import { MalformedMember } from '../model/logged-members.ts';
 import { mcpMethod } from '../model/mcp.ts';
-import { unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
+import { unknownArguments, type Attempt, type McpTarget, type Policy } from '../model/policy.ts';
 import { isPolicyReason } from '../model/reasons.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
@@ -63,12 +64,25 @@ export function recordedClaims({ input }: Pick<DecisionRecord, 'input'>): Record
 }
 
 /** The attempt of a logged decision; arguments are not logged. */
-export function recordedAttempt({ method, tool, input }: DecisionRecord, route: Pick<Route, 'protocol'>): Attempt {
-  if (route.protocol === 'http') return { kind: 'http' };
+export function recordedAttempt(
+  { method, tool, input, path }: DecisionRecord,
+  route: Pick<Route, 'protocol'>,
+): Attempt {
+  if (route.protocol === 'http') {
+    // A path may be left out of the log, or cut.
+    return path === undefined || path.length >= MAX_PATH
+      ? { kind: 'http' }
+      : { kind: 'http', request: `${method} ${path}` };
+  }
   const targets: readonly McpTarget[] = input.targets ?? (tool === undefined ? [] : [{ kind: 'tool', name: tool }]);
   // A GET and a DELETE carry no message.
   const message = method === 'GET' || method === 'DELETE' ? undefined : method;
   return { kind: 'mcp', method: mcpMethod(message), targets, arguments: unknownArguments };
+}
+
+/** Whether a policy that lists requests cannot decide a recorded attempt again: its path is not known. */
+export function lacksPath(policy: Policy | undefined, attempt: Attempt): boolean {
+  return policy?.listsRequests === true && attempt.kind === 'http' && attempt.request === undefined;
 }
 
 /** Logged claims, which are named by name or JSON Pointer (RFC 6901), as the nested object of a token. */

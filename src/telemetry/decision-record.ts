@@ -10,6 +10,7 @@ import {
 } from '../model/decision.ts';
 import type { Outcome, RefusalAnswer } from '../model/outcome.ts';
 import type { McpTarget } from '../model/policy.ts';
+import type { RecordDetails } from '../model/record-details.ts';
 import type { Route } from '../model/route.ts';
 
 /** A row of the table of members. */
@@ -53,6 +54,7 @@ export class CommonPart {
   /** The length of the text, in UTF-16 code units: callers can make it long. */
   readonly length: number;
   readonly #route: Route | undefined;
+  readonly #details: RecordDetails | undefined;
   #text: string;
   #uses = 0;
 
@@ -68,6 +70,7 @@ export class CommonPart {
     this.#text = text;
     this.length = text.length;
     this.#route = outcome.route;
+    this.#details = outcome.details;
   }
 
   /** As JSON, for a line: `,"route":…`. If it is used again, as one flat string, which V8 need not join each time. */
@@ -82,6 +85,7 @@ export class CommonPart {
     const { allow, rule, method, tool, input, answer } = this.members;
     return (
       this.#route === outcome.route &&
+      this.#details === outcome.details &&
       allow === outcome.allow &&
       rule === outcome.rule &&
       tool === toolName(outcome) &&

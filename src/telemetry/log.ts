@@ -7,7 +7,7 @@ import type { JsonLines } from './json-lines.ts';
 import { grantLabel } from './metrics.ts';
 
 /** What decides which lines are logged. */
-type Settings = Omit<LogSettings, 'file'>;
+type Settings = Pick<LogSettings, 'level' | 'decisions'>;
 
 const levels = { debug: 10, info: 20, warn: 30, error: 40 } as const;
 type Level = keyof typeof levels;

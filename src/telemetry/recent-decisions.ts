@@ -15,15 +15,15 @@ interface SelectedDecisions {
   readonly kept: number;
 }
 
-/** The place of `id` among the own texts. */
-const ID = ownRows.texts.findIndex(({ name }) => name === 'id');
+/** The places of `id` and of `path` among the own texts. */
+const [ID = -1, PATH = -1] = ['id', 'path'].map((own) => ownRows.texts.findIndex(({ name }) => name === own));
 
 /** The limit on kept decisions. */
 const MAX_DECISIONS = 10_000;
 /** The limit on their texts, in UTF-16 code units: callers choose names, scopes and claims. */
 const MAX_LENGTH = 16 * 1024 * 1024;
-/** The bytes for the own texts of a decision: two UUIDs, two other ids, and what separates them. */
-const TEXT_BYTES = 160;
+/** The bytes for the own texts of a decision: two UUIDs, a trace id, an address, a path, and what separates them. */
+const TEXT_BYTES = 480;
 
 /**
  * The newest decisions of a process, in a ring buffer: the oldest are evicted first.
@@ -38,7 +38,7 @@ export class RecentDecisions {
   readonly #lengths: Float64Array;
   readonly #numbers: readonly { readonly row: Row; readonly values: Float64Array }[];
   readonly #texts: Buffer;
-  readonly #textLengths: Uint8Array;
+  readonly #textLengths: Uint16Array;
   #count = 0;
   #kept = 0;
   #length = 0;
@@ -50,7 +50,7 @@ export class RecentDecisions {
     this.#lengths = new Float64Array(maxDecisions);
     this.#numbers = ownRows.numbers.map((row) => ({ row, values: new Float64Array(maxDecisions) }));
     this.#texts = Buffer.alloc(maxDecisions * TEXT_BYTES);
-    this.#textLengths = new Uint8Array(maxDecisions);
+    this.#textLengths = new Uint16Array(maxDecisions);
   }
 
   /** How many decisions were ever added. */
@@ -80,30 +80,34 @@ export class RecentDecisions {
     for (const place of this.#places(since)) yield this.#at(place);
   }
 
-  /** The newest of the kept decisions that have the same members in common, each with the number of them. */
+  /** The newest of the kept decisions that have the same path and members in common, each with the number of them. */
   groups(): readonly CountedDecision[] {
-    const groups = new Map<CommonMembers, { decision: DecisionRecord; count: number }>();
+    const groups = new Map<CommonMembers, Map<string, { decision: DecisionRecord; count: number }>>();
     for (const place of this.#places()) {
       const common = this.#common[place] as CommonMembers;
-      const group = groups.get(common);
-      if (group === undefined) groups.set(common, { decision: this.#at(place), count: 1 });
+      const path = this.#textsAt(place)[PATH] ?? '';
+      const byPath = groups.get(common) ?? new Map<string, { decision: DecisionRecord; count: number }>();
+      groups.set(common, byPath);
+      const group = byPath.get(path);
+      if (group === undefined) byPath.set(path, { decision: this.#at(place), count: 1 });
       else group.count += 1;
     }
-    return [...groups.values()];
+    return [...groups.values()].flatMap((byPath) => Array.from(byPath.values()));
   }
 
   /**
    * The newest decisions that `isWanted` selects, at most `limit`, with the number of all that it selects. It is asked
-   * once for decisions that have the same members in common.
+   * once for decisions that have the same members in common, unless they have a path.
    */
-  select(isWanted: (common: CommonMembers) => boolean, limit: number): SelectedDecisions {
+  select(isWanted: (common: CommonMembers, path?: string) => boolean, limit: number): SelectedDecisions {
     const answers = new Map<CommonMembers, boolean>();
     const decisions: DecisionRecord[] = [];
     let selected = 0;
     for (const place of this.#places()) {
       const common = this.#common[place] as CommonMembers;
-      const answer = answers.get(common) ?? isWanted(common);
-      answers.set(common, answer);
+      const path = this.#textsAt(place)[PATH] || undefined;
+      const answer = (path === undefined ? answers.get(common) : undefined) ?? isWanted(common, path);
+      if (path === undefined) answers.set(common, answer);
       if (!answer) continue;
       selected += 1;
       if (decisions.length < limit) decisions.push(this.#at(place));

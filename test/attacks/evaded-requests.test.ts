@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lastHead } from '../support/raw.ts';
-import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
+import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 
 let world: AttackWorld;
 beforeAll(async () => {
@@ -8,6 +8,10 @@ beforeAll(async () => {
     routes: [
       'name: shop, path: /shop, audience: https://api.example, authorization_servers: [main], policy: shop, methods: [GET, HEAD, POST, DELETE], upstream: { url: UPSTREAM/shop }',
     ],
+    answer: ({ url }, response) =>
+      void response
+        .writeHead(url?.endsWith('/fail') === true ? 500 : 200)
+        .end(url?.endsWith('/fail') === true ? '' : UPSTREAM_TEXT),
     policies: {
       shop: `
 scope: read
@@ -16,6 +20,8 @@ requests:
   'GET /shop/orders/secret': { scope: admin }
   'POST /shop/orders': {}
   'DELETE /shop/orders/*': { scope: admin }
+  'POST /shop/approvals/*': {}
+  'POST /shop/pay': { after: { request: 'POST /shop/approvals/*', within: 1h } }
   'GET /shop/counted': { quota: [{ count: 2, per: 1h }] }
 `,
     },
@@ -70,6 +76,44 @@ describe('R-297: a request passes only where an entry decides it', () => {
       expect(wire.join('')).not.toMatch(/method/i);
     },
   );
+
+  test.each([
+    ['untrusted', '127.0.0.1', '6.6.6.6'],
+    ['untrusted, with a line break that an escape would need', '127.0.0.1', '6.6.6.6","allow":true,"x":"'],
+  ])('R-314: the log has the address of the peer, whatever it says of another: %s', async (_, address, said) => {
+    const { decisions } = await world.withstand(
+      lastHead('GET /shop/orders/1', world.authorization, `X-Forwarded-For: ${said}`),
+      { statuses: [200], reached: ['GET /shop/orders/1'] },
+    );
+    expect(decisions).toMatchObject([{ address, path: '/shop/orders/1', allow: true }]);
+    expect(JSON.stringify(decisions)).not.toContain('6.6.6.6');
+  });
+
+  test('R-314: a path that is too long is cut in the log, and forwarded whole', async () => {
+    const path = `/shop/orders/${'x'.repeat(2000)}`;
+    const { decisions } = await world.withstand(lastHead(`GET ${path}?secret`, world.authorization), {
+      statuses: [200],
+      reached: [`GET ${path}?secret`],
+    });
+    expect(decisions).toMatchObject([{ path: path.slice(0, 256), rule: 'requests["GET /shop/orders/**"]' }]);
+  });
+
+  test('R-314: a path that is refused is not in the log', async () => {
+    const { decisions } = await world.withstand(lastHead('GET /shop/../orders%0a', world.authorization), malformed);
+    expect(decisions[0]).not.toHaveProperty('path');
+    expect(decisions[0]).toHaveProperty('address', '127.0.0.1');
+  });
+
+  test('a request permits the next one only if it was answered without an error', async () => {
+    const pay = lastHead('POST /shop/pay', world.authorization);
+    const missing = { statuses: [403], reasons: ['history.missing'] } as const;
+    await world.withstand(pay, missing);
+    const [failed, passed] = ['fail', 'pass'].map((way) => `POST /shop/approvals/${way}`);
+    await world.withstand(lastHead(failed ?? '', world.authorization), { statuses: [500], reached: [failed ?? ''] });
+    await world.withstand(pay, missing);
+    await world.withstand(lastHead(passed ?? '', world.authorization), { statuses: [200], reached: [passed ?? ''] });
+    await world.withstand(pay, { statuses: [200], reached: ['POST /shop/pay'] });
+  });
 
   test('a HEAD uses up the quota of GET', async () => {
     const passes = { statuses: [200], reasons: ['allow'] } as const;

@@ -51,7 +51,8 @@ const log = [
   '{"time":"2026-11-22T12:00:00.000Z","level":"info","msg":"listening"}\n',
 ].join('');
 
-const title = 'time (UTC)      decision              subject           client        route         called\n';
+const title =
+  'time (UTC)      decision              subject           client        route         called            address\n';
 const rows = {
   allowed: '11-21 08:00:00  allow                 alice             desk          tools         read_account\n',
   denied: '11-21 09:00:00  claim.denied          bob               desk          tools         pay\n',
@@ -260,11 +261,11 @@ describe.runIf(hasTerminal)('on a terminal', () => {
     await writeFile(join(folder, 'log'), line({ ...denied, subject: long, client_id: long, route: long, tool: long }));
     const { code, text } = await onTerminal(['log', 'log'], folder);
     expect(code).toBe(0);
-    expect(text).toContain('\u001b[31mclaim.denied        \u001b[39m  xxxxxxxxxxxxxxx…  xxxxxxxxxxx…');
+    expect(text).toContain('\u001b[31mclaim.denied        \u001b[39m  xxxxxxxxxxx…  xxxxxxxx…');
     const widths = stripVTControlCharacters(text)
       .split('\n')
       .map((each) => each.length);
-    expect(Math.max(...widths)).toBe(100);
+    expect(Math.max(...widths)).toBeLessThanOrEqual(100);
     expect((await onTerminal(['log', 'log'], folder, { NO_COLOR: '1' })).text).not.toContain('\u001b');
   });
 });

@@ -142,7 +142,14 @@ export const everyKey: unknown = {
     rate: { requests: 100, per: '1s', burst: 200 },
     failures: { requests: 30, per: '1m' },
   },
-  log: { level: 'debug', decisions: 'denials', file: 'decisions.jsonl' },
+  log: {
+    level: 'debug',
+    decisions: 'denials',
+    file: 'decisions.jsonl',
+    paths: false,
+    addresses: false,
+    claims: ['email'],
+  },
   telemetry: {
     otlp: 'https://collector:4318/otlp',
     service_name: 'gateway',

@@ -10,15 +10,12 @@ import { blocksIn, sectionsOf, type Block } from './page.ts';
 import { openShell, type Shell } from './shell.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const sections = await sectionsOf('tutorial.md');
-const intro = (await readFile(join(root, 'docs/tutorial.md'), 'utf8')).split(/^## /m)[0] ?? '';
-
 /** The ports on the page → free ports. */
 const ports = new Map<string, string>();
 let folder: string;
 let shell: Shell;
 
-beforeAll(async () => {
+async function begin(page: string): Promise<void> {
   for (const port of ['3001', '8080', '9000', '9090']) ports.set(port, String(await freePort()));
   folder = await mkdtemp(join(tmpdir(), 'sallyport-tutorial-'));
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
@@ -39,26 +36,34 @@ beforeAll(async () => {
     ISSUER: local('http://127.0.0.1:9000'),
     MCP_RESOURCE: local('http://127.0.0.1:8080/mcp'),
   });
-  await run(blocksIn(intro));
-});
-afterAll(async () => {
-  await shell.close();
-});
+  const text = await readFile(join(root, 'docs', page), 'utf8');
+  await run(blocksIn(text.split(/^## /m)[0] ?? ''));
+}
 
-describe('a reader from the first section to the last', { shuffle: false }, () => {
-  test.each([...sections.keys()].filter((name) => !name.startsWith('Where')))('%s', async (name) => {
-    const blocks = blocksIn(sections.get(name) ?? '');
-    expect(blocks).not.toHaveLength(0);
-    await run(blocks);
-  });
+const pages = ['tutorial.md', 'http-api.md'];
+const sectionsOfPages = await Promise.all(pages.map(async (page) => [page, await sectionsOf(page)] as const));
 
-  test('leaves nothing behind', async () => {
-    // Prints that each server was terminated.
-    await shell.type('wait');
-    expect(await shell.type('jobs -rp; ls')).toBe('bin\ndemo\nnode_modules\npath\n');
-    for (const port of ports.values()) expect(await accepts(Number(port)), `a server listens on ${port}`).toBe(false);
+for (const [page, sections] of sectionsOfPages) {
+  describe(`a reader of ${page} from the first section to the last`, { shuffle: false }, () => {
+    beforeAll(() => begin(page));
+    afterAll(async () => {
+      await shell.close();
+    });
+
+    test.each([...sections.keys()].filter((name) => !name.startsWith('Where')))('%s', async (name) => {
+      const blocks = blocksIn(sections.get(name) ?? '');
+      expect(blocks).not.toHaveLength(0);
+      await run(blocks);
+    });
+
+    test('leaves nothing behind', async () => {
+      // Prints that each server was terminated.
+      await shell.type('wait');
+      expect(await shell.type('jobs -rp; ls')).toBe('bin\ndemo\nnode_modules\npath\n');
+      for (const port of ports.values()) expect(await accepts(Number(port)), `a server listens on ${port}`).toBe(false);
+    });
   });
-});
+}
 
 async function run(blocks: readonly Block[]): Promise<void> {
   for (const [index, { language, text, file }] of blocks.entries()) {
@@ -80,7 +85,7 @@ async function typed(lines: string, shown: readonly Line[]): Promise<string> {
 }
 
 const started: readonly (readonly [RegExp, string])[] = [
-  [/items\.mjs/, '3001'],
+  [/(?:items|api)\.mjs/, '3001'],
   [/authorization-server/, '9000'],
   [/serve/, '9090'],
 ];

@@ -16,6 +16,7 @@ describe('tokens as JWTs', () => {
       frontDoor: `clients: { registration: { redirect_uris: ["http://127.0.0.1:*/**"] } }
   tokens: { format: jwt, lifetime: 5m }`,
       provider: { idTokenClaims: [], userInfoClaims: ['roles', 'tid'] },
+      top: 'log: { claims: [tenant, /role, absent] }',
       policy: 'scope: read\nclaims: { role: trader, tenant: acme }\ntools: { "list_*": {} }\n',
     });
   });
@@ -35,6 +36,10 @@ describe('tokens as JWTs', () => {
       tenant: 'acme',
     });
     expect([body['expires_in'], await world.listTools(body['access_token'])]).toEqual([300, 200]);
+    // R-316: both logs say who it was, in the claims that the operator lists.
+    const claims = { tenant: 'acme', '/role': 'trader' };
+    expect(await world.line({ msg: 'decision', allow: true })).toMatchObject({ claims });
+    expect(world.observed.join('\n')).toContain(JSON.stringify(claims));
     world.provider.person = { sub: '2', claims: { roles: ['auditor'], tid: 'acme' } };
     const { body: other } = await (await registerClient(world.issuer)).token();
     expect(await world.listTools(other['access_token'])).toBe(403);

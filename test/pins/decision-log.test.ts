@@ -21,10 +21,13 @@ const everything: Outcome = {
     id: 'request-id',
     method: 'POST',
     startedAt: 1,
+    path: '/orders/1',
+    client: '192.0.2.7',
     trace: readTraceContext('00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', 'a=1'),
   },
   route: {
     name: 'tools',
+    protocol: 'http',
     policy: { name: 'tools-policy', claimsRead: () => ({ tenant: 'acme' }) } as unknown as Policy,
   } as Route,
   principal: {
@@ -49,6 +52,7 @@ const everything: Outcome = {
   shadow: undefined,
   approval: 'approval-id',
   answer: { status: 403, challenges: ['Bearer error="insufficient_scope", scope="read payments"'] },
+  details: { paths: true, addresses: true, claims: [{ name: 'email', read: () => 'a@example.com' }] },
   decidedAt: 2.5,
 };
 
@@ -71,6 +75,8 @@ test('R-168: the members of a denial, in order', () => {
     msg: 'decision',
     decision: 'decision-id',
     request_id: 'request-id',
+    address: '192.0.2.7',
+    path: '/orders/1',
     route: 'tools',
     allow: false,
     reason: 'scope.insufficient',
@@ -85,12 +91,13 @@ test('R-168: the members of a denial, in order', () => {
     policy: 'tools-policy',
     rule: 'tools.pay',
     input: { claims: { tenant: 'acme' } },
+    claims: { email: 'a@example.com' },
     duration_ms: 1.5,
     approval: 'approval-id',
     trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
   });
   expect(Object.keys(line(everything)).join(' ')).toBe(
-    'time level msg decision request_id route allow reason detail subject client_id issuer method tool scope needed_scope policy rule input duration_ms approval trace_id',
+    'time level msg decision request_id address path route allow reason detail subject client_id issuer method tool scope needed_scope policy rule input claims duration_ms approval trace_id',
   );
 });
 
@@ -102,7 +109,7 @@ test('R-87: marks what shadow mode allows, with the reason that would have refus
     reason: 'scope.insufficient',
     needed_scope: 'read payments',
   });
-  expect(Object.keys(shadowed).slice(6, 9)).toEqual(['allow', 'shadow', 'reason']);
+  expect(Object.keys(shadowed).slice(8, 11)).toEqual(['allow', 'shadow', 'reason']);
 });
 
 test('leaves out unknown members', () => {
@@ -116,7 +123,7 @@ test('leaves out unknown members', () => {
     rule: undefined,
   };
   expect(Object.keys(line({ ...everything, ...early, denial: new Denial('route.unknown', 'd') })).join(' ')).toBe(
-    'time level msg decision request_id allow reason detail method duration_ms',
+    'time level msg decision request_id address allow reason detail method duration_ms',
   );
 });
 

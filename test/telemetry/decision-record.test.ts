@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { members } from '../../src/model/decision.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { decisionLine } from '../../src/telemetry/decision-record.ts';
+import { claimReader } from '../../src/lib/json/pointer.ts';
 import { caller } from '../policy/caller.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
 
@@ -154,4 +155,48 @@ test.each([
     omitted: ['big'],
     lifetime: 60,
   });
+});
+
+/** What a line has of a call. */
+function lineOf(call: object, more: object = {}): Record<string, unknown> {
+  const own = { id: 'r', decision: 'd', method: 'GET', startedAt: 1, trace: undefined, ...call };
+  const made = { call: own, route: { name: 'api', protocol: 'http' }, allow: true, decidedAt: 2, ...more };
+  return JSON.parse(decisionLine(made as unknown as Outcome, 0)) as Record<string, unknown>;
+}
+
+const all = { paths: true, addresses: true, claims: [] };
+
+test('R-314: a line has the path and the address, unless the log leaves them out', () => {
+  const call = { path: '/orders/1', client: '192.0.2.7' };
+  expect(lineOf(call)).toMatchObject({ path: '/orders/1', address: '192.0.2.7' });
+  expect(lineOf(call, { details: all })).toMatchObject({ path: '/orders/1', address: '192.0.2.7' });
+  expect(lineOf(call, { details: { ...all, paths: false } })).not.toHaveProperty('path');
+  expect(lineOf(call, { details: { ...all, addresses: false } })).not.toHaveProperty('address');
+  expect(lineOf({ path: `/${'x'.repeat(300)}` })['path']).toBe(`/${'x'.repeat(255)}`);
+  // On an MCP route, without a route, and where the path itself was refused.
+  expect(lineOf(call, { route: { name: 'tools', protocol: 'mcp' } })).not.toHaveProperty('path');
+  expect(lineOf(call, { route: undefined })).not.toHaveProperty('path');
+  expect(lineOf({ path: '', client: '' })).toEqual(expect.not.objectContaining({ path: '', address: '' }));
+});
+
+test('R-316: a line has the listed claims, cut and escaped', () => {
+  const read = (name: string) => ({ name, read: claimReader(name) });
+  const claims = ['email', '/profile/name', '/profile/tags', 'gone', 'admin', '__proto__'].map(read);
+  const principal = {
+    ...caller(),
+    claims: { email: 'a\n"b"\u001b[31m\u202e', profile: { name: 'x'.repeat(300), tags: ['a', 1] }, admin: true },
+  };
+  const line = lineOf({}, { principal, details: { ...all, claims } });
+  expect(line['claims']).toEqual({
+    email: 'a\n"b"\u001b[31m\u202e',
+    '/profile/name': 'x'.repeat(256),
+    '/profile/tags': '["a",1]',
+    admin: true,
+  });
+  const call = { id: 'r', decision: 'd', method: 'GET', startedAt: 1, trace: undefined };
+  const text = decisionLine({ call, principal, allow: true, details: { ...all, claims } } as unknown as Outcome, 0);
+  expect(text).not.toMatch(/\p{Cc}/u);
+  // Another configuration lists others.
+  expect(lineOf({}, { principal, details: { ...all, claims: [read('admin')] } })['claims']).toEqual({ admin: true });
+  expect(lineOf({}, { principal, details: all })).not.toHaveProperty('claims');
 });

@@ -18,6 +18,29 @@ test('evicts the oldest decisions beyond the limit on their number', () => {
   expect([recent.count, recent.find('2')?.id, recent.find('1')]).toEqual([5, '2', undefined]);
 });
 
+test('R-315: keeps each path, and tells decisions on two paths apart', () => {
+  const route = { protocol: 'http' };
+  const on = (id: number, path: string): Outcome => {
+    const { call, ...rest } = outcome(id);
+    return {
+      ...rest,
+      call: { ...call, path, client: '2001:db8:85a3:1234:5678:8a2e:370:7334' },
+      route,
+    } as unknown as Outcome;
+  };
+  const recent = new RecentDecisions(10);
+  const long = `/${'x'.repeat(300)}`;
+  for (const [id, path] of ['/a', '/b', '/a', long].entries()) recent.add(on(id, path), 0);
+  expect([...recent.newest()].map(({ path }) => path)).toEqual([long.slice(0, 256), '/a', '/b', '/a']);
+  expect(recent.find('3')?.address).toBe('2001:db8:85a3:1234:5678:8a2e:370:7334');
+  expect(recent.groups().map(({ decision, count }) => [decision.path?.slice(0, 3), count])).toEqual([
+    ['/xx', 1],
+    ['/a', 2],
+    ['/b', 1],
+  ]);
+  expect(recent.select((_, path) => path === '/a', 10)).toMatchObject({ selected: 2, kept: 4 });
+});
+
 test('evicts the oldest decisions beyond the limit on their length', () => {
   const recent = new RecentDecisions(100, 3000);
   for (let id = 0; id < 10; id += 1) recent.add(outcome(id, 'x'.repeat(900)), 0);

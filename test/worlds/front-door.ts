@@ -188,7 +188,10 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
 /** An observer that writes what it observes as words. */
 export function observerInto(observed: string[]): FrontDoorObserver {
   return {
-    signIn: (provider, result, { why = '' }) => void observed.push(`sign-in ${provider} ${result} ${why}`.trim()),
+    signIn(provider, result, { why = '', claims }) {
+      const told = claims === undefined ? '' : JSON.stringify(claims);
+      observed.push(`sign-in ${provider} ${result} ${why}${told}`.trim());
+    },
     consent: (result) => void observed.push(`consent ${result}`),
     token: (grant, result, { why = '' }) => void observed.push(`token ${grant} ${result} ${why}`.trim()),
     registration: (result) => void observed.push(`registration ${result}`),

@@ -28,12 +28,13 @@ export function detailOf({ config, since }: InForce, decision: DecisionRecord): 
     test: testOf(
       decision,
       conditions.some((each) => each.kind === 'history'),
+      config.routes.find(({ name }) => name === row.route)?.policy?.listsRequests,
     ),
   };
 }
 
-function tokenOf({ form, issuer, scope, expiresAt, input, at }: DecisionRecord): TokenView | undefined {
+function tokenOf({ form, issuer, scope, expiresAt, input, claims, at }: DecisionRecord): TokenView | undefined {
   if (form === undefined || issuer === undefined) return undefined;
   const secondsLeft = expiresAt === undefined ? undefined : Math.round(expiresAt - at / 1000);
-  return { form, issuer, scope, secondsLeft, claims: input.claims ?? {} };
+  return { form, issuer, scope, secondsLeft, claims: { ...claims, ...input.claims } };
 }

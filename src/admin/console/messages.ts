@@ -21,7 +21,7 @@ export type { RatePoint };
 /** One decision as a row of Live. */
 export interface DecisionRow extends LiveMembers {
   readonly kind: OutcomeKind;
-  /** The tool, or what else was called. */
+  /** The tool, or what else was called: of an HTTP route the method and the path. */
   readonly called: string;
 }
 
@@ -105,7 +105,7 @@ export interface TokenView {
   readonly scope?: string | undefined;
   /** The seconds that were left when the call was decided. */
   readonly secondsLeft?: number | undefined;
-  /** The claims that the policy read. */
+  /** The claims that the policy read, and those that `log.claims` lists. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 

@@ -58,7 +58,8 @@ const questions = {
   }),
   past: question({
     answer({ recorder }, filter: Filter): Past {
-      const isWanted = (common: CommonMembers): boolean => selects(filter, { ...common, ...derivedOf(common) });
+      const isWanted = (common: CommonMembers, path?: string): boolean =>
+        selects(filter, { ...common, ...derivedOf({ ...common, path }) });
       const { decisions, ...counts } = recorder.decisions.select(isWanted, MAX_ROWS);
       return { rows: decisions.map(rowOf), ...counts };
     },
@@ -168,7 +169,9 @@ export function rowOf(decision: DecisionRecord): DecisionRow {
 }
 
 /** The members of a row that follow from others. */
-function derivedOf(decision: CommonMembers): Record<string, unknown> & Pick<DecisionRow, 'kind' | 'called'> {
+function derivedOf(
+  decision: CommonMembers & Pick<DecisionRecord, 'path'>,
+): Record<string, unknown> & Pick<DecisionRow, 'kind' | 'called'> {
   return { kind: outcomeKind(decision.allow, decision.reason), called: calledIn(decision) };
 }
 

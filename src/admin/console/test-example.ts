@@ -1,15 +1,19 @@
 import type { DecisionRecord } from '../../model/decision.ts';
 import { flowYaml } from '../../review/flow-yaml.ts';
-import { isPolicyDecision, recordedClaims } from '../../review/recorded-decision.ts';
+import { isPolicyDecision, recordedAttempt, recordedClaims } from '../../review/recorded-decision.ts';
 
 /**
  * A decision as an example for the policy's test file; undefined if the record lacks what a test needs.
  *
  * @param isOverTime Whether the call was under rules over time.
+ * @param listsRequests Whether the policy decides by method and path.
  */
-export function testOf(record: DecisionRecord, isOverTime: boolean): string | undefined {
+export function testOf(record: DecisionRecord, isOverTime: boolean, listsRequests = false): string | undefined {
   const { input, scope, policy } = record;
   if (policy === undefined || !isPolicyDecision(record) || input.omitted !== undefined) return undefined;
+  const attempt = recordedAttempt(record, { protocol: listsRequests ? 'http' : 'mcp' });
+  const request = attempt.kind === 'http' ? attempt.request : undefined;
+  if (listsRequests && request === undefined) return undefined;
   const claims = recordedClaims(record);
   const given = {
     ...(scope !== undefined && { scope }),
@@ -22,7 +26,7 @@ export function testOf(record: DecisionRecord, isOverTime: boolean): string | un
     `  given: ${flowYaml(given)}`,
     ...(takesArguments ? ['  # Arguments are not recorded: add those that matter.'] : []),
     ...(isOverTime ? ['  # Earlier calls are not recorded: add those that matter to given, as history.'] : []),
-    `  when: ${flowYaml(whenOf(record))}`,
+    `  when: ${flowYaml(request === undefined ? whenOf(record) : { request })}`,
     `  then: ${flowYaml(thenOf(record))}`,
     '',
   ].join('\n');

@@ -88,7 +88,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     const { route, cleanAnswer, observer, onUnauthorized } = this.#parts;
     const { call, grant } = this.#forwarded;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
-    const outcome = outcomeOfStatus(status);
+    // What an MCP server says is in the body of its answer.
+    const outcome = outcomeOfStatus(status) ?? (route.protocol === 'http' && status < 400 ? 'answered' : undefined);
     if (outcome !== undefined) this.#forwarded.counted?.settle(outcome, `the upstream answered ${status}`);
     if (status === 401) onUnauthorized?.(grant);
     // The upstream of an MCP route gets no token of the client. A client that fetched another token would loop.

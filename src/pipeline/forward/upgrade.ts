@@ -32,7 +32,7 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
   // Now, because it would delay all requests at the first handshake.
   if (route.upgrade !== undefined) void loadLibrary();
 
-  return async ({ call, grant, credential, held }, head, refuse) => {
+  return async ({ call, grant, credential, held, counted }, head, refuse) => {
     const { createProxyServer } = await loadLibrary();
     const socket: Duplex = call.request.socket;
     if (socket.destroyed) return;
@@ -50,6 +50,8 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
     });
     proxy.on('proxyReqWs', (request, incoming) => {
       outgoing = request;
+      // It stays counted: what the upstream does with a connection is not known.
+      counted?.settle('unanswered');
       // The library parses and joins the path again. The path that was decided on is forwarded byte for byte.
       request.path = incoming.url ?? '/';
       // Until the end of the answer's header section: an upstream that sends a byte at a time is never idle.

@@ -61,6 +61,7 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
       publishMetadata(call) || leadToEndpoint(call) || revocation?.push(call) === true || publish(call),
     route: (call) => routed(call.path),
     refuse: (call, ...refusal) => (addressed(call) ?? { refuse }).refuse(call, ...refusal),
+    details: config.log.details,
     record: events.decided,
     answered: events.answered,
     failed(call, route, { reason, detail, cause }) {
