@@ -178,7 +178,7 @@ telemetry: { otlp: http://collector:4318, sample: 0.1 }`,
 const policySections: readonly Section[] = [
   {
     heading: 'Policies: conditions',
-    keys: ['scope', 'claims', 'any', 'all', 'not', 'max_lifetime'],
+    keys: ['scope', 'claims', 'any', 'all', 'not', 'acr', 'max_age', 'max_lifetime'],
     example: `
 scope: read
 any:

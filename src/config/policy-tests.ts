@@ -21,6 +21,8 @@ export interface PolicyTest {
     readonly claims?: Readonly<Record<string, unknown>>;
     /** `60s`; `exp - iat`. */
     readonly lifetime?: string;
+    /** How long ago the sign-in was. */
+    readonly authenticated?: string;
     readonly issuer?: string;
     /** Calls that were made before. */
     readonly history?: readonly EarlierCall[];

@@ -19,6 +19,8 @@ export interface DenialExtras {
   readonly headers?: Readonly<Record<string, string>>;
   /** The request for an approval that the call waits for. */
   readonly approval?: ApprovalReference | undefined;
+  /** The sign-in that the operation needs, for the challenge `insufficient_user_authentication`. */
+  readonly authentication?: RequiredAuthentication | undefined;
   readonly cause?: unknown;
 }
 
@@ -38,6 +40,7 @@ export class Denial extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly because: string | undefined;
   readonly headers: DenialExtras['headers'];
+  readonly authentication: RequiredAuthentication | undefined;
   readonly approval: ApprovalReference | undefined;
 
   constructor(reason: Reason, detail: string, extras: DenialExtras = {}) {
@@ -51,12 +54,13 @@ export class Denial extends Error {
     this.retryAfterSeconds = extras.retryAfterSeconds;
     this.because = extras.because;
     this.headers = extras.headers;
+    this.authentication = extras.authentication;
     this.approval = extras.approval;
   }
 
   /** The refusal of a call by a policy. */
-  static of({ reason, detail, scope, rule, because }: PolicyDenial): Denial {
-    return new Denial(reason, detail, { scope, rule, because });
+  static of({ reason, detail, scope, rule, because, authentication }: PolicyDenial): Denial {
+    return new Denial(reason, detail, { scope, rule, because, authentication });
   }
 }
 
@@ -66,6 +70,14 @@ export type TokenDenial = Denial & { readonly reason: TokenReason };
 /** Whether an error refuses the token itself. */
 export function isTokenDenial(error: unknown): error is TokenDenial {
   return error instanceof Denial && error.reason.startsWith('token.');
+}
+
+/** The sign-in that a call needs, RFC 9470 §3. */
+export interface RequiredAuthentication {
+  /** In the order of preference; undefined: any. */
+  readonly acrValues?: readonly string[];
+  /** In seconds; undefined: any. */
+  readonly maxAge?: number;
 }
 
 /** A refusal by a policy. `scope` lists all scopes that the operation needs; it is empty if they would not help. */
@@ -78,6 +90,8 @@ export interface PolicyDenial {
   readonly rule: string;
   /** The operator's words for the client; only of a refusal that no new token can mend. */
   readonly because?: string;
+  /** The sign-in that the operation needs; only of `authentication.insufficient`. */
+  readonly authentication?: RequiredAuthentication;
 }
 
 /** A refusal that `mode: shadow` did not enforce. */

@@ -54,8 +54,13 @@ interface Refusals {
   readonly [reason: string]: Refusal | TokenRefusal;
 }
 
-/** The `error` of a challenge: RFC 6750 §3.1, and RFC 9449 §7.1 and §9. */
-export type ChallengeError = 'invalid_token' | 'insufficient_scope' | 'invalid_dpop_proof' | 'use_dpop_nonce';
+/** The `error` of a challenge: RFC 6750 §3.1, RFC 9470 §3, and RFC 9449 §7.1 and §9. */
+export type ChallengeError =
+  | 'invalid_token'
+  | 'insufficient_scope'
+  | 'insufficient_user_authentication'
+  | 'invalid_dpop_proof'
+  | 'use_dpop_nonce';
 
 const token = { status: 401, error: 'invalid_token', message: 'A valid access token is required' } as const;
 const proof = { status: 401, error: 'invalid_dpop_proof', message: 'A valid proof of possession is required' } as const;
@@ -115,6 +120,13 @@ export const refusals = {
   'failures.exceeded': tooMany,
   'rate.exceeded': tooMany,
   'scope.insufficient': { ...moreScope, by: 'condition' },
+  'authentication.insufficient': {
+    status: 401,
+    error: 'insufficient_user_authentication',
+    message: 'A different or more recent authentication is required',
+    isAsking: true,
+    by: 'condition',
+  },
   'claim.denied': byCondition,
   'argument.denied': byCondition,
   'lifetime.exceeded': { ...forbidden, by: 'condition' },

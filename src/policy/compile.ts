@@ -5,7 +5,7 @@
  */
 
 import type { Policy } from '../model/policy.ts';
-import type { Claims } from '../model/principal.ts';
+import { AUTHENTICATED_AGO, type Claims } from '../model/principal.ts';
 import { joinedApproval } from './approval.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
 import { leavesOf, rulesIn, scopesIn } from './conditions/condition.ts';
@@ -66,6 +66,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
     listsRequests: listing?.request !== undefined,
     listed: entries.map(({ key, name }) => ({ key, name })),
     rules: every,
+    readsAuthentication: readers.some(([name]) => name === AUTHENTICATED_AGO),
     claimsRead: (claims) => claimsRead(readers, claims),
   };
   compiled.set(policy, rules);

@@ -30,6 +30,10 @@ export type ValueDocument = Scalar | readonly Scalar[] | PredicateDocument;
 export interface ConditionDocument {
   /** Scope tokens (RFC 6749 §3.3), as a list or separated by single spaces; all of them. */
   readonly scope?: string | readonly string[];
+  /** One of these ways of signing in, the preferred one first. */
+  readonly acr?: string | readonly string[];
+  /** `30s`, `5m`, `1h`; how long ago the sign-in may be. */
+  readonly max_age?: string;
   /** By claim name or, beginning with `/`, by JSON Pointer (RFC 6901). */
   readonly claims?: Readonly<Record<string, ValueDocument>>;
   readonly any?: readonly ConditionDocument[];

@@ -1,16 +1,18 @@
 import type { PolicyTest } from '../config/policy-tests.ts';
 import { listedKinds, mcpMethod, targetKinds } from '../model/mcp.ts';
 import type { Attempt, Decision } from '../model/policy.ts';
-import type { Principal } from '../model/principal.ts';
+import { AUTHENTICATED_AGO, type Principal } from '../model/principal.ts';
 import { durationSeconds } from '../policy/conditions/lifetime.ts';
 import { describedIdentity, principalWith } from './described-caller.ts';
 
 /** The principal that a test describes. */
 export function callerOf(
-  { scope = [], claims = {}, lifetime, issuer }: PolicyTest['given'],
+  { scope = [], claims: written = {}, lifetime, authenticated, issuer }: PolicyTest['given'],
   hierarchy: ReadonlyMap<string, readonly string[]>,
   defaultIssuer: string,
 ): Principal {
+  const ago = authenticated === undefined ? {} : { [AUTHENTICATED_AGO]: durationSeconds(authenticated) };
+  const claims = { ...written, ...ago };
   return principalWith(
     {
       issuer: issuer ?? defaultIssuer,

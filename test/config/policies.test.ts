@@ -15,7 +15,7 @@ describe('a policy', () => {
     [
       'an unknown key',
       'scop: a',
-      ':1:1: scop: unknown key (did you mean scope?); accepted: scope, claims, any, all, not, max_lifetime, because, mode, tools, resources, prompts, methods, requests, lists, lock',
+      ':1:1: scop: unknown key (did you mean scope?); accepted: scope, claims, any, all, not, acr, max_age, max_lifetime, because, mode, tools, resources, prompts, methods, requests, lists, lock',
     ],
     [
       'an unknown predicate',

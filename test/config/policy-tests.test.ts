@@ -7,6 +7,7 @@ import { base, inFolder } from './folder.ts';
 
 const wanted: Record<PolicyReason, true> = {
   'scope.insufficient': true,
+  'authentication.insufficient': true,
   'claim.denied': true,
   'argument.denied': true,
   'lifetime.exceeded': true,
@@ -52,7 +53,7 @@ name: a⏎given: {}⏎when: {}⏎then: allow → :1:1: expected a list, found a 
 - { name: x, given: { lifetime: 60 }, when: {}, then: allow }
   :1:33: [0].given.lifetime: expected in the form of "60s" or "5m", found 60
 - { name: x, given: { claim: {} }, when: {}, then: allow }
-  :1:23: [0].given.claim: unknown key (did you mean claims?); accepted: scope, claims, lifetime, issuer, history, approval
+  :1:23: [0].given.claim: unknown key (did you mean claims?); accepted: scope, claims, lifetime, authenticated, issuer, history, approval
 - { name: x, given: {}, when: { tools: pay }, then: allow }
   :1:33: [0].when.tools: unknown key (did you mean tool?); accepted: tool, resource, template, prompt, arguments, method, request
 - { name: x, given: {}, when: { tool: a, prompt: b }, then: allow }
@@ -86,7 +87,7 @@ name: a⏎given: {}⏎when: {}⏎then: allow → :1:1: expected a list, found a 
 - { name: x, for_all: {}, whn: {}, then: deny }
   :1:27: [0].whn: unknown key (did you mean when?); accepted: name, for_all, when, then
 - { name: x, for_all: { claim: {} }, when: {}, then: deny }
-  :1:25: [0].for_all.claim: unknown key (did you mean claims?); accepted: scope, claims, any, all, not, max_lifetime, approval
+  :1:25: [0].for_all.claim: unknown key (did you mean claims?); accepted: scope, claims, any, all, not, acr, max_age, max_lifetime, approval
 - { name: x, for_all: {}, when: all, then: deny }
   :1:33: [0].when: "all" is not any, or a mapping with tool, resource, template, prompt, request or method
 - { name: x, for_all: {}, when: { tool: a, prompt: b }, then: deny }

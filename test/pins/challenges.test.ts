@@ -19,6 +19,16 @@ test.for([
     `Bearer error="insufficient_scope", scope="read payments", resource_metadata="${metadata}"`,
   ],
   [
+    {
+      error: 'insufficient_user_authentication',
+      acrValues: ['mfa', 'phr'],
+      maxAge: 300,
+      scope: ['pay'],
+      resourceMetadata: metadata,
+    },
+    `Bearer error="insufficient_user_authentication", acr_values="mfa phr", max_age="300", scope="pay", resource_metadata="${metadata}"`,
+  ],
+  [
     { error: 'insufficient_scope', scope: ['read'], resourceMetadata: undefined },
     'Bearer error="insufficient_scope", scope="read"',
   ],

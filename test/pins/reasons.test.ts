@@ -44,6 +44,7 @@ proof.replayed                    401  invalid_dpop_proof  -       A valid proof
 failures.exceeded                 429  -                   -       Too many requests
 rate.exceeded                     429  -                   -       Too many requests
 scope.insufficient                403  insufficient_scope  -       Insufficient scope
+authentication.insufficient       401  insufficient_user_authentication  -       A different or more recent authentication is required
 claim.denied                      403  -                   -       Access denied
 argument.denied                   403  -                   -       Access denied
 lifetime.exceeded                 403  -                   -       Access denied

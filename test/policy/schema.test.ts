@@ -38,6 +38,8 @@ const accepted = [
   `{"because":"${'\u{1F512}'.repeat(500)}"}`,
   '{"max_lifetime":"500ms"}',
   '{"max_lifetime":"5m"}',
+  '{"acr":"phr","max_age":"5m"}',
+  '{"tools":{"pay":{"acr":["urn:a:mfa","phr"],"max_age":"30s"}}}',
   '{"max_lifetime":"1h"}',
   '{"all":[{"any":[{"not":{"claims":{"a":true}}}]}]}',
   '{"not":{"scope":"a","claims":{"a":1},"any":[{}],"all":[{}],"not":{},"max_lifetime":"1s"}}',

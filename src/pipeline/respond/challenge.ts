@@ -8,7 +8,7 @@ import { metadataUrl } from './resource-metadata.ts';
 export type Challenges = (
   call: { readonly fields: Pick<Call['fields'], 'authorization'> },
   refusal: Refusal,
-  denial: Pick<Denial, 'reason' | 'scope'>,
+  denial: Pick<Denial, 'reason' | 'scope' | 'authentication'>,
 ) => string | [string, string] | undefined;
 
 /** RFC 9110 §11.1: the scheme is case-insensitive. */
@@ -26,11 +26,12 @@ export function createChallenges(route: Route, publicUrl: string): Challenges {
   const beginAnyhow = challenge('Bearer', begin);
   const invalidBearer = challenge('Bearer', { ...begin, error: 'invalid_token' });
 
-  /** RFC 6750 has two errors for Bearer: one asks for more scope, any other refusal of a credential for a new token. */
-  const bearerFor = (error: ChallengeError, omitsError: boolean, scope: readonly string[]): string => {
+  /** RFC 6750 and RFC 9470 have errors of their own for what a new token can bring; the rest asks for a new one. */
+  const bearerFor = (error: ChallengeError, omitsError: boolean, needed: ChallengeParameters): string => {
     switch (error) {
       case 'insufficient_scope':
-        return challenge('Bearer', { error, scope, resourceMetadata });
+      case 'insufficient_user_authentication':
+        return challenge('Bearer', { ...needed, error });
       case 'invalid_token':
       case 'invalid_dpop_proof':
       case 'use_dpop_nonce':
@@ -43,11 +44,12 @@ export function createChallenges(route: Route, publicUrl: string): Challenges {
     const usedDpop = route.dpop !== undefined && dpopScheme.test(authorization);
     // RFC 6750 §3.1: a request without authentication information, or with another scheme, gets no error code.
     const omitsError = !isMcp && (usedDpop || denial.reason === 'credentials.missing');
-    const scope = requestedScopes(route, denial.scope);
-    const bearer = bearerFor(error, omitsError, scope);
+    const needed = { ...denial.authentication, scope: requestedScopes(route, denial.scope), resourceMetadata };
+    const bearer = bearerFor(error, omitsError, needed);
     if (route.dpop === undefined) return bearer;
     const { algorithms } = route.dpop;
-    const parameters = error === 'insufficient_scope' ? { scope, resourceMetadata } : begin;
+    const isStepUp = error === 'insufficient_scope' || error === 'insufficient_user_authentication';
+    const parameters = isStepUp ? needed : begin;
     const dpop = challenge('DPoP', { ...parameters, error: usedDpop ? error : undefined, algorithms });
     // Clients that know one scheme look for it at the start of the value. The first generation of MCP clients looks for
     // Bearer there. A client that retries with a nonce looks for DPoP, and would read Bearer as an invalid token.
@@ -59,6 +61,10 @@ export function createChallenges(route: Route, publicUrl: string): Challenges {
 interface ChallengeParameters {
   /** Undefined for a request that did not use the scheme. */
   readonly error?: ChallengeError | undefined;
+  /** `acr_values`, RFC 9470 §3. */
+  readonly acrValues?: readonly string[];
+  /** `max_age` in seconds, RFC 9470 §3. */
+  readonly maxAge?: number;
   /** RFC 6750 §3 has no empty list, and clients take `scope=""` for a value: an empty one is left out. */
   readonly scope?: readonly string[];
   /** URL of the protected resource metadata. */
@@ -72,9 +78,11 @@ interface ChallengeParameters {
  * value to notice a loop, so that the same operation must give the same bytes each time.
  */
 export function challenge(scheme: 'Bearer' | 'DPoP', parameters: ChallengeParameters): string {
-  const { error, scope = [], resourceMetadata, algorithms } = parameters;
+  const { error, acrValues, maxAge, scope = [], resourceMetadata, algorithms } = parameters;
   const written: readonly (readonly [name: string, value: string | undefined])[] = [
     ['error', error],
+    ['acr_values', acrValues?.join(' ')],
+    ['max_age', maxAge?.toString()],
     ['scope', scope.length === 0 ? undefined : scope.join(' ')],
     ['resource_metadata', resourceMetadata],
     ['algs', algorithms?.join(' ')],

@@ -25,9 +25,10 @@ export interface Body {
 
 /** JSON-RPC 2.0 §5.1. `data` repeats what a client can act on: some clients keep only the body of an answer. */
 export function jsonRpcError({ refusal, denial, scope, decision, messageId: id, retryAfter }: Refused): Body {
-  const { reason, data, because, approval } = denial;
+  const { reason, data, because, approval, authentication } = denial;
   const { code = refusal.status, message } = refusal;
-  const wanted = refusal.error === 'insufficient_scope' && scope.length > 0 ? scope.join(' ') : undefined;
+  const isStepUp = refusal.error === 'insufficient_scope' || refusal.error === 'insufficient_user_authentication';
+  const wanted = isStepUp && scope.length > 0 ? scope.join(' ') : undefined;
   const error = {
     code,
     message,
@@ -35,6 +36,8 @@ export function jsonRpcError({ refusal, denial, scope, decision, messageId: id, 
       ...data,
       reason,
       decision,
+      acr_values: authentication?.acrValues?.join(' '),
+      max_age: authentication?.maxAge,
       scope: wanted,
       retry_after: retryAfter,
       because,

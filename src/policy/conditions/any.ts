@@ -9,9 +9,12 @@ import {
   type Verdict,
 } from './condition.ts';
 
+/** What the caller can mend comes first, the easiest of it before the rest. */
+const order: readonly Verdict[] = ['met', 'scope', 'authentication', 'lifetime', 'refused'];
+
 /**
- * `any`: at least one policy of a list holds. If none does, its verdict is `scope` or `lifetime` if an alternative has
- * that verdict, in this order, else `refused`.
+ * `any`: at least one policy of a list holds. If none does, its verdict is `scope`, `authentication` or `lifetime` if
+ * an alternative has that verdict, in this order, else `refused`.
  */
 export function compileAny(
   written: readonly ConditionDocument[],
@@ -41,11 +44,11 @@ export function anyOf(rule: string, parts: readonly Condition[]): GroupCondition
       for (const { judge } of parts) {
         const other = judge(principal);
         if (other === 'met') return other;
-        if (other === 'scope' || verdict === 'refused') verdict = other;
+        if (order.indexOf(other) < order.indexOf(verdict)) verdict = other;
       }
       return verdict;
     },
-    // A client can get the scopes of one alternative.
-    denial: (verdict) => (verdict === 'scope' ? undefined : exhausted),
+    // A client can get the scopes, or the sign-in, of one alternative.
+    denial: (verdict) => (verdict === 'scope' || verdict === 'authentication' ? undefined : exhausted),
   };
 }

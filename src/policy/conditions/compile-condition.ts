@@ -2,6 +2,7 @@ import type { ConditionDocument } from '../document.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from '../policy-error.ts';
 import type { Reading } from '../predicate.ts';
 import { type AllCondition, allOf, compileAll } from './all.ts';
+import { compileAcr, compileMaxAge } from './authentication.ts';
 import { compileAny } from './any.ts';
 import { compileClaims } from './claim.ts';
 import type { Condition, ConditionContext } from './condition.ts';
@@ -16,6 +17,8 @@ const kinds: {
   readonly [Key in keyof Written]: (written: Written[Key], context: ConditionContext) => readonly Condition[];
 } = {
   scope: compileScope,
+  acr: compileAcr,
+  max_age: compileMaxAge,
   claims: compileClaims,
   any: compileAny,
   all: compileAll,

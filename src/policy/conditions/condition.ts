@@ -4,7 +4,7 @@
  */
 
 import type { MemberReader } from '../../lib/json/pointer.ts';
-import type { PolicyDenial } from '../../model/denial.ts';
+import type { PolicyDenial, RequiredAuthentication } from '../../model/denial.ts';
 import type { Explanation } from '../../model/policy.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { PolicyReason } from '../../model/reasons.ts';
@@ -14,11 +14,18 @@ import type { Predicate, Reading } from '../predicate.ts';
 
 /**
  * The result of a condition for a caller. `scope`: only scopes are missing, which a new token could have (and with it a
- * new lifetime). `lifetime`: only the token lives too long. `refused`: no scope would help.
+ * new lifetime). `authentication`: another or newer sign-in is missing, and perhaps scopes. `lifetime`: only the token
+ * lives too long. `refused`: nothing of these would help.
  */
-export type Verdict = 'met' | 'lifetime' | 'scope' | 'refused';
+export type Verdict = 'met' | 'lifetime' | 'scope' | 'authentication' | 'refused';
 
-const gravity: Readonly<Record<Verdict, number>> = { met: 0, lifetime: 1, scope: 2, refused: 3 };
+const gravity: Readonly<Record<Verdict, number>> = {
+  met: 0,
+  lifetime: 1,
+  scope: 2,
+  authentication: 3,
+  refused: 4,
+};
 
 /** Every verdict, the lightest first. */
 export const verdicts = Object.keys(gravity) as readonly Verdict[];
@@ -52,7 +59,10 @@ interface AnyCondition {
 export interface DenialTemplate {
   readonly reason: PolicyReason;
   /** @param applied All conditions of the operation. */
-  readonly words: (principal: Principal, applied: readonly Condition[]) => Pick<PolicyDenial, 'detail' | 'scope'>;
+  readonly words: (
+    principal: Principal,
+    applied: readonly Condition[],
+  ) => Pick<PolicyDenial, 'detail' | 'scope' | 'authentication'>;
 }
 
 /** A condition that consists of no others. */
@@ -72,6 +82,8 @@ interface CallerReads {
   readonly claims: readonly ClaimRead[];
   /** The longest lifetimes that it accepts, in seconds. */
   readonly lifetimes: readonly number[];
+  /** The sign-in that it wants; a challenge asks for it. It is also among `claims`. */
+  readonly authentication?: RequiredAuthentication;
 }
 
 /** What a condition wants of one claim. */
@@ -161,6 +173,32 @@ export function scopesIn(condition: Condition): readonly string[] {
  */
 export function neededScopes(conditions: readonly Condition[], principal: Principal): readonly string[] {
   return [...new Set(conditions.flatMap((condition) => scopesOf(condition, principal)))];
+}
+
+/** The sign-in that conditions need: the ways that all of them accept, and the shortest age. */
+export function neededAuthentication(conditions: readonly Condition[], principal: Principal): RequiredAuthentication {
+  const needed = askingLeaves(conditions, principal).flatMap(({ reads }) => reads.authentication ?? []);
+  const lists = needed.flatMap(({ acrValues }) => (acrValues === undefined ? [] : [acrValues]));
+  const ages = needed.flatMap(({ maxAge }) => maxAge ?? []);
+  const [first = []] = lists;
+  const common = first.filter((acr) => lists.every((list) => list.includes(acr)));
+  return {
+    ...(lists.length > 0 && { acrValues: common.length > 0 ? common : first }),
+    ...(ages.length > 0 && { maxAge: Math.min(...ages) }),
+  };
+}
+
+/** The leaves that a challenge may ask for, as {@link neededScopes} finds scopes. */
+function askingLeaves(conditions: readonly Condition[], principal: Principal): readonly LeafCondition[] {
+  return conditions.flatMap((condition): readonly LeafCondition[] => {
+    if (!isGroup(condition)) return [condition];
+    const { asksFor, parts } = condition;
+    if (asksFor === 'none') return [];
+    return askingLeaves(
+      asksFor === 'every part' ? parts : [withVerdict(parts, condition.judge(principal), principal)],
+      principal,
+    );
+  });
 }
 
 function scopesOf(condition: Condition, principal: Principal): readonly string[] {

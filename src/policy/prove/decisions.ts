@@ -56,7 +56,9 @@ export function decisionsOn(
   }
   // The verdicts of a single step exclude each other without a guard.
   const guard = steps.length === 1 || and(guards);
-  const { met, scope, lifetime } = verdictsOnAll(conditions.map((condition) => verdictsOn(condition, space)));
+  const { met, scope, authentication, lifetime } = verdictsOnAll(
+    conditions.map((condition) => verdictsOn(condition, space)),
+  );
   const granted = and([guard, met, histories.met]);
   const needs = steps.flatMap((step) =>
     step.on === 'approval' ? { rule: step.approval.rule, when: needsIn(step.approval, space) } : [],
@@ -72,6 +74,8 @@ export function decisionsOn(
   const asked = mentionsIn(conditions, space);
   const forScopes = within(and([guard, scope]), refusalsBy(conditions, 'scope', space));
   for (const refusal of forScopes) decisions.push({ ...refusal, asked });
+  const forSignIn = within(and([guard, authentication]), refusalsBy(conditions, 'authentication', space));
+  for (const refusal of forSignIn) decisions.push({ ...refusal, asked: [] });
   const forLifetime = within(and([guard, lifetime]), refusalsBy(conditions, 'lifetime', space));
   for (const refusal of forLifetime) decisions.push({ ...refusal, asked: [] });
   return decisions;
@@ -171,7 +175,12 @@ function verdictsIn(condition: Condition, space: Space): Verdicts {
   return { ...never, met, [condition.unmet]: not(met) };
 }
 
-const never: Omit<Verdicts, 'met'> = { lifetime: false, scope: false, refused: false };
+const never: Omit<Verdicts, 'met'> = {
+  lifetime: false,
+  scope: false,
+  authentication: false,
+  refused: false,
+};
 
 /** The gravest verdict of conditions that must all hold. */
 function verdictsOnAll(parts: readonly Verdicts[]): Verdicts {
@@ -182,7 +191,12 @@ function verdictsOnAll(parts: readonly Verdicts[]): Verdicts {
       ...parts.map(({ met, lifetime }) => or([met, lifetime])),
       or(parts.map(({ lifetime }) => lifetime)),
     ]),
-    scope: and([...withoutRefusal, or(parts.map(({ scope }) => scope))]),
+    scope: and([
+      ...withoutRefusal,
+      ...parts.map(({ authentication }) => not(authentication)),
+      or(parts.map(({ scope }) => scope)),
+    ]),
+    authentication: and([...withoutRefusal, or(parts.map(({ authentication }) => authentication))]),
     refused: or(parts.map(({ refused }) => refused)),
   };
 }
@@ -193,6 +207,10 @@ function verdictsOnAny(parts: readonly Verdicts[]): Verdicts {
     met: or(parts.map(({ met }) => met)),
     lifetime: and([...parts.map(({ lifetime, refused }) => or([lifetime, refused])), or(parts.map((p) => p.lifetime))]),
     scope: and([...parts.map(({ met }) => not(met)), or(parts.map(({ scope }) => scope))]),
+    authentication: and([
+      ...parts.map(({ met, scope }) => not(or([met, scope]))),
+      or(parts.map(({ authentication }) => authentication)),
+    ]),
     refused: and(parts.map(({ refused }) => refused)),
   };
 }

@@ -91,7 +91,7 @@ export function createApprovalStages(
       bindings: undefined as never,
       toolHeaders: undefined as never,
     }),
-    authorize: createAuthorize(route),
+    authorize: createAuthorize(route, Date.now),
     approve: undefined,
     ask: undefined,
     count: undefined,

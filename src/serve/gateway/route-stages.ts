@@ -131,7 +131,7 @@ export function createRouteStages(
       authenticate: (token, call) => (token === undefined ? undefined : authentication?.authenticate(token, call)),
       limit: createLimit(route, limiters),
       readAction: createActionReader(route, { readBody: readWhole, bindings, toolHeaders }),
-      authorize: createAuthorize(route),
+      authorize: createAuthorize(route, clock),
       // After the policy: a caller that it refuses learns nothing of definitions.
       approve: lock && (({ action }) => lock.requireApproved(action)),
       ask:

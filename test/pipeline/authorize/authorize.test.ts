@@ -28,7 +28,7 @@ const refusal: Decision = {
 
 describe('a caller', () => {
   test('passes without a policy', () => {
-    expect(createAuthorize(route())(alice, action)).toEqual({
+    expect(createAuthorize(route(), Date.now)(alice, action)).toEqual({
       principal: alice,
       action,
       decision: { allow: true, rule: '' },
@@ -37,13 +37,13 @@ describe('a caller', () => {
 
   test('passes with the decision of the policy', () => {
     const allowed = { allow: true, rule: 'scope' } as Decision;
-    expect(createAuthorize(route(allowed))(alice, action).decision).toBe(allowed);
+    expect(createAuthorize(route(allowed), Date.now)(alice, action).decision).toBe(allowed);
   });
 
   test('is refused with the reason, detail, scope, rule and words of the policy', () => {
     let denial: unknown;
     try {
-      createAuthorize(route(refusal))(alice, action);
+      createAuthorize(route(refusal), Date.now)(alice, action);
     } catch (error) {
       denial = error;
     }
@@ -61,13 +61,13 @@ describe('a caller', () => {
 
 describe('no principal', () => {
   test('R-161: passes on a public route only', () => {
-    expect(createAuthorize(route(undefined, true))(undefined, action).principal).toBeUndefined();
+    expect(createAuthorize(route(undefined, true), Date.now)(undefined, action).principal).toBeUndefined();
   });
 
   test.each([
     ['without a policy', route()],
     ['with one', route({ allow: true, rule: '' })],
   ])('on any other route it is a bug of an earlier stage: %s', (_what, closed) => {
-    expect(() => createAuthorize(closed)(undefined, action)).toThrow(TypeError);
+    expect(() => createAuthorize(closed, Date.now)(undefined, action)).toThrow(TypeError);
   });
 });

@@ -22,6 +22,13 @@ test.each([
   expect(challenge('Bearer', { error, scope, resourceMetadata })).toBe(value);
 });
 
+test('RFC 9470 §3 — acr_values and max_age follow the error', () => {
+  const needed = { error: 'insufficient_user_authentication', acrValues: ['mfa'], maxAge: 60, scope: ['pay'] } as const;
+  expect(challenge('Bearer', needed)).toBe(
+    'Bearer error="insufficient_user_authentication", acr_values="mfa", max_age="60", scope="pay"',
+  );
+});
+
 test('the same operation gives the same bytes, one line, whatever the scopes', () => {
   const token = fc.stringMatching(/^[!#-[\]-~]{1,8}$/);
   fc.assert(

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { callerOf } from '../../src/review/test-case.ts';
+import { compilePolicy } from '../../src/policy/compile.ts';
+import type { PolicyDocument } from '../../src/policy/document.ts';
+import type { PolicyTest } from '../../src/config/policy-tests.ts';
+import { startWorld, type World } from '../worlds/gateway.ts';
+
+const decided = (document: PolicyDocument, given: PolicyTest['given']) => {
+  const decision = compilePolicy('p', document).decide(callerOf(given, new Map(), 'https://as.example'), {
+    kind: 'http',
+  });
+  if (decision.allow) return 'allow';
+  const { reason, scope, authentication } = decision.denial;
+  return { reason, ...(scope.length > 0 && { scope }), ...authentication };
+};
+const insufficient = (needed: object) => ({ reason: 'authentication.insufficient', ...needed });
+const policy: PolicyDocument = { scope: 'pay', acr: ['mfa', 'phr'], max_age: '5m' };
+const needed = { acrValues: ['mfa', 'phr'], maxAge: 300 };
+
+describe('acr and max_age', () => {
+  test.each<[string, PolicyDocument, PolicyTest['given'], unknown]>([
+    ['both hold', policy, { scope: 'pay', authenticated: '5m', claims: { acr: 'phr' } }, 'allow'],
+    [
+      'a sign-in that is too old',
+      policy,
+      { scope: 'pay', authenticated: '301s', claims: { acr: 'phr' } },
+      insufficient(needed),
+    ],
+    ['no time of the sign-in', policy, { scope: 'pay', claims: { acr: 'phr' } }, insufficient(needed)],
+    [
+      'another kind of sign-in',
+      policy,
+      { scope: 'pay', authenticated: '1s', claims: { acr: 'pwd' } },
+      insufficient(needed),
+    ],
+    ['no acr', policy, { scope: 'pay', authenticated: '1s' }, insufficient(needed)],
+    ['a list as acr', policy, { scope: 'pay', authenticated: '1s', claims: { acr: ['phr'] } }, insufficient(needed)],
+    ['a scope is missing too', policy, { authenticated: '1s' }, insufficient({ scope: ['pay'], ...needed })],
+    [
+      'only a scope is missing',
+      policy,
+      { authenticated: '1s', claims: { acr: 'mfa' } },
+      { reason: 'scope.insufficient', scope: ['pay'] },
+    ],
+    [
+      'a claim that no token mends comes first',
+      { ...policy, claims: { role: 'trader' } },
+      {},
+      { reason: 'claim.denied' },
+    ],
+    [
+      'the lifetime comes after it',
+      { ...policy, max_lifetime: '1m' },
+      { scope: 'pay', lifetime: '2m' },
+      insufficient(needed),
+    ],
+    [
+      'any: the first alternative that a sign-in mends',
+      { any: [{ claims: { a: 1 } }, { max_age: '1m' }, { acr: 'phr' }] },
+      {},
+      insufficient({ maxAge: 60 }),
+    ],
+    [
+      'any: a scope is easier',
+      { any: [{ max_age: '1m' }, { scope: 'admin' }] },
+      {},
+      { reason: 'scope.insufficient', scope: ['admin'] },
+    ],
+    ['any: one alternative holds', { any: [{ max_age: '1m' }, { acr: 'phr' }] }, { claims: { acr: 'phr' } }, 'allow'],
+    [
+      'not: a recent sign-in is refused',
+      { not: { max_age: '1m' } },
+      { authenticated: '30s' },
+      { reason: 'exclusion.matched' },
+    ],
+    ['not: an older one passes', { not: { max_age: '1m' } }, { authenticated: '61s' }, 'allow'],
+    [
+      'two lists: what both accept',
+      { acr: ['a', 'b'], all: [{ acr: ['b', 'c'] }, { max_age: '1h' }, { max_age: '1m' }] },
+      {},
+      insufficient({ acrValues: ['b'], maxAge: 60 }),
+    ],
+  ])('%s', (_, document, given, expected) => {
+    expect(decided(document, given)).toEqual(expected);
+  });
+
+  test('hide nothing from lists', () => {
+    const listing = compilePolicy('p', { tools: { pay: { max_age: '1m' } } });
+    const caller = callerOf({}, new Map(), 'https://as.example');
+    expect(listing.couldCall(caller, { kind: 'tool', name: 'pay' })).toBe(true);
+  });
+});
+
+describe('R-321, RFC 9470 §3: on the wire', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld({
+      yaml: (issuer, upstream) => `
+authorization_servers: { main: { issuer: ${issuer}, jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: mcp, path: /mcp, protocol: mcp, audience: a, policy: pay, upstream: { url: '${upstream}/mcp' } }
+`,
+      policies: { pay: 'tools:\n  pay: { scope: pay, acr: [mfa, phr], max_age: 5m }\n' },
+    });
+  });
+  afterAll(() => world.close());
+
+  const now = (): number => Math.floor(Date.now() / 1000);
+  const call = async (claims: Record<string, unknown>) => {
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pay', arguments: {} } };
+    return world.send('/mcp', {
+      method: 'POST',
+      token: await world.token(claims),
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify(message),
+    });
+  };
+
+  test('a recent sign-in of the right kind passes', async () => {
+    expect((await call({ scope: 'pay', acr: 'mfa', auth_time: now() - 10 })).status).toBe(200);
+  });
+
+  test.each([
+    ['is too old', { scope: 'pay', acr: 'mfa', auth_time: now() - 400 }],
+    ['has no time', { scope: 'pay', acr: 'mfa' }],
+    ['has a time in milliseconds', { scope: 'pay', acr: 'mfa', auth_time: Date.now() }],
+    ['has a time as a text', { scope: 'pay', acr: 'mfa', auth_time: String(now()) }],
+    ['says itself how old it is', { scope: 'pay', acr: 'mfa', authenticated_ago: 1 }],
+  ])('a sign-in that %s is asked for again', async (_, claims) => {
+    const { status, challenge, text } = await call(claims);
+    expect(status).toBe(401);
+    expect(challenge).toBe(
+      'Bearer error="insufficient_user_authentication", acr_values="mfa phr", max_age="300", resource_metadata="http://gateway.test/.well-known/oauth-protected-resource/mcp"',
+    );
+    const { error } = JSON.parse(text) as { error: { data: object } };
+    expect(error.data).toMatchObject({ reason: 'authentication.insufficient', acr_values: 'mfa phr', max_age: 300 });
+    expect(error.data).not.toHaveProperty('scope');
+  });
+
+  test('names the scope that is missing too', async () => {
+    const { challenge } = await call({});
+    expect(challenge).toContain('max_age="300", scope="pay", resource_metadata=');
+  });
+});
