@@ -58,7 +58,7 @@ async function serve(folder: string, args: readonly string[] = []) {
 }
 
 describe('revocation.file', () => {
-  test('R-316: a gateway that is killed right after its answer has lost nothing', async () => {
+  test('R-320: a gateway that is killed right after its answer has lost nothing', async () => {
     const { yaml, revoke, token } = await parts('file: revocations.jsonl');
     await inFolder({ yaml, files: {} }, async (folder) => {
       const names = Array.from({ length: 30 }, (_, index) => `person-${index}`);
@@ -131,7 +131,7 @@ describe('revocation.file', () => {
   });
 });
 
-test('R-317: all workers refuse a revoked token, end its streams, and a new worker knows it too', async () => {
+test('R-321: all workers refuse a revoked token, end its streams, and a new worker knows it too', async () => {
   const { yaml, revoke, token } = await parts();
   await inFolder({ yaml, files: {} }, async (folder) => {
     const { gateway, url } = await serve(folder, ['--workers', '2']);

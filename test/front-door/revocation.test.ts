@@ -32,7 +32,7 @@ const claimsOf = (jwt: unknown) =>
 /** A revocation refuses what was issued in the same second. */
 const nextSecond = () => new Promise((resolve) => setTimeout(resolve, 1_000 - (Date.now() % 1_000)));
 
-describe('R-320: a person of an identity provider loses', () => {
+describe('R-324: a person of an identity provider loses', () => {
   test.each([
     ['by the subject there', () => ({ issuer: world.provider.issuer, subject: world.provider.person?.sub })],
     ['by the address', () => ({ email: `Person-${people}@ACME.com` })],

@@ -91,7 +91,7 @@ describe('acr and max_age', () => {
   });
 });
 
-describe('R-321, RFC 9470 §3: on the wire', () => {
+describe('R-325, RFC 9470 §3: on the wire', () => {
   let world: World;
   beforeAll(async () => {
     world = await startWorld({

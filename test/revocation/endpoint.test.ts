@@ -33,7 +33,7 @@ async function call(body: string, token: string | undefined, type = 'application
   });
 }
 
-describe('R-318: global token revocation', () => {
+describe('R-322: global token revocation', () => {
   test('answers 204, and ends the rights of the subject at once', async () => {
     const token = await world.token({ sub: 'carol' });
     const { over } = await world.stream(token);
@@ -143,7 +143,7 @@ describe('sallyport revoke', () => {
     expect(result.stderr).toContain('answers 422: Not revoked: the issuer "https://other.example"');
   });
 
-  test('R-319: needs the admin token on loopback too', async () => {
+  test('R-323: needs the admin token on loopback too', async () => {
     expect((await run(['--list'], 'wrong-token-of-somebody')).stderr).toContain('answers 401');
     expect((await run(['--list'], null)).stderr).toContain('there is no admin token: set admin.token');
     for (const method of ['GET', 'POST']) {

@@ -17,7 +17,7 @@ const oauth = 'https://schemas.openid.net/secevent/oauth/event-type/';
 let people = 0;
 const newPerson = (): string => `person-${(people += 1)}`;
 
-describe('R-313: an event that ends rights', () => {
+describe('R-317: an event that ends rights', () => {
   test.each([
     [`${caep}session-revoked`, {}],
     [`${caep}credential-change`, { credential_type: 'password', change_type: 'revoke' }],
@@ -124,7 +124,7 @@ describe('what a revocation refuses', () => {
   });
 });
 
-test('R-314: refuses a JWT that is older than revocations are remembered, or does not say how old it is', async () => {
+test('R-318: refuses a JWT that is older than revocations are remembered, or does not say how old it is', async () => {
   expect(await api(await world.token({ iat: now() - 31 * 86_400 - 1 }))).toBe(401);
   expect(await world.gateway.decision({ reason: 'token.too_old' })).toBeDefined();
   expect(await api(await world.token({ iat: now() - 30 * 86_400 }))).toBe(200);
@@ -221,7 +221,7 @@ describe('a subject names', () => {
   });
 });
 
-describe('R-315, RFC 8417 §2.2, RFC 8935 §2.4: a SET that is refused', () => {
+describe('R-319, RFC 8417 §2.2, RFC 8935 §2.4: a SET that is refused', () => {
   const alice = { sub: 'alice' };
   const event = (
     options: Parameters<typeof world.transmitter.sign>[3],

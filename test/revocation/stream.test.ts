@@ -29,7 +29,7 @@ const stream = (more: object) => ({
   ...more,
 });
 
-describe('R-322, RFC 8936 §2: poll', () => {
+describe('R-326, RFC 8936 §2: poll', () => {
   test('makes a stream, verifies it, takes events and acknowledges them', async () => {
     const { gateway, token, send, person } = await start(poll);
     await expect.poll(() => sample(gateway, up)).toBe(1);
