@@ -1,5 +1,4 @@
 import { command, type Commands, type Option } from './command.ts';
-import { clients } from '../model/quirks/clients.ts';
 import { print, UsageError } from './exit.ts';
 
 const config = {
@@ -99,8 +98,7 @@ ok, warn or fail, with the remedy. It changes nothing and calls no tool.`,
     options: {
       client: {
         value: 'NAME',
-        does: 'walks the way of this MCP client instead of warning of all that would stop',
-        oneOf: Object.keys(clients),
+        does: 'only walks the way of this MCP client, such as claude; any other word lists all',
       },
       register: { does: 'with --client: also registers it, where its way leads to that' },
       token: { value: '-', does: 'also compares the access token on stdin with what its route takes' },

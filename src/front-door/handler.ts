@@ -192,7 +192,7 @@ function addDefaults(provider: Provider, resources: Resources, scopes: ScopeRule
         return;
       }
     }
-    if (ctx.path === routes.authorization) complete(ctx, resources);
+    if (ctx.path === routes.authorization) ctx.query = completed(ctx.query, resources);
     await next();
     if (ctx.status === 503) ctx.set('retry-after', String(RETRY_SECONDS));
     // Not one of the client's settings: oidc-provider would then require OpenID Connect in each of its requests.
@@ -203,14 +203,17 @@ function addDefaults(provider: Provider, resources: Resources, scopes: ScopeRule
   });
 }
 
-/** Writes the resource of an authorization request in the spelling of grants, and adds a scope where it has none. */
-function complete(ctx: { query: ParsedUrlQuery }, resources: Resources): void {
-  const { query } = ctx;
+/** The query of an authorization request, with its resource in the spelling of grants, and a scope. */
+function completed(query: ParsedUrlQuery, resources: Resources): ParsedUrlQuery {
   const resource = query['resource'] === undefined ? undefined : namedResource(query['resource'], resources);
   // RFC 6749 §3.3: what a request without a scope asks for is ours to say.
-  const scope = query['scope'] === undefined || query['scope'] === '' ? resources.defaultScope(resource) : '';
-  if (scope !== '') ctx.query = { ...query, scope, ...(resource !== undefined && { resource }) };
-  else if (resource !== query['resource']) ctx.query = { ...query, resource };
+  const absent = query['scope'] === undefined || query['scope'] === '' ? resources.defaultScope(resource) : '';
+  // RFC 9470 §4: clients of OAuth alone send these too, which oidc-provider takes with `openid` only.
+  const isOfOpenId = query['acr_values'] !== undefined || query['max_age'] !== undefined;
+  const asked = absent === '' ? query['scope'] : absent;
+  const scope =
+    isOfOpenId && typeof asked === 'string' && !asked.split(' ').includes('openid') ? `${asked} openid` : absent;
+  return { ...query, ...(resource !== undefined && { resource }), ...(scope !== '' && { scope }) };
 }
 
 /** What names none is left for oidc-provider to refuse. It would take an empty text for an absent one. */

@@ -3,6 +3,7 @@ import { printable } from '../../lib/wording.ts';
 import { examine } from '../doctor/examine.ts';
 import { examineClient } from '../doctor/client.ts';
 import type { Finding } from '../doctor/finding.ts';
+import { clients } from '../../model/quirks/clients.ts';
 import { coloured } from '../colour.ts';
 import { type ExitCode, reportProblems, UsageError } from '../exit.ts';
 import { tokenOnStdin } from '../token-on-stdin.ts';
@@ -27,6 +28,9 @@ export interface DoctorOptions {
 export async function doctor({ config: file, token, route, client, register }: DoctorOptions): Promise<ExitCode> {
   if (token === undefined && route !== undefined) throw new UsageError('--route needs --token -');
   if (client === undefined && register) throw new UsageError('--register needs --client NAME');
+  if (client !== undefined && !Object.hasOwn(clients, client)) {
+    throw new UsageError(`--client takes ${Object.keys(clients).join(', ')}, not ${JSON.stringify(client)}`);
+  }
   if (client !== undefined && token !== undefined) throw new UsageError('--client cannot be combined with --token');
   const value = await tokenOnStdin(token);
   let config;
