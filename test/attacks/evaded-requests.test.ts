@@ -6,6 +6,7 @@ let world: AttackWorld;
 beforeAll(async () => {
   world = await startAttackWorld({
     routes: [
+      'name: live, path: /live, audience: https://api.example, authorization_servers: [main], policy: live, upgrade: websocket, upstream: { url: UPSTREAM/live }',
       'name: shop, path: /shop, audience: https://api.example, authorization_servers: [main], policy: shop, methods: [GET, HEAD, POST, DELETE], upstream: { url: UPSTREAM/shop }',
     ],
     answer: ({ url }, response) =>
@@ -13,6 +14,7 @@ beforeAll(async () => {
         .writeHead(url?.endsWith('/fail') === true ? 500 : 200)
         .end(url?.endsWith('/fail') === true ? '' : UPSTREAM_TEXT),
     policies: {
+      live: 'scope: read\nrequests: { GET /live: { quota: [{ count: 1, per: 1h }] } }\n',
       shop: `
 scope: read
 requests:
@@ -113,6 +115,13 @@ describe('R-297: a request passes only where an entry decides it', () => {
     await world.withstand(pay, missing);
     await world.withstand(lastHead(passed ?? '', world.authorization), { statuses: [200], reached: [passed ?? ''] });
     await world.withstand(pay, { statuses: [200], reached: ['POST /shop/pay'] });
+  });
+
+  test('a WebSocket handshake that reached the upstream stays counted', async () => {
+    const fields = ['Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
+    const handshake = `GET /live HTTP/1.1\r\nHost: gateway.test\r\nConnection: Upgrade\r\n${[world.authorization, ...fields].join('\r\n')}\r\n\r\n`;
+    await world.withstand(handshake, { statuses: [200], reached: ['GET /live'], reasons: ['allow'] });
+    await world.withstand(handshake, { statuses: [429], reasons: ['quota.exceeded'] });
   });
 
   test('a HEAD uses up the quota of GET', async () => {

@@ -96,3 +96,20 @@ describe('sallyport explain', () => {
     expect(stderr).toContain('there is no route "tool" (did you mean tools?); there are: tools');
   });
 });
+
+test('on a route whose policy has requests, the request is required, and decided', async () => {
+  const http = {
+    yaml: edited(['path: /api', 'path: /api\n    policy: api']),
+    files: { 'policies/api.yaml': 'scope: read\nrequests: { GET /api/*: {}, POST /api: { scope: write } }\n' },
+  };
+  const run = (...args: readonly string[]) =>
+    inFolder(http, (folder) => outcome(['explain', '--scope', 'read', ...args], folder));
+  expect((await run()).stderr).toContain("the policy of api decides by method and path: add --request 'GET /PATH'");
+  expect((await run('--request', 'get /api')).stderr).toContain('--request: "get /api" is not a method in capitals');
+  expect((await run('--tool', 'x')).stderr).toContain('--tool: api is not protocol: mcp');
+  expect((await run('--request', 'GET /api/1')).stdout).toMatch(/^allow/);
+  expect((await run('--request', 'POST /api')).stdout).toContain('the challenge asks for scope "read write"');
+  const { stdout } = await run('--request', 'GET /apis/1');
+  expect(stdout).toContain('deny request.unlisted');
+  expect(stdout).toContain('the request "GET /apis/1" resembles "GET /api/*", which the policy names');
+});

@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
-import { isServedBelow, requestFlaw } from '../../src/policy/request-pattern.ts';
+import { isServedBelow, requestFlaw, requestsCoveredBy } from '../../src/policy/request-pattern.ts';
 import { runs } from '../support/runs.ts';
 import { caller, decide, told } from './caller.ts';
+import { proofOf } from './prove/deciding.ts';
 
 /** The entry that decides a request, or `-`. */
 function entryFor(names: readonly string[], request: string): string {
@@ -261,4 +262,68 @@ test.each<readonly [name: string, own: readonly string[], others: readonly strin
   ['GET /x', ['/'], ['/x'], false],
 ])('R-296: whether %s is served by the routes %j beside %j: %s', (name, own, others, isServed) => {
   expect(isServedBelow(name, own, others)).toBe(isServed);
+});
+
+// oxlint-disable unicorn/no-thenable -- a property has it
+describe('rules over time on requests', () => {
+  const policyOf = (pay: object) =>
+    compilePolicy('p', { requests: { 'GET /a/*': {}, 'GET /a/secret': {}, 'POST /pay': pay } });
+  const recordsOf = (kind: 'after' | 'never_after', names: readonly string[], request: string): number => {
+    const policy = policyOf({ [kind]: { request: names, within: '1h' } });
+    const attempt = { kind: 'http', request } as const;
+    return policy.decide(caller(), attempt).plan.history(caller(), attempt)?.records.length ?? 0;
+  };
+
+  test.each([
+    ['after', ['GET /a/*'], 'GET /a/1', 1],
+    ['after', ['GET /a/*'], 'HEAD /a/1', 1],
+    ['after', ['GET /a/secret'], 'GET /a/1', 0],
+    ['after', ['GET /a/secret', 'GET /a/*'], 'GET /a/1', 1],
+    ['never_after', ['GET /a/secret'], 'GET /a/secret', 1],
+  ] as const)('%s %j looks back at %s: %d', (kind, names, request, count) => {
+    expect(recordsOf(kind, names, request)).toBe(count);
+  });
+
+  test('never_after also looks at another spelling, and after does not', () => {
+    const covers = (reading: 'written' | 'plain') => requestsCoveredBy(['GET /a/secret'], reading);
+    expect(covers('plain')('GET /a/Secret/')).toBe(true);
+    expect(covers('written')('GET /a/Secret/')).toBe(false);
+  });
+
+  test.each([
+    [{ request: 'GET /b', within: '1h' }, 'looks back at "GET /b", which requests does not list; list it there'],
+    [{ request: 'get /a/1', within: '1h' }, '"get /a/1" is not a method in capitals or *, one space'],
+    [{ request: 'GET /a/1', tool: 'x', within: '1h' }, 'needs either tool or request'],
+    [{ within: '1h' }, 'needs either tool or request'],
+    [{ tool: 'x', within: '1h' }, 'looks back at "x", which tools does not list'],
+    [{ request: 'GET /a/1', within: '1h', same: ['/id'] }, 'requests have no arguments; only tools and prompts do'],
+  ])('%j is an error: %s', (after, message) => {
+    expect(() => policyOf({ after })).toThrow(message);
+  });
+
+  test('a proof gives the earlier request that an example needs', () => {
+    const policy: PolicyDocument = {
+      requests: { 'GET /a/*': {}, 'POST /pay': { after: { request: 'GET /a/*', within: '1h' } } },
+    };
+    const proof = proofOf(policy, { for_all: {}, when: { request: 'POST /pay' }, then: 'deny' });
+    expect(proof).toMatchObject({
+      outcome: 'fails',
+      counterexample: { given: { history: [{ request: 'GET /a/x', ago: '0s' }] }, when: { request: 'POST /pay' } },
+    });
+    expect(proofOf(policy, { for_all: {}, when: { request: { matches: '^DELETE ' } }, then: 'deny' })).toMatchObject({
+      outcome: 'holds',
+    });
+  });
+
+  test('a hundred entries are proved within the bounds', () => {
+    const entries = Array.from({ length: 100 }, (_, index) => [`GET /r${index}/*`, { scope: 's' }] as const);
+    const policy: PolicyDocument = { requests: Object.fromEntries(entries) };
+    for (const when of [
+      { request: 'any' },
+      { request: { matches: '^DELETE ' } },
+      { request: { not: ['GET /r1/x'] } },
+    ]) {
+      expect(proofOf(policy, { for_all: { not: { scope: 's' } }, when, then: 'deny' }).outcome).toBe('holds');
+    }
+  });
 });
