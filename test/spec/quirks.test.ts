@@ -232,7 +232,7 @@ describe('R-293: grant: on_behalf_of', () => {
 
   test.each([
     ['less scope', 200, { ...granted, access_token: 'x', scope: 'https://graph.example/User.Read' }, 'exchange.scope'],
-    ['interaction_required', 400, { error: 'interaction_required' }, 'exchange.refused'],
+    ['interaction_required', 400, { error: 'interaction_required' }, 'authentication.insufficient'],
     ['an ID token alone', 200, { ...granted, id_token: 'x' }, 'exchange.invalid'],
   ])('R-293: refuses %s', async (_title, status, body, reason) => {
     answer = { status, body };
@@ -241,6 +241,13 @@ describe('R-293: grant: on_behalf_of', () => {
     });
     expect(refused).toBeGreaterThanOrEqual(400);
     expect(await world.gateway.decision({ route: 'delegated', reason })).toMatchObject({ allow: false });
+  });
+
+  test('R-293: answers interaction_required by a challenge for another sign-in', async () => {
+    answer = { status: 400, body: { error: 'interaction_required' } };
+    const token = await world.token({ sub: 'obo without MFA' });
+    const { status, challenge } = await world.send('/delegated/x', { token });
+    expect([status, challenge]).toEqual([401, 'Bearer error="insufficient_user_authentication"']);
   });
 });
 

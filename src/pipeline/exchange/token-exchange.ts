@@ -103,6 +103,9 @@ export function createTokenExchange(
     const error = errorCodeOf(body);
     const detail = `the exchange was refused with ${status} ${error}`;
     switch (error) {
+      case 'interaction_required':
+        // OpenID Connect Core §3.1.2.6: the API behind the upstream wants another sign-in of the person, such as MFA.
+        return new Denial('authentication.insufficient', detail);
       case 'invalid_scope':
         return scopeDenial(exchange, principal);
       case 'invalid_grant':
