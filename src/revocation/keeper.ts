@@ -11,7 +11,7 @@ export interface NewEvent {
   readonly tokens: readonly RevokedTokens[];
   /** The time of the event in seconds; undefined: only what is cached is dropped. */
   readonly at: number | undefined;
-  /** The issuer of the event and its `jti`; undefined: it is never repeated. */
+  /** The source of the event, its issuer and its `jti`; undefined: it is never repeated. */
   readonly id: readonly string[] | undefined;
 }
 

@@ -130,7 +130,7 @@ export class Receiver {
     if (named.kind !== 'tokens')
       return this.#note(source.name, name, 'not_understood', { jti, txn, detail: named.why });
     const isDrop = effect === 'drop';
-    const kept = { tokens: named.tokens, at: isDrop ? undefined : at, id: [issuer, jti] };
+    const kept = { tokens: named.tokens, at: isDrop ? undefined : at, id: [source.name, issuer, jti] };
     const result = await this.#parts.keeper.keep(kept);
     this.#note(source.name, name, result, { jti, txn, at, ...describe(named.tokens), ...(isDrop && { effect }) });
   }

@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sample } from '../support/gateway.ts';
+import { caep, push } from '../support/transmitter.ts';
+import { type RevocationWorld, startRevocationWorld } from '../worlds/revocation.ts';
+
+let world: RevocationWorld;
+beforeAll(async () => {
+  world = await startRevocationWorld({
+    source: (issuer) =>
+      `issuer: ${issuer}, delivery: push, path: /events, subjects: second }
+    twin: { issuer: ${issuer}, delivery: push, path: /twin, subjects: main`,
+  });
+});
+afterAll(() => world.close());
+
+test('an event counts once for each source: two of one transmitter speak of different people', async () => {
+  const token = await world.token({ sub: 'hana' });
+  const set = await world.transmitter.sign(`${caep}session-revoked`, { format: 'opaque', id: 'hana' });
+  expect((await world.push(set)).status).toBe(202);
+  expect((await world.send('/api', { token })).status).toBe(200);
+  expect((await push(`${world.gateway.url}/twin`, set)).status).toBe(202);
+  expect((await world.send('/api', { token })).status).toBe(401);
+  const kept = 'sallyport_revocations_total{source="twin",event="session-revoked",result="kept"}';
+  expect(await sample(world.gateway, kept)).toBe(1);
+});
