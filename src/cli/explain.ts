@@ -10,6 +10,7 @@ import type { DecisionRecord } from '../model/decision.ts';
 import { Denial } from '../model/denial.ts';
 import type { EarlierCall } from '../model/history.ts';
 import type { Principal } from '../model/principal.ts';
+import { withSignInAge } from '../pipeline/authorize/authorize.ts';
 import type { Route } from '../model/route.ts';
 import { coloured } from './colour.ts';
 import { type Explained, explainCall, explainRecord } from '../review/explained.ts';
@@ -71,7 +72,9 @@ async function explained(config: Config, options: ExplainOptions): Promise<Expla
   const { attempt, principal } = describedCall(route, config, options);
   const earlier = options.history === undefined ? undefined : await earlierCalls(options.history);
   const caller = options.token === undefined ? principal : await tokenPrincipal(route, config, options.token);
-  return explainCall(route, caller, attempt, earlier);
+  // As at a decision; a described caller may say `authenticated_ago` itself.
+  const isDated = caller.claims['auth_time'] !== undefined || options.token !== undefined;
+  return explainCall(route, isDated ? withSignInAge(caller, Date.now) : caller, attempt, earlier);
 }
 
 /** @throws {ConfigError} with every problem of the file. */

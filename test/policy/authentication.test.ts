@@ -3,6 +3,8 @@ import { callerOf } from '../../src/review/test-case.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import type { PolicyTest } from '../../src/config/policy-tests.ts';
+import { outcome } from '../cli/run.ts';
+import { inFolder } from '../config/folder.ts';
 import { startWorld, type World } from '../worlds/gateway.ts';
 
 const decided = (document: PolicyDocument, given: PolicyTest['given']) => {
@@ -88,6 +90,22 @@ describe('acr and max_age', () => {
     const listing = compilePolicy('p', { tools: { pay: { max_age: '1m' } } });
     const caller = callerOf({}, new Map(), 'https://as.example');
     expect(listing.couldCall(caller, { kind: 'tool', name: 'pay' })).toBe(true);
+  });
+});
+
+describe('sallyport explain', () => {
+  const yaml = `public_url: http://gateway.test
+authorization_servers: { main: { issuer: https://as.example, jwt: { algorithms: [RS256] } } }
+routes: [{ name: api, path: /api, audience: a, policy: pay, upstream: { url: 'http://127.0.0.1:1' } }]
+`;
+  test.each([
+    [10, 'allow'],
+    [400, 'deny authentication.insufficient'],
+  ])('judges a sign-in of %d seconds ago as the gateway does', async (seconds, expected) => {
+    const claims = JSON.stringify({ auth_time: Math.floor(Date.now() / 1000) - seconds });
+    await inFolder({ yaml, files: { 'policies/pay.yaml': 'max_age: 5m' } }, async (folder) => {
+      expect((await outcome(['explain', '--claims', claims], folder)).stdout).toContain(expected);
+    });
   });
 });
 

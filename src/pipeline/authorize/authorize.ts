@@ -25,7 +25,7 @@ export function createAuthorize(route: Route, clock: Clock): Authorize {
   const { readsAuthentication } = policy;
   return (verified, action) => {
     requirePrincipal(route, verified);
-    const principal = readsAuthentication ? withAge(verified, clock) : verified;
+    const principal = readsAuthentication ? withSignInAge(verified, clock) : verified;
     const decision = policy.decide(principal, action.attempt);
     if (decision.allow) return { principal, action, decision };
     throw Denial.of(decision.denial);
@@ -35,8 +35,8 @@ export function createAuthorize(route: Route, clock: Clock): Authorize {
 /** How far the clock of an authorization server may be ahead: a later sign-in would never be too old. */
 const MAX_SKEW_SECONDS = 60;
 
-/** The principal, with how long ago the sign-in was. */
-function withAge(principal: Principal, clock: Clock): Principal {
+/** The principal, with how long ago the sign-in was: what `max_age` reads. */
+export function withSignInAge(principal: Principal, clock: Clock): Principal {
   const { [AUTHENTICATED_AGO]: _, ...claims } = principal.claims;
   const { auth_time: authTime } = claims;
   const ago = typeof authTime === 'number' ? clock() / 1000 - authTime : Number.NaN;
