@@ -108,9 +108,7 @@ test('a site that begins sign-ins again and again does not fill the cookies of a
 });
 
 test('with TLS, no other host can set the cookie of a sign-in', async () => {
-  const { frontDoor } = world.config;
-  if (frontDoor === undefined) throw new TypeError('no front door');
-  world.frontDoor.reload({ ...world.config, frontDoor: { ...frontDoor, issuer: 'https://signin.example.com' } });
+  world.frontDoor.reload(world.configWith({ issuer: 'https://signin.example.com' }));
   const begun = await fetch(client.authorizationUrl().href, { redirect: 'manual' }).finally(() =>
     world.frontDoor.reload(world.config),
   );

@@ -18,11 +18,6 @@ describe('a policy', () => {
       ':1:1: scop: unknown key (did you mean scope?); accepted: scope, claims, any, all, not, acr, max_age, max_lifetime, because, mode, tools, resources, prompts, methods, requests, lists, lock',
     ],
     [
-      'an unknown predicate',
-      'claims:\n  risk: { belw: 5 }\n',
-      ':2:11: claims.risk.belw: unknown key (did you mean below?); accepted: equals, one_of, contains, below, at_most, above, at_least, matches, present, not, integer',
-    ],
-    [
       'a claim without a value',
       'claims:\n  risk:\n',
       ':2:8: claims.risk: expected a string, a number, true or false, a list or a mapping, found nothing',

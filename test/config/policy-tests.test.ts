@@ -39,7 +39,6 @@ describe('R-218: a mistake in a test has its place and its remedy', () => {
 ⏎  → :1:1: is empty, so that it tests nothing
 [] → :1:1: must not be empty
 {} → :1:1: expected a list, found a mapping; begin each entry with "- "
-name: a⏎given: {}⏎when: {}⏎then: allow → :1:1: expected a list, found a mapping; begin each entry with "- "
 - { → :1:3: this { is not closed; add }
 - name: a⏎  given: {}⏎ when: {}⏎  then: allow
   :3:2: "when" is indented by 1 space and "given" above it by 2; indent both alike

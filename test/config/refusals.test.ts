@@ -27,8 +27,6 @@ public_url 5 → :1:13: public_url: expected an origin such as https://gateway.e
 public_url ftp://x → :1:13: public_url: "ftp://x" is not an http(s) URL
 public_url http://x/
   :1:13: public_url: "http://x/" is not a bare origin: no path, query, trailing slash, default port or capitals; write "http://x"
-public_url https://x/path
-  :1:13: public_url: "https://x/path" is not a bare origin: no path, query, trailing slash, default port or capitals; write "https://x"
 public_url http://X:80
   :1:13: public_url: "http://X:80" is not a bare origin: no path, query, trailing slash, default port or capitals; write "http://x"
 `);

@@ -31,8 +31,6 @@ audience [""] → :10:16: routes[0].audience[0]: must not be empty
 audience [a, a] → :10:19: routes[0].audience[1]: is listed twice
 servers other: { issuer: "http://127.0.0.1:9001", jwt: { algorithms: [ES256] } }
   :9:5: routes[0]: missing key: authorization_servers (several are defined: main, other)
-route authorization_servers: [mian]
-  :11:29: routes[0].authorization_servers[0]: "mian" is not in authorization_servers; did you mean main?
 route authorization_servers: [constructor]
   :11:29: routes[0].authorization_servers[0]: "constructor" is not in authorization_servers
 route authorization_servers: [main, main] → :11:35: routes[0].authorization_servers[1]: is listed twice

@@ -264,10 +264,10 @@ describe('refuses an assertion', () => {
 
 /** The configuration of the world, with another client of the assertions. */
 function vouchingFor(client: string): Config {
-  const { frontDoor } = world.config;
-  if (frontDoor === undefined) throw new TypeError('no front door');
-  const assertions = [...frontDoor.assertions].map(([name, each]) => [name, { ...each, clients: [client] }] as const);
-  return { ...world.config, frontDoor: { ...frontDoor, assertions: new Map(assertions) } };
+  const assertions = [...world.config.frontDoor.assertions].map(
+    ([name, each]) => [name, { ...each, clients: [client] }] as const,
+  );
+  return world.configWith({ assertions: new Map(assertions) });
 }
 
 test.runIf(hasRedis)(
@@ -277,7 +277,8 @@ test.runIf(hasRedis)(
     const top = `session_key: k3y-of-at-least-thirty-two-characters\nshared: ${redis.url}`;
     const one = await startFrontDoorWorld({ frontDoor: ownAssertions(), top });
     const observed: string[] = [];
-    const other = await startFrontDoor(elsewhere(one.config), {
+    // A second replica.
+    const other = await startFrontDoor(one.configWith({ listen: { host: '127.0.0.1', port: 0 } }), {
       observer: observerInto(observed),
       onRevoked() {},
       log() {},
@@ -303,13 +304,6 @@ test.runIf(hasRedis)(
     }
   },
 );
-
-/** The front door of a world at another address, as a second replica. */
-function elsewhere(config: Config): Config {
-  const { frontDoor } = config;
-  if (frontDoor === undefined) throw new TypeError('no front door');
-  return { ...config, frontDoor: { ...frontDoor, listen: { host: '127.0.0.1', port: 0 } } };
-}
 
 test('an outage of the issuer is no fault of the assertion', async () => {
   const { intercept } = company;

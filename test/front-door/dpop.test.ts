@@ -48,17 +48,7 @@ describe.each([
     return client.post(form, '/token', { dpop: await prover.proof({ url: tokenUrl(), method: 'POST' }) });
   }
 
-  async function send(headers: Record<string, string>): Promise<number> {
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
-    const accept = 'application/json, text/event-stream';
-    const answer = await fetch(world.mcpUrl, {
-      method: 'POST',
-      headers: { ...headers, accept, 'content-type': 'application/json' },
-      body,
-    });
-    await answer.body?.cancel();
-    return answer.status;
-  }
+  const send = (headers: Record<string, string>) => world.listTools(undefined, headers);
 
   test('R-270: binds a token to the key of its client, which the gateway then requires', async () => {
     const [owner, thief] = [await createProver(), await createProver()];

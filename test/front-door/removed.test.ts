@@ -22,9 +22,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 function reload(change: Partial<FrontDoor>): void {
-  const { frontDoor } = world.config;
-  if (frontDoor === undefined) throw new TypeError('no front door');
-  world.frontDoor.reload({ ...world.config, frontDoor: { ...frontDoor, ...change } });
+  world.frontDoor.reload(world.configWith(change));
 }
 
 test('tokens of a client that was removed open nothing, and its refresh tokens end', async () => {

@@ -5,7 +5,7 @@ import { startMcpServer } from '../../demo/mcp-server.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { type RunningFrontDoor, startFrontDoor } from '../../src/front-door/front-door.ts';
 import type { Config } from '../../src/model/config.ts';
-import type { FrontDoorObserver } from '../../src/model/front-door.ts';
+import type { FrontDoor, FrontDoorObserver } from '../../src/model/front-door.ts';
 import { type Running, start } from '../../src/serve/start.ts';
 import { startIdentityProvider, type TestIdentityProvider } from '../support/identity-provider.ts';
 import { freePort } from '../support/ports.ts';
@@ -21,9 +21,11 @@ export interface FrontDoorWorld extends WrittenLog {
   readonly frontDoor: RunningFrontDoor;
   /** What the front door observed: `sign-in corporate ok`. */
   readonly observed: readonly string[];
-  readonly config: Config;
-  /** Lists the tools with a token; the status of the answer. */
-  listTools(token: unknown): Promise<number>;
+  readonly config: Config & { readonly frontDoor: FrontDoor };
+  /** Its configuration with other settings of the front door. */
+  configWith(changes: Partial<FrontDoor>): Config;
+  /** Lists the tools with a token, or with headers; the status of the answer. */
+  listTools(token: unknown, headers?: Record<string, string>): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -135,7 +137,7 @@ ${below === undefined ? '' : `  - { name: signin, path: ${below}, public: true, 
 export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): Promise<FrontDoorWorld> {
   const files = await writeFrontDoorFiles(options);
   const { gatewayUrl, issuer, provider } = files;
-  const config = await loadConfig(join(files.folder, 'gateway.yaml'), {});
+  const config = (await loadConfig(join(files.folder, 'gateway.yaml'), {})) as FrontDoorWorld['config'];
   keepConfig(config);
   const { output, ...log } = createWrittenLog();
   const observed: string[] = [];
@@ -164,12 +166,13 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
     gateway,
     frontDoor,
     config,
+    configWith: (changes) => ({ ...config, frontDoor: { ...config.frontDoor, ...changes } }),
     observed,
-    async listTools(token) {
+    async listTools(token, headers = { authorization: `Bearer ${String(token)}` }) {
       const response = await fetch(`${gatewayUrl}/mcp`, {
         method: 'POST',
         headers: {
-          authorization: `Bearer ${String(token)}`,
+          ...headers,
           'content-type': 'application/json',
           accept: 'application/json, text/event-stream',
         },

@@ -25,14 +25,12 @@ afterAll(() => world.close());
 
 /** Examines the front door of the world with other settings. The lines name its issuer ISSUER, and its provider IDP. */
 async function examined(changes: Partial<FrontDoor> = {}, more: Partial<Config> = {}): Promise<readonly string[]> {
-  const { frontDoor } = world.config;
-  if (frontDoor === undefined) throw new TypeError('no front door');
-  const lines = await linesOf(examineFrontDoor({ ...world.config, ...more, frontDoor: { ...frontDoor, ...changes } }));
+  const lines = await linesOf(examineFrontDoor({ ...world.configWith(changes), ...more }));
   return lines.map((line) => line.replaceAll(world.issuer, 'ISSUER').replaceAll(world.provider.issuer, 'IDP'));
 }
 
 function providersWith(changes: object): FrontDoor['providers'] {
-  const [[name, provider]] = [...(world.config.frontDoor?.providers ?? [])] as [[string, object]];
+  const [[name, provider]] = [...world.config.frontDoor.providers] as [[string, object]];
   return new Map([[name, { ...provider, ...changes }]]) as unknown as FrontDoor['providers'];
 }
 
@@ -92,26 +90,20 @@ test.each([
   ],
 ])('with the session key %s, finds a secret of another process to be %s', async (sessionKey, status, text) => {
   const { frontDoor } = world.config;
-  const introspection = frontDoor?.server.introspection;
-  if (frontDoor === undefined || introspection === undefined) throw new TypeError('no front door');
+  const { introspection } = frontDoor.server;
+  if (introspection === undefined) throw new TypeError('no introspection');
   const credentials = { ...introspection.credentials, clientSecret: 'of another process' };
   const server = { ...frontDoor.server, introspection: { ...introspection, credentials } } as AuthorizationServer;
-  const findings = await examineServer(server, { ...world.config, sessionKey, frontDoor: { ...frontDoor, server } });
+  const findings = await examineServer(server, { ...world.configWith({ server }), sessionKey });
   expect(findings.at(-1)).toMatchObject({ status, text: expect.stringMatching(text) as string });
 });
 
 test('fails where a front door elsewhere does not answer', async () => {
-  const { frontDoor } = world.config;
-  if (frontDoor === undefined) throw new TypeError('no front door');
-  const server = { ...frontDoor.server, backchannel: 'http://127.0.0.1:1024' };
+  const server = { ...world.config.frontDoor.server, backchannel: 'http://127.0.0.1:1024' };
   const authorizationServers = new Map([[server.name, server]]);
   const lines: string[] = [];
-  for await (const { status, subject } of examine(
-    { ...world.config, frontDoor: { ...frontDoor, server }, authorizationServers },
-    undefined,
-  )) {
-    lines.push(`${status} ${subject}`);
-  }
+  const config = { ...world.configWith({ server }), authorizationServers };
+  for await (const { status, subject } of examine(config, undefined)) lines.push(`${status} ${subject}`);
   expect(lines).toContain('fail authorization_servers.front_door');
 });
 
@@ -216,7 +208,7 @@ test('examines issuers of assertions, and the way to documents', async () => {
       ['gone', { ...issuer, name: 'gone', issuer: 'http://127.0.0.1:1024', backchannel: 'http://127.0.0.1:1024' }],
     ]),
     clients: {
-      ...(world.config.frontDoor as FrontDoor).clients,
+      ...world.config.frontDoor.clients,
       metadataDocuments: ['https://localhost:1024/**', 'https://localhost:1024/a/**', 'https://127.0.0.1:1024/**'],
       documentAddresses: ['127.0.0.1/32'],
     },
