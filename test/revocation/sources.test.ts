@@ -1,3 +1,5 @@
+import { loadConfig } from '../../src/config/load.ts';
+import { inFolder } from '../config/folder.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sample } from '../support/gateway.ts';
 import { caep, push } from '../support/transmitter.ts';
@@ -22,4 +24,21 @@ test('an event counts once for each source: two of one transmitter speak of diff
   expect((await world.send('/api', { token })).status).toBe(401);
   const kept = 'sallyport_revocations_total{source="twin",event="session-revoked",result="kept"}';
   expect(await sample(world.gateway, kept)).toBe(1);
+});
+
+test('an event may name a person by each issuer of the server', async () => {
+  const yaml = `public_url: http://gateway.test
+authorization_servers:
+  entra:
+    issuer: https://login.example/v2.0
+    jwt: { algorithms: [RS256], issuers: ['https://sts.example/'] }
+revocation: { events: { okta: { issuer: 'https://okta.example', token: t } } }
+routes: [{ name: api, path: /api, audience: a, upstream: { url: 'http://127.0.0.1:1' } }]
+`;
+  await inFolder({ yaml, files: {} }, async (folder) => {
+    const { revocation } = await loadConfig(`${folder}/gateway.yaml`, {});
+    expect(revocation?.sources.get('okta')?.targets).toMatchObject([
+      { issuers: ['https://login.example/v2.0', 'https://sts.example/'], tokenIssuer: 'https://login.example/v2.0' },
+    ]);
+  });
 });
