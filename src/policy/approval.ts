@@ -156,9 +156,15 @@ export type GivenApproval = 'none' | 'approved';
  * A decision, where it is known whether the call has an approval. The last word: a call that is refused for something
  * else does not ask for one.
  */
-export function decisionWith(given: GivenApproval, decision: Decision, needed: NeededApproval | undefined): Decision {
-  const isMissing = given === 'none' && needed?.isCertain === true;
-  if (!decision.allow || decision.shadow !== undefined || !isMissing) return decision;
+export function decisionWith(
+  given: GivenApproval,
+  decision: Decision,
+  approval: () => NeededApproval | undefined,
+): Decision {
+  // Whether a refused call needs one may be beyond judging, and does not matter.
+  const isOpen = given === 'none' && decision.allow && decision.shadow === undefined;
+  const needed = isOpen ? approval() : undefined;
+  if (!isOpen || needed?.isCertain !== true) return decision;
   const { denial, isShadow } = needed;
   return isShadow ? { ...decision, shadow: denial } : { allow: false, rule: denial.rule, denial };
 }

@@ -31,7 +31,7 @@ export function decideAfter(call: CallInHistory): Decided {
   const { decision, conditions } = afterEarlierCalls(call);
   const { policy, principal, attempt, approval } = call;
   if (approval === undefined) return { decision, conditions };
-  const needed = policy.decide(principal, attempt).plan.approval(principal, attempt);
+  const needed = () => policy.decide(principal, attempt).plan.approval(principal, attempt);
   const found = { outcome: approval === 'approved' ? 'holds' : 'fails', found: approval } as const;
   return {
     decision: decisionWith(approval, decision, needed),

@@ -22,3 +22,13 @@ test.each([
   expect(shown).toEqual([wanted]);
   expect(decision.allow).toBe(wanted.startsWith('holds'));
 });
+
+test('a call whose arguments cannot be judged is refused, whether or not an approval is given', () => {
+  const when = { arguments: { '/n': { above: 1 } } };
+  const paying = compilePolicy('p', { tools: { pay: { approval: { when, by: {} } } } });
+  const attempt = call('pay', { N: 5 });
+  for (const approval of ['none', 'approved'] as const) {
+    const { decision } = decideAfter({ policy: paying, principal: caller(), attempt, earlier: [], approval });
+    expect(decision.allow ? 'allow' : decision.denial.reason).toBe('policy.error');
+  }
+});

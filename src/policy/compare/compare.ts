@@ -202,7 +202,7 @@ function confirmed(
   const { approval = 'none' } = witness.given;
   const decided = [before, after].map((policy) => {
     const decision = policy.decide(principal, attempt);
-    return decisionWith(approval, decision, decision.plan.approval(principal, attempt));
+    return decisionWith(approval, decision, () => decision.plan.approval(principal, attempt));
   });
   const [was, now] = decided;
   if (was === undefined || now === undefined || kindBetween(was, now) !== kind) {

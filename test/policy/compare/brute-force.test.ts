@@ -19,7 +19,7 @@ const examples = everyExample.flatMap(({ given, when }) =>
 
 function decide(policy: Policy, { approval, principal, attempt }: (typeof examples)[number]): Decision {
   const decision = policy.decide(principal, attempt);
-  return decisionWith(approval, decision, decision.plan.approval(principal, attempt));
+  return decisionWith(approval, decision, () => decision.plan.approval(principal, attempt));
 }
 
 /** Every kind of difference, and whether an entry causes it or the policy's own conditions. */

@@ -123,7 +123,7 @@ export function refutation({ policy: document, property: wanted }: RandomPropert
     const { approval = 'none' } = example.given;
     if (property.approval !== undefined && property.approval !== approval) continue;
     const alone = policy.decide(principal, attempt);
-    const decision = decisionWith(approval, alone, alone.plan.approval(principal, attempt));
+    const decision = decisionWith(approval, alone, () => alone.plan.approval(principal, attempt));
     if (isLeftOut(decision) || (isLeftOut(listing.decide(principal, attempt)) && !isNamed(example.when))) continue;
     if (!isExpected(decision, property.wanted)) return { example, decision };
   }
