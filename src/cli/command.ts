@@ -25,6 +25,8 @@ export interface Argument {
   readonly name: string;
   readonly does: string;
   readonly isRequired?: true;
+  /** Whether there may be several. */
+  readonly isRepeated?: true;
   /** The only words that it can be. */
   readonly oneOf?: readonly string[];
   readonly isPath?: true;
@@ -50,8 +52,16 @@ export interface Command<Table extends Options = Options> {
   readonly options: Table;
   /** Command lines without the name of the program. */
   readonly examples: readonly string[];
-  /** @param all The table itself, for the commands that describe it. */
-  run(argument: string | undefined, values: Values<Table>, all: Commands): ExitCode | Promise<ExitCode>;
+  /**
+   * @param all The table itself, for the commands that describe it.
+   * @param more Further arguments, of a command that takes several.
+   */
+  run(
+    argument: string | undefined,
+    values: Values<Table>,
+    all: Commands,
+    more: readonly string[],
+  ): ExitCode | Promise<ExitCode>;
 }
 
 /** Commands by their names, in the order of the help. */

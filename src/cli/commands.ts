@@ -180,6 +180,31 @@ for which callers.`,
     examples: ['replay decisions.jsonl', 'replay decisions.jsonl --policies edited --json'],
     run: async (log = '', values) => (await import('./replay.ts')).replay(log, values),
   }),
+  learn: command({
+    does: 'write a policy from a log',
+    about: `Writes a policy that allows what a decision log shows as allowed on a route, or as let pass by shadow mode,
+and nothing else; with --to also its tests. Then decides the log again by it. Exits with 1 if a name is left out.`,
+    argument: {
+      name: 'FILE',
+      does: 'decision logs, JSON lines; - reads stdin',
+      isRequired: true,
+      isRepeated: true,
+      isPath: true,
+    },
+    options: {
+      route: { value: 'NAME', does: 'the route whose calls are read' },
+      to: { value: 'DIR', does: 'the folder to write NAME.yaml and NAME.test.yaml to; default: stdout', isPath: true },
+      name: { value: 'NAME', does: "the policy; default: the route's, or the name of the route" },
+      by: { value: 'claim:NAME', does: 'adds to each entry the values of this claim that the log has' },
+      force: { does: 'replaces files that exist' },
+      config,
+    },
+    examples: [
+      'learn decisions.jsonl --route tools',
+      'learn decisions.jsonl decisions.jsonl.1 --route tools --to learnt --by claim:role',
+    ],
+    run: async (first = '', values, _, more) => (await import('./learn.ts')).learn([first, ...more], values),
+  }),
   compare: command({
     does: 'show what an edit of policies means',
     about: `Compares policies with those before an edit, and proves what it prints: for each rule that decides and each

@@ -60,7 +60,8 @@ function suggestion(written: string, words: readonly string[]): string {
 
 function usageOf(argument: Argument | undefined): readonly string[] {
   if (argument === undefined) return [];
-  return [argument.isRequired === true ? argument.name : `[${argument.name}]`];
+  const name = argument.isRepeated === true ? `${argument.name}…` : argument.name;
+  return [argument.isRequired === true ? name : `[${name}]`];
 }
 
 function argumentText({ does, oneOf }: Argument): string {

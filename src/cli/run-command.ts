@@ -15,10 +15,10 @@ export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) return misuse(unknownCommand(name, commands), 'sallyport help');
   try {
-    const { values, argument } = parsed(name, command, rest);
+    const { values, argument, more } = parsed(name, command, rest);
     if (values['help'] === true) return print(commandHelp(name, command));
     requireArgument(command, argument);
-    return await command.run(argument, values, commands);
+    return await command.run(argument, values, commands, more);
   } catch (error) {
     if (error instanceof UsageError) return misuse(error.message, `sallyport help ${name}`);
     throw error;
@@ -29,6 +29,7 @@ export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
 interface Parsed {
   readonly values: Values<Options>;
   readonly argument: string | undefined;
+  readonly more: readonly string[];
 }
 
 /** @throws {UsageError} for what the command does not take. */
@@ -38,14 +39,15 @@ function parsed(name: string, { argument, options: own }: Command, args: readonl
   const found = parseArgs({ args: [...args], options, allowPositionals: true, strict: false, tokens: true });
   for (const token of found.tokens) if (token.kind === 'option') requireForm(token, name, table);
   const { values, positionals } = found;
-  const odd = positionals.find((word, index) => index > 0 || !takes(argument, word));
+  const isOne = argument?.isRepeated !== true;
+  const odd = positionals.find((word, index) => (isOne && index > 0) || !takes(argument, word));
   if (odd !== undefined) throw new UsageError(`${JSON.stringify(odd)} is not an argument of ${name}`);
   for (const [long, { oneOf }] of Object.entries(table)) {
     const value = values[long];
     if (oneOf === undefined || typeof value !== 'string' || oneOf.includes(value)) continue;
     throw new UsageError(`--${long}: ${JSON.stringify(value)} is not one of ${oneOf.join(', ')}`);
   }
-  return { values: values as Values<Options>, argument: positionals[0] };
+  return { values: values as Values<Options>, argument: positionals[0], more: positionals.slice(1) };
 }
 
 function forParseArgs({ value, short, default: preset }: Option) {

@@ -19,6 +19,7 @@ const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for M
   test        run the tests of the policies
   explain     explain the decision on a call
   replay      decide a log again with edited policies
+  learn       write a policy from a log
   compare     show what an edit of policies means
   revoke      end the rights of a person at a running gateway
   log         show the decisions of a log

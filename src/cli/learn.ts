@@ -1,0 +1,162 @@
+import { lstat, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { load, type Loaded } from '../config/load.ts';
+import { counted } from '../lib/wording.ts';
+import type { Route } from '../model/route.ts';
+import { compilePolicy } from '../policy/compile.ts';
+import { countDifference, type CountedDifference, differenceOf } from '../review/difference.ts';
+import { learntPolicy, type LearntPolicy } from '../review/learnt-policy.ts';
+import { isPolicyDecision } from '../review/recorded-decision.ts';
+import { type LoggedDecision, recordsIn, SkippedLines } from './decision-log.ts';
+import { type ExitCode, reportProblems, reportUnreadable, UsageError } from './exit.ts';
+
+/** The options of `sallyport learn`. */
+export interface LearnOptions {
+  readonly config: string;
+  readonly route: string | undefined;
+  /** The folder to write to; undefined: the policy goes to stdout. */
+  readonly to: string | undefined;
+  readonly name: string | undefined;
+  /** `claim:NAME`. */
+  readonly by: string | undefined;
+  readonly force: boolean;
+}
+
+/**
+ * `sallyport learn`: writes a policy that allows what a log shows as allowed on a route, or as let pass by shadow mode,
+ * and nothing else. At the end it decides the same log by that policy.
+ */
+export async function learn(files: readonly string[], options: LearnOptions): Promise<ExitCode> {
+  const claim = claimIn(options.by);
+  let loaded: Loaded;
+  try {
+    loaded = await load(options.config);
+  } catch (error) {
+    return reportProblems(options.config, error);
+  }
+  const { routes } = loaded.config;
+  const route = routes.find(({ name }) => name === options.route);
+  if (route === undefined) {
+    return failed(
+      `--route: ${JSON.stringify(options.route ?? '')} is not a route: ${routes.map(({ name }) => name).join(', ')}`,
+    );
+  }
+  const name = options.name ?? route.policy?.name ?? route.name;
+  if (!/^[\w-]+$/.test(name))
+    return failed(`--name: ${JSON.stringify(name)} is not the name of a policy: letters, digits, _ and -`);
+  const others = routes.filter((other) => other !== route && other.policy?.name === name);
+  if (options.name === undefined && others.length > 0) {
+    return failed(
+      `the policy ${name} belongs to ${others.map((other) => other.name).join(', ')} too: pass another one as --name`,
+    );
+  }
+  const skipped = new SkippedLines();
+  const decisions = new Map<string, LoggedDecision>();
+  for (const file of files) {
+    try {
+      for await (const record of recordsIn(file)) {
+        if ('skipped' in record) skipped.add(record);
+        else if (!('settled' in record) && record.route === route.name) decisions.set(record.id, record);
+      }
+    } catch (error) {
+      return reportUnreadable(file, error);
+    }
+  }
+  const calls = [...decisions.values()]
+    .filter(({ allow }) => allow)
+    .map((record) => ({ record, claim: valueOf(claim, record) }));
+  const learnt = learntPolicy(calls, route, claim);
+  if (learnt === undefined) {
+    const lines = skipped.missing === '' ? '' : ` (${skipped.missing})`;
+    return failed(
+      `nothing learnt: the log has no call that was let pass on the route ${route.name} and can be named${lines}`,
+    );
+  }
+  if (options.to === undefined) process.stdout.write(learnt.policy);
+  else {
+    const inTheWay = await written(options.to, name, learnt, options.force);
+    if (inTheWay !== undefined)
+      return failed(`${inTheWay} exists already: pass --force to replace it, or another --name`);
+  }
+  const print = options.to === undefined ? process.stderr : process.stdout;
+  for (const line of learnt.omitted) print.write(`left out: ${line}\n`);
+  const refused = replayed([...decisions.values()], { loaded, route, learnt, claim });
+  for (const { count, called, subject, after } of refused)
+    print.write(`newly refused ${count} times: ${called} ${subject}: ${after}\n`);
+  const verdict =
+    refused.length === 0 ? 'nothing is newly refused' : `${counted(refused.length, 'kind')} of calls newly refused`;
+  print.write(`${counted(decisions.size, 'decision')} decided again: ${verdict}\n`);
+  return refused.length === 0 && learnt.omitted.length === 0 ? 0 : 1;
+}
+
+/** @throws {UsageError} */
+function claimIn(by: string | undefined): string | undefined {
+  if (by === undefined) return undefined;
+  const [, claim] = /^claim:(.+)$/.exec(by) ?? [];
+  if (claim === undefined) throw new UsageError(`--by: ${JSON.stringify(by)} is not claim:NAME`);
+  return claim;
+}
+
+/** The value of a claim, by name or JSON Pointer: as `log.claims` has it, or as the policy read it. */
+function valueOf(claim: string | undefined, { entry, input }: LoggedDecision): unknown {
+  if (claim === undefined) return undefined;
+  const logged = { ...input.claims, ...(entry['claims'] as Record<string, unknown> | undefined) };
+  return Object.hasOwn(logged, claim) ? logged[claim] : undefined;
+}
+
+/** Writes the policy and its tests. @returns The file in the way, if nothing was written. */
+async function written(
+  folder: string,
+  name: string,
+  { policy, tests }: LearntPolicy,
+  isForced: boolean,
+): Promise<string | undefined> {
+  const files = [
+    [join(folder, `${name}.yaml`), policy],
+    [join(folder, `${name}.test.yaml`), tests],
+  ] as const;
+  for (const [file] of files) if (!isForced && (await exists(file))) return file;
+  await mkdir(folder, { recursive: true });
+  for (const [file, text] of files) await writeFile(file, text, { flag: isForced ? 'w' : 'wx' });
+  return undefined;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined)) !== undefined;
+}
+
+/** The calls of the log that passed and that the learnt policy refuses, or cannot decide. */
+function replayed(
+  decisions: readonly LoggedDecision[],
+  {
+    loaded,
+    route,
+    learnt,
+    claim,
+  }: {
+    readonly loaded: Loaded;
+    readonly route: Route;
+    readonly learnt: LearntPolicy;
+    readonly claim: string | undefined;
+  },
+): readonly CountedDifference[] {
+  const policy = compilePolicy('learnt', learnt.document);
+  const rows = new Map<string, CountedDifference>();
+  for (const record of decisions) {
+    if (!record.allow || !isPolicyDecision(record)) continue;
+    const value = valueOf(claim, record);
+    const claims =
+      claim === undefined || value === undefined ? record.input.claims : { ...record.input.claims, [claim]: value };
+    const seen = { ...record, input: { ...record.input, ...(claims !== undefined && { claims }) } };
+    const difference = differenceOf(seen, { protocol: route.protocol, policy }, policy, loaded.config);
+    if (difference !== undefined && difference.change !== 'would be allowed' && difference.after !== 'allow') {
+      countDifference(rows, difference);
+    }
+  }
+  return [...rows.values()];
+}
+
+function failed(message: string): ExitCode {
+  process.stderr.write(`sallyport: ${message}\n`);
+  return 1;
+}

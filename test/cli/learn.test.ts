@@ -1,0 +1,179 @@
+import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startTestGateway } from '../support/gateway.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { outcome } from './run.ts';
+
+const routes = (upstream: string): string => `
+routes:
+  - { name: tools, path: /mcp, protocol: mcp, audience: r, policy: tools, upstream: { url: ${upstream} } }
+  - { name: api, path: /api, audience: r, policy: api, upstream: { url: ${upstream} } }
+  - { name: twin, path: /twin, audience: r, policy: api, upstream: { url: ${upstream} } }
+  - { name: bare, path: /bare, audience: r, upstream: { url: ${upstream} } }
+`;
+const server = (issuer: string): string =>
+  `authorization_servers: { main: { issuer: ${issuer}, jwt: { algorithms: [RS256] } } }`;
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sallyport-learn-'));
+  await mkdir(join(folder, 'policies'));
+  const yaml = `public_url: http://g.test\n${server('http://as.test')}\n${routes('http://up.test')}`;
+  await writeFile(join(folder, 'gateway.yaml'), yaml);
+  await writeFile(join(folder, 'policies/tools.yaml'), 'mode: shadow\nscope: admin\n');
+  await writeFile(join(folder, 'policies/api.yaml'), 'mode: shadow\nscope: admin\n');
+  return () => rm(folder, { recursive: true });
+});
+
+let id = 0;
+/** A line of the log. */
+const line = (members: object): string => {
+  const known = { msg: 'decision', time: '2026-01-31T10:00:00.000Z', decision: `d${(id += 1)}`, request_id: 'r' };
+  const call = { route: 'tools', allow: true, subject: 'alice', issuer: 'http://as.test', method: 'tools/call' };
+  return JSON.stringify({ ...known, ...call, scope: 'read', duration_ms: 1, ...members });
+};
+const learn = async (lines: readonly string[], ...options: readonly string[]) => {
+  await writeFile(join(folder, 'log'), lines.join('\n'));
+  return outcome(['learn', 'log', '--route', 'tools', ...options], folder);
+};
+
+describe('from a server in shadow mode', () => {
+  let issuer: Issuer;
+  let upstream: Upstream;
+  let log: readonly Record<string, unknown>[];
+  let yaml: string;
+  beforeAll(async () => {
+    [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
+    yaml = `${server(issuer.url)}\n${routes(upstream.url)}`;
+    const shadow = 'mode: shadow\nscope: admin\nclaims: { role: of-no-caller }\n';
+    const gateway = await startTestGateway({ yaml, policies: { tools: shadow, api: shadow } });
+    const send = async (sub: string, scope: string, role: string, method: string, params: object): Promise<void> => {
+      const token = await issuer.sign({ aud: 'r', sub, scope, role });
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+      await fetch(`${gateway.url}/mcp`, { method: 'POST', headers, body });
+    };
+    await send('alice', 'read', 'clerk', 'ping', {});
+    await send('alice', 'read', 'clerk', 'tools/call', { name: 'get_price', arguments: {} });
+    await send('bob', 'read pay', 'trader', 'tools/call', { name: 'get_price', arguments: {} });
+    await send('bob', 'read pay', 'trader', 'tools/call', { name: 'transfer', arguments: {} });
+    await send('bob', 'read pay', 'trader', 'resources/read', { uri: 'prices://acme' });
+    const reference = { type: 'ref/prompt', name: 'summary' };
+    await send('bob', 'read pay', 'trader', 'completion/complete', {
+      ref: reference,
+      argument: { name: 'a', value: '' },
+    });
+    await send('bob', 'read pay', 'trader', 'logging/custom', {});
+    log = await gateway.decisions(7);
+    await gateway.close();
+  });
+  afterAll(() => Promise.all([issuer.close(), upstream.close()]));
+
+  test('R-327: writes each name that was seen, with the scopes that its callers had, and tests that pass', async () => {
+    await writeFile(join(folder, 'gateway.yaml'), `public_url: http://g.test\n${yaml}`);
+    await writeFile(join(folder, 'log'), log.map((each) => JSON.stringify(each)).join('\n'));
+    const result = await outcome(
+      ['learn', 'log', '--route', 'tools', '--to', 'policies', '--by', 'claim:role', '--force'],
+      folder,
+    );
+    expect(result).toEqual({ code: 0, stdout: '7 decisions decided again: nothing is newly refused\n', stderr: '' });
+    expect(await readFile(join(folder, 'policies/tools.yaml'), 'utf8')).toBe(`\
+# Learnt from 7 calls on the route tools. It allows each of them, and nothing else.
+# Arguments are not logged: no entry has conditions on them.
+scope: read
+tools:
+  get_price: { claims: { role: [clerk, trader] } } # 2 calls
+  transfer: { scope: pay, claims: { role: [trader] } } # 1 call
+resources:
+  "prices://acme": { scope: pay, claims: { role: [trader] } } # 1 call
+prompts:
+  summary: { scope: pay, claims: { role: [trader] } } # 1 call
+methods:
+  "logging/custom": { scope: pay, claims: { role: [trader] } } # 1 call
+`);
+    const tested = await outcome(['test', 'tools'], folder);
+    expect(tested).toMatchObject({ code: 0, stdout: expect.stringContaining('6 passed, 0 failed') as unknown });
+    const replayed = await outcome(['replay', 'log', '--json'], folder);
+    const { changes } = JSON.parse(replayed.stdout) as { changes: readonly { after: string }[] };
+    expect(changes.map(({ after }) => after)).toEqual(changes.map(() => 'allow'));
+  });
+});
+
+test('the same lines give the same text in any order, over any files, and a line that is there twice counts once', async () => {
+  const lines = [line({ tool: 'b' }), line({ tool: 'a' }), line({ tool: 'a', scope: 'read write' })];
+  const { stdout } = await learn(lines);
+  expect(stdout).toContain('tools:\n  a: {} # 2 calls\n  b: {} # 1 call\n');
+  await writeFile(join(folder, 'log.1'), `${lines[2]}\n${lines[0]}\n`);
+  await writeFile(join(folder, 'log'), `${lines[1]}\n${lines[2]}\n`);
+  expect((await outcome(['learn', 'log', 'log.1', '--route', 'tools'], folder)).stdout).toBe(stdout);
+});
+
+test('what a line refused, and what another route let pass, is not learnt', async () => {
+  const { stdout } = await learn([
+    line({ tool: 'a' }),
+    line({ tool: 'b', allow: false, reason: 'scope.insufficient' }),
+    line({ tool: 'c', route: 'api' }),
+    line({ tool: 'd', shadow: true, reason: 'scope.insufficient', detail: 'x' }),
+  ]);
+  expect(stdout).toContain('tools:\n  a: {} # 1 call\n  d: {} # 1 call\n');
+});
+
+test('housekeeping alone gives a policy that allows no tool', async () => {
+  const { code, stdout } = await learn([line({ method: 'ping' }), line({ method: 'tools/list' })]);
+  expect({ code, last: stdout.split('\n').at(-2) }).toEqual({ code: 0, last: 'tools: {}' });
+});
+
+test.each([
+  ['get_*', 'tool "get_*": a * in an entry is a pattern'],
+  ['', 'tool "": it is empty'],
+  ['x'.repeat(512), 'the log cut it'],
+])('%j is left out, named, and makes exit 1', async (tool, why) => {
+  const { code, stdout, stderr } = await learn([line({ tool: 'a' }), line({ tool })]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^# Left out: /m);
+  expect(stderr).toContain(why);
+  expect(stdout).toContain('tools:\n  a: {} # 1 call\n');
+});
+
+test('a claim that not each call has is no condition', async () => {
+  const claims = { input: { claims: { role: 'a' } } };
+  const { stdout } = await learn([line({ tool: 'a', ...claims }), line({ tool: 'a' })], '--by', 'claim:role');
+  expect(stdout).toContain('  a: {} # 2 calls; not each call has a role to list\n');
+});
+
+describe('nothing is written', () => {
+  test.each<[string, readonly string[], readonly string[], string]>([
+    ['without a call of the route', ['no line'], [], 'nothing learnt: '],
+    [
+      'for an unknown route',
+      [line({ tool: 'a' })],
+      ['--route', 'x'],
+      '--route: "x" is not a route: tools, api, twin, bare',
+    ],
+    [
+      'over files that exist',
+      [line({ tool: 'a' })],
+      ['--to', 'policies'],
+      'policies/tools.yaml exists already: pass --force',
+    ],
+    [
+      'to the policy of several routes',
+      [line({ route: 'api' })],
+      ['--route', 'api'],
+      'the policy api belongs to twin too',
+    ],
+    ['of a name with a path', [line({ tool: 'a' })], ['--name', '../x'], '--name: "../x" is not the name of a policy'],
+  ])('%s', async (_title, lines, options, message) => {
+    const before = await readFile(join(folder, 'policies/tools.yaml'), 'utf8');
+    const { code, stderr } = await learn(lines, ...options);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) as unknown });
+    expect(await readFile(join(folder, 'policies/tools.yaml'), 'utf8')).toBe(before);
+  });
+
+  test('by what is no claim', async () => {
+    expect(await learn([line({ tool: 'a' })], '--by', 'role')).toMatchObject({ code: 2 });
+  });
+});
