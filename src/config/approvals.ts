@@ -2,7 +2,7 @@ import type { GatewayKeys } from '../../schema/validators.js';
 import type { ApprovalSettings } from '../model/config.ts';
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { TokenForm } from '../model/principal.ts';
-import type { Route } from '../model/route.ts';
+import type { Rate, Route } from '../model/route.ts';
 import type { Field } from './field.ts';
 import { serverIn } from './authorization-servers.ts';
 import { pageUrl, plainUrl, resourceUri } from './urls.ts';
@@ -13,12 +13,14 @@ interface Surrounding {
   readonly publicUrl: string;
   readonly servers: ReadonlyMap<string, AuthorizationServer>;
   readonly routes: readonly Route[];
+  /** `limits.rate`. */
+  readonly rate: Rate | undefined;
 }
 
 /** `approvals`. Problems are reported to the fields, and the result is then not used. */
 export function readApprovals(
   field: Field<GatewayKeys['approvals']>,
-  { publicUrl, servers, routes }: Surrounding,
+  { publicUrl, servers, routes, rate }: Surrounding,
 ): ApprovalSettings | undefined {
   if (!field.present) return undefined;
   const path = field.get('path').read(routePath) ?? '';
@@ -33,7 +35,7 @@ export function readApprovals(
   return {
     url: publicUrl + path,
     backchannel: (field.get('backchannel').read(plainUrl) ?? publicUrl) + path,
-    route: routeOf(path, trusted, field.get('audience').read(resourceUri) ?? publicUrl + path),
+    route: { ...routeOf(path, trusted, field.get('audience').read(resourceUri) ?? publicUrl + path), rate },
     notify: notify.present
       ? { url: notify.get('url').read(pageUrl) ?? '', secret: notify.get('secret').text() ?? '' }
       : undefined,

@@ -275,6 +275,8 @@ function readRegistration(field: Field<ClientsKeys['registration']>): Registrati
 }
 
 function readRegistered(id: string, field: Field<RegisteredClientKeys>, refresh: boolean): RegisteredClient {
+  if (id === 'approvals')
+    field.addProblem('is the client identifier of the page of approvals: choose another one', 'key');
   if (id === 'gateway') field.addProblem('is the client identifier of the gateway itself: choose another one', 'key');
   const own = field.get('refresh');
   return {

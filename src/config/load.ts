@@ -159,7 +159,7 @@ function readRoot(
     rootResource: readRootResource(root.get('root_resource'), routes),
     endpointsAtRoot,
     routes,
-    approvals: readApprovals(root.get('approvals'), { publicUrl, servers, routes }),
+    approvals: readApprovals(root.get('approvals'), { publicUrl, servers, routes, rate }),
     policies: new Map(
       [...policies.folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined),
     ),

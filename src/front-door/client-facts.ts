@@ -2,6 +2,9 @@ import type { Client } from 'oidc-provider';
 import { isDocumentId } from './client-policy.ts';
 import { loopbackHosts } from '../lib/loopback.ts';
 
+/** The client by which people sign in for the page of approvals, and whose tokens decide. It never gets a code. */
+export const APPROVAL_CLIENT = 'approvals';
+
 /** What is known of a client, for the consent page. */
 export interface ClientFacts {
   readonly name: string;
@@ -30,6 +33,7 @@ export function clientFacts(client: Client, redirectUri: string): ClientFacts {
  * on loopback or claim a private scheme, and a metadata document may change.
  */
 export function isRemembered(client: Client | undefined, redirectUri: unknown): boolean {
+  if (client?.clientId === APPROVAL_CLIENT) return true;
   if (client === undefined || typeof redirectUri !== 'string' || isDocumentId(client.clientId)) return false;
   return returnsTo(redirectUri).kind === 'host';
 }

@@ -3,9 +3,10 @@ import type { ParsedUrlQuery } from 'node:querystring';
 import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
 import type { TokenBuckets } from '../lib/token-buckets.ts';
-import type { Config } from '../model/config.ts';
+import type { ApprovalSettings, Config } from '../model/config.ts';
+import { FRONT_DOOR, type FrontDoor, type FrontDoorObserver } from '../model/front-door.ts';
 import type { RevocationCheck } from '../model/revocation.ts';
-import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
+import type { ApprovalHandler } from './approvals.ts';
 import { createAdmission } from './admission.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { createCallback } from './callback.ts';
@@ -70,7 +71,17 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   const people = createPeople(store, clock);
   const browsers = createBrowserBinding(issuer, parts.keys.cookie);
   const admission = createAdmission(parts.buckets, config.trustedProxies);
-  const provider = createProvider({ ...parts, frontDoor, scopes, resources, people, browsers, admission });
+  const approvals = approvalsOf(config);
+  const provider = createProvider({
+    ...parts,
+    hasApprovals: approvals !== undefined,
+    frontDoor,
+    scopes,
+    resources,
+    people,
+    browsers,
+    admission,
+  });
   const signIns = createSignIns(store, browsers, clock);
   const providers = new Map(
     [...frontDoor.providers.values()].map((settings) => [
@@ -85,6 +96,14 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   observe(provider, observer, onBug);
   addDefaults(provider, resources, scopes, createMetadataRules(frontDoor, scopes));
   const answer = provider.callback();
+
+  let pages: Promise<ApprovalHandler> | undefined;
+  /** Loaded when a person first comes: few front doors have approvals. */
+  async function approvalPages(): Promise<ApprovalHandler> {
+    if (approvals === undefined) throw new TypeError('no approvals are configured');
+    const about = { settings: approvals, frontDoor, provider, people, scopes, clock, key: parts.keys.cookie, prefix };
+    return (pages ??= import('./approvals.ts').then(({ createApprovalHandler }) => createApprovalHandler(about)));
+  }
 
   return (request, response) => {
     handle(request, response).catch((error: unknown) => {
@@ -115,6 +134,13 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     const path = pathBelow(pathOfAll);
     if (path === undefined) return void response.writeHead(404).end();
     const query = rest.join('?');
+    const [isApproval, approval = ''] = /^\/approval(?:\/([\w-]{1,64}))?$/.exec(path) ?? [];
+    if (
+      approvals !== undefined &&
+      isApproval !== undefined &&
+      isOneOf(request, approval === '' ? ['GET'] : ['GET', 'POST'])
+    )
+      return (await approvalPages())(request, response, approval, new URLSearchParams(query));
     const [, place, name = ''] = /^\/(interaction|callback)\/([^/]+)$/.exec(path) ?? [];
     if (place === 'interaction' && isOneOf(request, ['GET', 'POST'])) return interactions(request, response, name);
     if (place === 'callback' && isOneOf(request, ['GET'])) {
@@ -141,6 +167,11 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     if (isWellKnown(inserted)) return inserted;
     return prefix === '' || path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
   }
+}
+
+/** Approvals whose people sign in here. */
+function approvalsOf({ approvals }: Config): ApprovalSettings | undefined {
+  return approvals?.route.authorizationServers.some(({ name }) => name === FRONT_DOOR) === true ? approvals : undefined;
 }
 
 /** Refuses a caller whose address has sent too many requests, as a page or as an error of RFC 7591 §3.2.2. */

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { errors, type Grant, type Interaction, type Provider } from 'oidc-provider';
 import type { FrontDoorObserver, IdentityProvider } from '../model/front-door.ts';
 import type { BrowserBinding } from './browser-binding.ts';
-import { clientFacts, isRemembered } from './client-facts.ts';
+import { APPROVAL_CLIENT, clientFacts, isRemembered } from './client-facts.ts';
 import type { ProviderOfAddress } from './domains.ts';
 import type { ProviderClient } from './identity-provider.ts';
 import { sendPage } from './page.ts';
@@ -39,6 +39,12 @@ export function createInteractions(parts: InteractionParts): Interactions {
     if (interaction.uid !== uid || !browsers.isBound(request, uid)) throw new errors.SessionNotFound('not this one');
     const pending = await describe(interaction);
     if (request.method === 'GET') {
+      if (pending.isOwn && !needsSignIn(interaction)) {
+        const grantId = await allow(interaction, String(interaction.session?.accountId), pending.requested);
+        return finish(response, interaction, { consent: { grantId } });
+      }
+      if (pending.isOwn && pending.own === undefined && others.length > 0)
+        return sendPage(response, 200, consentPage(viewOf(pending)));
       if (pending.asked.length > 0 || pending.asksEachTime)
         return sendPage(response, 200, consentPage(viewOf(pending)));
       return sendOn(response, pending, pending.own ?? only, false);
@@ -73,11 +79,13 @@ export function createInteractions(parts: InteractionParts): Interactions {
     const requested = scopes.known(params.scope);
     const asksEachTime = !isRemembered(client, params.redirect_uri);
     const had = new Set(grant === undefined ? [] : grantedScopes(grant, resourcesOf(interaction)));
+    const isOwn = client.clientId === APPROVAL_CLIENT;
     return {
       interaction,
+      isOwn,
       facts: clientFacts(client, String(params.redirect_uri)),
       requested,
-      asked: asksEachTime ? requested : requested.filter((scope) => !had.has(scope)),
+      asked: isOwn ? [] : asksEachTime ? requested : requested.filter((scope) => !had.has(scope)),
       allowed: asksEachTime ? [] : requested.filter((scope) => had.has(scope)),
       asksEachTime,
       label: person?.label ?? person?.subject,
@@ -171,6 +179,8 @@ export function createInteractions(parts: InteractionParts): Interactions {
 /** An interaction, and what the person decides on. */
 interface Pending {
   readonly interaction: Interaction;
+  /** Whether the page of approvals asks: it is no other party, and needs no consent. */
+  readonly isOwn: boolean;
   readonly facts: ReturnType<typeof clientFacts>;
   readonly requested: readonly string[];
   readonly asked: readonly string[];
@@ -221,7 +231,7 @@ export async function saveGrant(
  * Refuses a form of another site. The cookie is not sent with one (SameSite), and its address holds a secret; browsers
  * say so a third time.
  */
-function requireSameOrigin({ headers }: IncomingMessage, own: string): void {
+export function requireSameOrigin({ headers }: IncomingMessage, own: string): void {
   const { origin = own, 'sec-fetch-site': site = 'same-origin' } = headers;
   if (origin !== own || site !== 'same-origin') throw new errors.InvalidRequest(texts.failed.crossSite);
 }
@@ -230,7 +240,7 @@ function requireSameOrigin({ headers }: IncomingMessage, own: string): void {
 const MAX_FORM_BYTES = 16_384;
 
 /** Reads a form. Throws for a longer one, for one of unknown length, and for another type of body. */
-async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
+export async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
   const { 'content-type': type, 'content-length': length } = request.headers;
   if (type?.split(';')[0] !== 'application/x-www-form-urlencoded') throw new errors.InvalidRequest('not a form');
   if (!(Number(length) <= MAX_FORM_BYTES)) throw new errors.InvalidRequest('the form is too long', 413);

@@ -38,6 +38,18 @@ caption { padding-bottom: .5rem; text-align: left; color: var(--dim); }
 th, td { padding: .3rem .4rem .3rem 0; text-align: left; border-top: 1px solid var(--line); }
 ul { padding-left: 1.25rem; }
 li { margin: .5rem 0; }
+h2 { font-size: 1rem; margin: 1.5rem 0 .5rem; }
+.what { margin: 0 0 1rem; font-size: 1.25rem; font-weight: 600; overflow-wrap: anywhere; }
+.odd { margin: 0 0 1rem; padding: .75rem 1rem .75rem 2rem; border: 2px solid var(--warn); border-radius: .4rem;
+  color: var(--warn); font-weight: 600; }
+.odd li { margin: .15rem 0; }
+.values { margin: 0; padding-left: .75rem; border-left: 2px solid var(--line); }
+.text { white-space: pre-wrap; }
+.code { margin: 0 .1em; padding: 0 .25em; font: .75em ui-monospace, monospace; color: var(--warn);
+  border: 1px solid var(--warn); border-radius: .25em; white-space: nowrap; }
+mark { color: inherit; background: light-dark(#fde68a, #713f12); border-radius: .2em; }
+.cut { color: var(--warn); }
+.decide { display: flex; gap: 1rem; margin-top: 1.5rem; } .decide button { flex: 1; margin: 0; padding: .8rem; }
 dt { color: var(--dim); font-size: .875rem; } dd { margin: 0 0 .75rem; }
 .note { color: var(--dim); font-size: .875rem; }
 .error, .high { color: var(--warn); font-weight: 600; }

@@ -25,6 +25,8 @@ import { anyPattern } from './url-pattern.ts';
 /** What oidc-provider is configured from. */
 export interface ProviderParts {
   readonly frontDoor: FrontDoor;
+  /** Whether it has the page of approvals. */
+  readonly hasApprovals: boolean;
   readonly resources: Resources;
   readonly scopes: ScopeRules;
   readonly people: People;
@@ -70,7 +72,7 @@ export function createProvider(parts: ProviderParts): Provider {
   });
   const provider = new Provider(issuer, {
     adapter,
-    clients: [...registeredClients(frontDoor, scopes)],
+    clients: [...registeredClients(frontDoor, scopes, parts.hasApprovals)],
     jwks: { keys: [...keys.signing()] },
     cookies: {
       keys: [keys.cookie],
@@ -112,13 +114,15 @@ export function createProvider(parts: ProviderParts): Provider {
     },
     extraClientMetadata: createClientPolicy(frontDoor, scopes),
     ...(frontDoor.acrValues.length > 0 && { acrValues: [...frontDoor.acrValues] }),
-    extraTokenClaims: async ({ oidc: { entities } }, token) =>
-      'accountId' in token
-        ? {
-            ...(assertions.claimsOf(token) ?? (await people.find(token.accountId))?.claims),
-            ...signInClaims(entities.AuthorizationCode ?? entities.RefreshToken),
-          }
-        : undefined,
+    extraTokenClaims: async (ctx, token) => {
+      if (!('accountId' in token)) return undefined;
+      // A token of the page of approvals comes of no request.
+      const entities = (ctx as typeof ctx | undefined)?.oidc.entities;
+      return {
+        ...(assertions.claimsOf(token) ?? (await people.find(token.accountId))?.claims),
+        ...signInClaims(signInOf.get(token) ?? entities?.AuthorizationCode ?? entities?.RefreshToken),
+      };
+    },
     findAccount: async (ctx, subject) => {
       // The last step before oidc-provider compares `resource` of a token request with that of the grant, as texts.
       const { route, params } = ctx.oidc;
@@ -212,10 +216,17 @@ export function createProvider(parts: ProviderParts): Provider {
   }
 }
 
+interface SignInSource {
+  readonly acr?: string | undefined;
+  readonly amr?: string[] | undefined;
+  readonly authTime?: number | undefined;
+}
+
+/** The sign-ins of tokens that come of neither a code nor a refresh token. */
+export const signInOf = new WeakMap<object, SignInSource>();
+
 /** What a token says of the sign-in that it rests on, RFC 9068 §2.2.1. */
-function signInClaims(
-  source: { acr?: string | undefined; amr?: string[] | undefined; authTime?: number | undefined } | undefined,
-): Readonly<Record<string, unknown>> {
+function signInClaims(source: SignInSource | undefined): Readonly<Record<string, unknown>> {
   if (source === undefined) return {};
   const { acr, amr, authTime = 0 } = source;
   return {

@@ -26,6 +26,35 @@ export const texts = {
     allow: 'Allow',
     deny: 'Deny',
   },
+  approval: {
+    title: 'Approve a call',
+    heading: 'Approve this call?',
+    status: (status: string) => statuses[status] ?? statuses['pending'] ?? '',
+    caller: 'Asked for by',
+    client: 'With the client',
+    unverified: 'It chose its name itself.',
+    asks: 'What is called',
+    on: 'on',
+    path: 'Path',
+    arguments: 'With exactly these values',
+    hidden: (count: number) => `${count} ${count === 1 ? 'value' : 'values'} of this call cannot be seen here.`,
+    since: (ms: number) => (ms < 10_000 ? 'Asked just now.' : `Asked ${duration(Math.round(ms / 1000))} ago.`),
+    until: (ms: number) => `It can be decided for ${duration(Math.max(0, Math.round(ms / 1000)))}.`,
+    approve: 'Approve',
+    deny: 'Deny',
+    oddHidden: 'It contains characters that are normally invisible. They are shown as codes.',
+    oddLetters: 'It contains letters that look like others. They are marked, with their codes.',
+    oddLong: 'It contains a text that is too long to be shown whole.',
+    oddMany: (count: number) => `It has ${count.toLocaleString('en')} values, of which not all are shown.`,
+    emptyText: 'an empty text',
+    emptyList: 'an empty list',
+    empty: 'nothing',
+    deeper: (length: number) => `… ${length.toLocaleString('en')} characters of values inside are not shown`,
+    more: (count: number) => `… and ${count.toLocaleString('en')} more are not shown`,
+    own: 'This call is your own. Another person has to decide on it.',
+    late: 'It was decided already, or it has ended.',
+    unknown: 'There is no such request, or another person has to decide on it.',
+  },
   goOn: {
     title: 'One moment',
     heading: 'You are being sent on',
@@ -53,6 +82,14 @@ export const texts = {
     note: 'You can close this page.',
   },
 } as const;
+
+const statuses: Readonly<Record<string, string>> = {
+  pending: 'This call waits for a decision',
+  approved: 'You approved this call',
+  denied: 'This call was denied',
+  expired: 'This request has ended',
+  used: 'This call was approved, and has been made',
+};
 
 function duration(seconds: number): string {
   if (seconds < 120) return `${seconds} seconds`;

@@ -79,7 +79,9 @@ function shownOf(
   },
 ): ApprovalCall {
   const name = targets.length > 0 ? targets.map((target) => target.name).join(', ') : undefined;
-  const { arguments: args, name: _name, uri: _uri, ...rest } = params;
+  const named = typeof row.target === 'object' ? row.target.parameter : undefined;
+  const { arguments: args, ...others } = params;
+  const rest = Object.fromEntries(Object.entries(row.hasArguments ? others : params).filter(([key]) => key !== named));
   // What else is sent reaches the server too: it counts as hidden, or is all that there is.
   const whole = row.hasArguments ? args : rest;
   const shown = shows === undefined ? whole : selected(whole, shows);

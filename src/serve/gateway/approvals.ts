@@ -18,6 +18,8 @@ import type { ApprovalSettings } from '../../model/config.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
 import { FRONT_DOOR } from '../../model/front-door.ts';
+import type { RateLimiters } from '../../model/limits.ts';
+import { createLimit } from '../../pipeline/limit/limit.ts';
 import type { Allowed } from '../../pipeline/listen/allow.ts';
 import { readBody } from '../../pipeline/listen/body.ts';
 import { answer } from '../../pipeline/respond/answer.ts';
@@ -48,6 +50,7 @@ interface ApiParts {
   readonly approvals: LazyApprovals;
   readonly authentication: (possession: ReturnType<typeof createPossession>) => Authentication;
   readonly proofChecks: Parameters<typeof createPossession>[1];
+  readonly limiters: RateLimiters;
   readonly allowed: Allowed;
   readonly crossOrigin: CrossOrigin;
   readonly config: Pick<Config, 'publicUrl' | 'frontDoor'>;
@@ -56,7 +59,7 @@ interface ApiParts {
 /** Creates the stages of the API. */
 export function createApprovalStages(
   { route }: ApprovalSettings,
-  { approvals, authentication, proofChecks, allowed, crossOrigin, config }: ApiParts,
+  { approvals, authentication, proofChecks, limiters, allowed, crossOrigin, config }: ApiParts,
 ): Stages & { readonly authentication: Authentication } {
   const { publicUrl, frontDoor } = config;
   const authenticated = authentication(createPossession(undefined, proofChecks));
@@ -85,7 +88,7 @@ export function createApprovalStages(
     admitUpgrade: createAdmitUpgrade(route),
     token: createTokenReader(false),
     authenticate: (token, call) => (token === undefined ? undefined : authenticated.authenticate(token, call)),
-    limit: undefined,
+    limit: createLimit(route, limiters),
     readAction: createActionReader(route, {
       readBody: () => Promise.reject(new TypeError('an HTTP route reads no message')),
       bindings: undefined as never,

@@ -186,6 +186,7 @@ export function createRouteStages(
       approvals: loaded,
       authentication: (possession) => authentications(settings.route, possession),
       proofChecks,
+      limiters,
       allowed,
       crossOrigin: ofAllowed,
       config,

@@ -1,0 +1,234 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errors, type Provider } from 'oidc-provider';
+import type { Clock } from '../lib/clock.ts';
+import { parseToRewrite } from '../lib/json/lossless.ts';
+import { isObject } from '../lib/json/own-member.ts';
+import type { ApprovalSettings } from '../model/config.ts';
+import type { FrontDoor } from '../model/front-door.ts';
+import { APPROVAL_CLIENT } from './client-facts.ts';
+import { approvalPage, type ApprovalPageView } from './approval-page.ts';
+import { readForm, requireSameOrigin } from './interactions.ts';
+import { sendPage } from './page.ts';
+import { failedPage } from './pages.ts';
+import type { People, Person } from './people.ts';
+import { signInOf } from './provider.ts';
+import { routes } from './routes.ts';
+import type { ScopeRules } from './scope-rules.ts';
+import { texts } from './texts.ts';
+
+/** What the page is built from. */
+export interface ApprovalPageParts {
+  readonly settings: ApprovalSettings;
+  readonly frontDoor: FrontDoor;
+  readonly provider: Provider;
+  readonly people: People;
+  readonly scopes: ScopeRules;
+  readonly clock: Clock;
+  /** What only the front door knows. */
+  readonly key: string;
+  /** The path of the issuer. */
+  readonly prefix: string;
+}
+
+/** A person who is signed in. */
+interface SignedIn {
+  readonly person: Person;
+  readonly session: string;
+  readonly signedInAt: number;
+  readonly acr: string | undefined;
+  readonly amr: string[] | undefined;
+}
+
+/** How long the token of one question lives. */
+const TOKEN_SECONDS = 60;
+const TIMEOUT_MS = 10_000;
+/** The longest answer of the gateway. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** Answers `/approval/ID`. */
+export type ApprovalHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  id: string,
+  query: URLSearchParams,
+) => Promise<void>;
+
+/**
+ * Creates the page on which people approve calls. They sign in at their provider; the gateway judges them by a token as
+ * any other client would get it.
+ */
+export function createApprovalHandler(parts: ApprovalPageParts): ApprovalHandler {
+  const { settings, frontDoor, provider, people, scopes, clock, key, prefix } = parts;
+  const { issuer } = frontDoor;
+  const origin = new URL(issuer).origin;
+
+  async function signedIn(request: IncomingMessage, response: ServerResponse): Promise<SignedIn | undefined> {
+    const session = await provider.Session.get(provider.createContext(request, response));
+    const { accountId, loginTs = 0, jti, acr, amr } = session;
+    const person = accountId === undefined ? undefined : await people.find(accountId);
+    // A provider that the operator has removed vouches for no person any more.
+    if (person === undefined || !frontDoor.providers.has(person.provider)) return undefined;
+    return { person, session: jti, signedInAt: loginTs, acr, amr };
+  }
+
+  /** Sends a person to sign in, and back. */
+  function sendToSignIn(response: ServerResponse, id: string): void {
+    const url = new URL(`${issuer}${routes.authorization}`);
+    const anyAge = scopes.freshEnough(Infinity);
+    url.search = new URLSearchParams({
+      client_id: APPROVAL_CLIENT,
+      response_type: 'code',
+      redirect_uri: `${issuer}/approval`,
+      resource: String(settings.route.audiences[0]),
+      scope: anyAge === '' ? scopes.all : anyAge,
+      state: id,
+      // Its verifier is known to no party: the code is never exchanged. What counts is the session.
+      code_challenge: randomBytes(32).toString('base64url'),
+      code_challenge_method: 'S256',
+    }).toString();
+    response.writeHead(303, { location: url.href, 'cache-control': 'no-store' }).end();
+  }
+
+  async function tokenOf({ person, signedInAt, acr, amr }: SignedIn): Promise<string> {
+    const client = await provider.Client.find(APPROVAL_CLIENT);
+    if (client === undefined) throw new TypeError('the client of approvals is not registered');
+    const scope = scopes.freshEnough(clock() / 1000 - signedInAt);
+    const audience = String(settings.route.audiences[0]);
+    const resourceServer = new provider.ResourceServer(audience, {
+      audience,
+      scope,
+      accessTokenFormat: frontDoor.tokens.format,
+      ...(frontDoor.tokens.format === 'jwt' && { jwt: { sign: { alg: 'ES256' } } }),
+    });
+    const token = new provider.AccessToken({
+      accountId: person.subject,
+      client,
+      expiresWithSession: false,
+      expiresIn: TOKEN_SECONDS,
+      gty: 'approval',
+      resourceServer,
+      scope,
+    } as unknown as ConstructorParameters<typeof provider.AccessToken>[0]);
+    signInOf.set(token, { acr, amr, authTime: signedInAt });
+    return token.save();
+  }
+
+  async function ask(token: string, id: string, decision?: object): Promise<{ status: number; body: unknown }> {
+    const answer = await fetch(`${settings.backchannel}/${id}`, {
+      method: decision === undefined ? 'GET' : 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: 'application/json',
+        ...(decision !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(decision !== undefined && { body: JSON.stringify(decision) }),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    const text = await answer.text();
+    if (text.length > MAX_BYTES) throw new Error('the gateway answered too much');
+    return { status: answer.status, body: text === '' ? undefined : parseToRewrite(text) };
+  }
+
+  function formTokenOf(session: string, id: string): string {
+    return createHmac('sha256', key).update(`approval ${session} ${id}`).digest('base64url');
+  }
+
+  async function viewOf(found: ApiObject, who: SignedIn, id: string, hindrance?: string): Promise<ApprovalPageView> {
+    const { status, created_at, expires_at, digest, call, caller, because } = found;
+    const asking =
+      caller.issuer === issuer && caller.subject !== undefined ? await people.find(caller.subject) : undefined;
+    const client = caller.client === undefined ? undefined : await provider.Client.find(caller.client);
+    return {
+      status,
+      createdAt: Date.parse(created_at),
+      expiresAt: Date.parse(expires_at),
+      digest,
+      call,
+      caller: asking?.label ?? caller.subject ?? caller.issuer,
+      client: {
+        name: client?.clientName ?? caller.client ?? '',
+        isVerified: client !== undefined && Reflect.get(client, 'noManage') === true,
+      },
+      because,
+      signedInAs: who.person.label ?? who.person.subject,
+      signOutUrl: prefix + routes.end_session,
+      hindrance,
+      formToken: formTokenOf(who.session, id),
+      now: clock(),
+    };
+  }
+
+  /** The caller sees no more of a request than its state. */
+  async function show(
+    response: ServerResponse,
+    status: number,
+    body: unknown,
+    { who, id, hindrance }: { readonly who: SignedIn; readonly id: string; readonly hindrance?: string | undefined },
+  ): Promise<void> {
+    if (!isApiObject(body)) return sendPage(response, 403, failedPage(texts.approval.own));
+    sendPage(response, status, approvalPage(await viewOf(body, who, id, hindrance)));
+  }
+
+  return async (request, response, id, query) => {
+    if (id === '') {
+      const state = query.get('state') ?? '';
+      if (!isId(state)) throw new errors.SessionNotFound('no request is named');
+      return void response
+        .writeHead(303, { location: `${issuer}/approval/${state}`, 'cache-control': 'no-store' })
+        .end();
+    }
+    const who = await signedIn(request, response);
+    if (request.method === 'POST') {
+      requireSameOrigin(request, origin);
+      const form = await readForm(request);
+      if (who === undefined) throw new errors.SessionNotFound('not signed in');
+      if (!isSame(form.get('token') ?? '', formTokenOf(who.session, id)))
+        throw new errors.InvalidRequest(texts.failed.crossSite);
+      const token = await tokenOf(who);
+      const decision = form.get('decision') === 'approve' ? 'approve' : 'deny';
+      const decided = await ask(token, id, { decision, digest: form.get('digest') });
+      const hindrance = decided.status === 403 ? texts.approval.own : undefined;
+      if (decided.status === 200) return show(response, 200, decided.body, { who, id });
+      const newest = await ask(token, id);
+      if (newest.status !== 200) return sendPage(response, 404, failedPage(texts.approval.unknown));
+      return show(response, decided.status, newest.body, { who, id, hindrance: hindrance ?? texts.approval.late });
+    }
+    if (who === undefined) return sendToSignIn(response, id);
+    const found = await ask(await tokenOf(who), id);
+    if (found.status !== 200) {
+      const isUnknown = found.status === 404;
+      return sendPage(
+        response,
+        isUnknown ? 404 : 503,
+        failedPage(isUnknown ? texts.approval.unknown : texts.failed.unavailable),
+      );
+    }
+    return show(response, 200, found.body, { who, id });
+  };
+}
+
+/** The object of the API, for those who may decide. */
+interface ApiObject {
+  readonly status: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly digest: string;
+  readonly call: ApprovalPageView['call'];
+  readonly caller: { readonly issuer: string; readonly subject?: string; readonly client?: string };
+  readonly because?: string;
+}
+
+function isApiObject(body: unknown): body is ApiObject {
+  return isObject(body) && isObject(body['call']) && isObject(body['caller']);
+}
+
+function isId(text: string): boolean {
+  return /^[\w-]{1,64}$/.test(text);
+}
+
+function isSame(one: string, other: string): boolean {
+  const [mine, theirs] = [Buffer.from(one), Buffer.from(other)];
+  return mine.length === theirs.length && timingSafeEqual(mine, theirs);
+}
