@@ -72,7 +72,7 @@ describe('from a server in shadow mode', () => {
   });
   afterAll(() => Promise.all([issuer.close(), upstream.close()]));
 
-  test('R-327: writes each name that was seen, with the scopes that its callers had, and tests that pass', async () => {
+  test('R-330: writes each name that was seen, with the scopes that its callers had, and tests that pass', async () => {
     await writeFile(join(folder, 'gateway.yaml'), `public_url: http://g.test\n${yaml}`);
     await writeFile(join(folder, 'log'), log.map((each) => JSON.stringify(each)).join('\n'));
     const result = await outcome(
