@@ -248,12 +248,12 @@ describe('a counted call', () => {
 
   test.each(['exchange', 'hold', 'forward'])('gives its part back if %s fails', async (name) => {
     await served({ count: () => counts, [name]: refuses });
-    expect(settled).toEqual([['returned', 'the call did not reach the upstream']]);
+    expect(settled).toEqual([['unreached', 'the call did not reach the upstream']]);
   });
 
   test('gives its part back after it was forwarded, if nothing else settled it', async () => {
     await served({ count: () => counts, forward: () => void settled.push('forwarded') });
-    expect(settled).toEqual(['forwarded', ['returned', 'the call did not reach the upstream']]);
+    expect(settled).toEqual(['forwarded', ['unreached', 'the call did not reach the upstream']]);
   });
 
   test('has in the record the refusal that shadow mode did not enforce', async () => {

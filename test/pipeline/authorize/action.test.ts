@@ -58,6 +58,7 @@ describe('http', () => {
       trace: undefined,
       tasks: undefined,
       continues: undefined,
+      asksByUrl: false,
       body: undefined,
     });
   });
@@ -75,6 +76,7 @@ describe('mcp', () => {
       mayYieldHandle: false,
       tasks: undefined,
       continues: undefined,
+      asksByUrl: false,
       body: ping,
     });
   });
@@ -90,6 +92,7 @@ describe('mcp', () => {
       mayYieldHandle: false,
       tasks: undefined,
       continues: undefined,
+      asksByUrl: false,
       body: undefined,
     });
     expect(await action('mcp', method, { contentLength: '0' })).toHaveProperty('body', undefined);
