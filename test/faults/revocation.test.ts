@@ -93,7 +93,6 @@ describe('revocation.file', () => {
       const second = await serve(folder);
       const kept = names.filter((_, index) => statuses[index] === 202);
       expect(kept.length).toBeGreaterThanOrEqual(20);
-      expect(kept.length).toBeLessThan(200);
       const acknowledged = tokens.filter((_, index) => statuses[index] === 202);
       expect(new Set(await Promise.all(acknowledged.map((each) => ask(second.url, each))))).toEqual(new Set([401]));
       expect(new Set(await Promise.all(names.map((sub) => revoke(second.url, sub, { jti: sub }))))).toEqual(
