@@ -209,7 +209,7 @@ export function createApprovalHandler(parts: ApprovalPageParts): ApprovalHandler
   };
 }
 
-/** The object of the API, for those who may decide. */
+/** The object that the API sends to approvers. */
 interface ApiObject {
   readonly status: string;
   readonly created_at: string;

@@ -53,7 +53,7 @@ export interface KeptApproval extends ApprovalRequest {
 /** A call that needs an approval. */
 export interface AskedCall {
   readonly request: ApprovalRequest;
-  /** The caller, who may have only a part of all requests. A digest. */
+  /** A digest of the caller. A bound limits the requests of each caller. */
   readonly owner: string;
   readonly waitMs: number;
   /** The id of the round before, of the same call. */

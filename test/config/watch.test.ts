@@ -23,7 +23,7 @@ class Told {
     this.resolve();
   };
 
-  /** Lets `change` happen, and waits until it is told. */
+  /** Makes a change, and waits until the watcher reports it. */
   async of(change: () => Promise<unknown>): Promise<void> {
     const next = this.next();
     await change();

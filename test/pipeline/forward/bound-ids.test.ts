@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { request, startMcpWorld, type McpWorld, type SendOptions } from '../../worlds/mcp.ts';
 
-// test/mcp/bindings.test.ts and test/mcp/handles-binding.test.ts have the tables of who may present which id.
+// test/mcp/bindings.test.ts and test/mcp/handles-binding.test.ts have the tables of callers and the ids that they may present.
 
 const related = 'io.modelcontextprotocol/related-task';
 const modernMeta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
