@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { type AuthorizationServer, issuersOf, type JwtValidation } from '../../model/authorization-server.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Principal } from '../../model/principal.ts';
-import { notAccepted } from './found.ts';
+import { notAccepted, tooShort } from './found.ts';
 import { jwtDenial } from './jwt-denial.ts';
 import { principalOf } from './principal.ts';
 
@@ -126,6 +126,7 @@ export async function verifiedJwt(token: string, keys: JWTVerifyGetKey, options:
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
     // Without a `kid`, more than one key may fit while keys rotate.
     for await (const key of error) {
+      if (tooShort(key) !== undefined) continue;
       try {
         return await jwtVerify(token, key, options);
       } catch (next) {

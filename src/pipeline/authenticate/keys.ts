@@ -1,4 +1,4 @@
-import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
+import type { CryptoKey, JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import * as errors from 'jose/errors';
 import { createLocalJWKSet, type LocalJWKSet } from 'jose/jwks/local';
 import type { Random } from '../../lib/back-off.ts';
@@ -7,6 +7,7 @@ import { withoutQuery } from '../../lib/http/without-query.ts';
 import type { AuthorizationServerClient, KeySetState } from '../../model/authorization-server.ts';
 import { Denial } from '../../model/denial.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
+import { tooShort } from './found.ts';
 
 /** An unknown `kid` fetches the key set again, at most once in this time. */
 const REFRESH_WINDOW_MS = 5_000;
@@ -54,17 +55,16 @@ export class KeySource {
   readonly find: JWTVerifyGetKey = async (header, token) => {
     const keySet = await this.#current();
     try {
-      return await keySet(header, token);
+      return await keyIn(keySet, header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       const isNew = this.#clock() - this.#triedAt < REFRESH_WINDOW_MS && this.#inFlight === undefined;
       const newer = isNew ? keySet : await this.#refresh();
       // Shortly after a failed fetch it is unknown whether the key is new or made up.
       if (this.#failure !== undefined) throw this.#failure;
-      return await newer(header, token).catch((again: unknown) => {
+      return await keyIn(newer, header, token).catch((again: unknown) => {
         if (!(again instanceof errors.JWKSNoMatchingKey)) throw again;
-        const named = `kid ${describeValue(header.kid)} and alg ${describeValue(header.alg)}`;
-        throw new Denial('token.key', `no published key for ${named}`, { cause: again });
+        throw new Denial('token.key', `no published key for ${named(header)}`, { cause: again });
       });
     }
   };
@@ -153,6 +153,26 @@ export class KeySource {
       this.#inFlight = undefined;
     }
   }
+}
+
+/**
+ * The key in `set` that the header of a token names.
+ *
+ * @throws {Denial} `token.key` for a published key that cannot verify a signature: it is malformed, or too short.
+ * @throws the errors of jose if no key fits, or several do.
+ */
+async function keyIn(set: LocalJWKSet, ...[header, token]: Parameters<JWTVerifyGetKey>): Promise<CryptoKey> {
+  const key = await set(header, token).catch((cause: unknown) => {
+    if (cause instanceof errors.JOSEError) throw cause;
+    throw new Denial('token.key', `the published key for ${named(header)} is malformed`, { cause });
+  });
+  const flaw = tooShort(key);
+  if (flaw === undefined) return key;
+  throw new Denial('token.key', `the published key for ${named(header)} ${flaw}, 2048 are required`);
+}
+
+function named({ kid, alg }: Parameters<JWTVerifyGetKey>[0]): string {
+  return `kid ${describeValue(kid)} and alg ${describeValue(alg)}`;
 }
 
 /** Whether a set has a key that is not in the other one. */

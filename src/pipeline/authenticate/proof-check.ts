@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { createExpiringCache } from '../../lib/expiring-cache.ts';
 import { keyThumbprint } from '../../lib/thumbprint.ts';
 import type { Call } from '../../model/call.ts';
+import { tooShort } from './found.ts';
 import { Denial } from '../../model/denial.ts';
 import type { AccessToken } from '../../model/grant.ts';
 import type { Dpop } from '../../model/route.ts';
@@ -33,7 +34,6 @@ export interface ProofParts {
 const SKEW_MS = 10_000;
 /** The size of the cache of imported keys. Only callers with a bound token fill it. */
 const MAX_KEYS = 10_000;
-const MIN_RSA_BITS = 2048;
 
 /**
  * Creates the checks of RFC 9449 §4.3, the cheapest first. Only a signature by the bound key is verified. The replay
@@ -111,8 +111,8 @@ async function importKey(jwk: DpopProof['key'], algorithm: string): Promise<Cryp
     throw new Denial('proof.invalid', `jwk of the proof is not a key for ${algorithm}`, { cause });
   }
   if (key instanceof Uint8Array) throw invalid('jwk is symmetric');
-  const { modulusLength = Infinity } = key.algorithm as { readonly modulusLength?: number };
-  if (modulusLength < MIN_RSA_BITS) throw invalid(`jwk has only ${modulusLength} bits`);
+  const flaw = tooShort(key);
+  if (flaw !== undefined) throw invalid(`jwk ${flaw}`);
   return key;
 }
 

@@ -1,6 +1,6 @@
-import { createHmac, createPublicKey, KeyObject, sign } from 'node:crypto';
+import { createHmac, createPublicKey, generateKeyPairSync, KeyObject, sign } from 'node:crypto';
 import { FlattenedSign } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createJwtVerifier } from '../../../src/pipeline/authenticate/jwt.ts';
 import { KeySource } from '../../../src/pipeline/authenticate/keys.ts';
 import { createServerClient } from '../../../src/authorization-server/client.ts';
@@ -16,6 +16,9 @@ let client: AuthorizationServerClient;
 beforeAll(async () => {
   issuer = await startIssuer(0, k1);
   client = createServerClient(serverOf(issuer), () => {}, Date.now);
+});
+afterEach(() => {
+  issuer.keys = [k1.publicJwk];
 });
 afterAll(async () => {
   client.close();
@@ -144,6 +147,37 @@ describe('RFC 8725 §3 — algorithms and keys', () => {
     const key = await createKey(`key-${alg}`, alg);
     issuer.keys = [...issuer.keys, key.publicJwk];
     await expect(verify(await issuer.sign({}, { key }))).rejects.toMatchObject({ reason: 'token.algorithm' });
+  });
+
+  // RFC 7518 §3.3 and §3.5: RSA keys have at least 2048 bits. A server that publishes others is no fault of the gateway.
+  test.each([
+    ['an RSA key of 1024 bits', () => generateKeyPairSync('rsa', { modulusLength: 1024 })],
+    ['an RSA key of 2047 bits', () => generateKeyPairSync('rsa', { modulusLength: 2047 })],
+  ])('a token by %s is refused, whatever other keys are published', async (_, generate) => {
+    const { publicKey, privateKey } = generate();
+    const published = { ...publicKey.export({ format: 'jwk' }), use: 'sig' };
+    const signed = forged({ alg: 'RS256', kid: 'weak' }, (input) =>
+      sign('sha256', Buffer.from(input), privateKey).toString('base64url'),
+    );
+    for (const keys of [[{ ...published, kid: 'weak' }], [published, { ...k1.publicJwk, kid: undefined }]]) {
+      issuer.keys = keys as IssuerKey['publicJwk'][];
+      await expect(verify(signed)).rejects.toMatchObject({ reason: 'token.key' });
+    }
+    // With several keys that fit, and no `kid` that names one.
+    const unnamed = forged({ alg: 'RS256' }, (input) =>
+      sign('sha256', Buffer.from(input), privateKey).toString('base64url'),
+    );
+    issuer.keys = [published, k1.publicJwk] as IssuerKey['publicJwk'][];
+    await expect(verify(unnamed)).rejects.toMatchObject({ reason: 'token.signature' });
+  });
+
+  test.each([
+    ['no modulus', { n: undefined }, 'token.key'],
+    ['a modulus that is no base64url', { n: '*' }, 'token.key'],
+    ['an empty exponent', { e: '' }, 'token.signature'],
+  ])('a published key with %s is no error of the gateway', async (_, change, reason) => {
+    issuer.keys = [{ ...k1.publicJwk, ...change } as IssuerKey['publicJwk']];
+    await expect(verify(await issuer.sign({}))).rejects.toMatchObject({ reason });
   });
 
   test('a key in the header is not looked at', async () => {
