@@ -5,16 +5,16 @@
  * @module
  */
 
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual, createHmac, hkdfSync } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { retryAfterSeconds } from '../lib/http/header-fields.ts';
+import { retryAfterSeconds, cookiesNamed } from '../lib/http/header-fields.ts';
 import { addressBlock } from '../lib/ip-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
 import type { AdminRules } from '../model/config.ts';
 import { isLoopbackAddress } from '../lib/loopback.ts';
 import { hostKind } from './host-rule.ts';
-import { createOperatorSessions, type OperatorSessions } from './operator-session.ts';
+import { ADMIN_COOKIE } from '../model/own-cookies.ts';
 
 /** A request that the admin listener does not answer; the message is what the caller reads. */
 export class AdminRefusal extends Error {
@@ -192,4 +192,44 @@ function unauthorized(message: string, challenge: string): AdminRefusal {
 
 function digest(token: string): Buffer {
   return createHash('sha256').update(token).digest();
+}
+
+/** The lifetime of a session; then the operator signs in again. */
+const LIFETIME_SECONDS = 8 * 3600;
+
+/** The sessions of operators who signed in with one admin token. Nothing is stored: each cookie carries a MAC. */
+interface OperatorSessions {
+  /** A `Set-Cookie` value that begins a session. @param secure Whether the browser came over TLS. */
+  begin(secure: boolean): string;
+  /** Whether a `Cookie` field holds a session that has not ended. */
+  isOpen(cookies: string | undefined): boolean;
+}
+
+/**
+ * Creates the sessions of `token`. Their key is derived from the token (RFC 5869). Replicas with the same token accept
+ * each other's cookies, also after a restart; a new token ends all sessions.
+ */
+function createOperatorSessions(token: string, clock: Clock): OperatorSessions {
+  const key = Buffer.from(hkdfSync('sha256', token, '', 'sallyport admin session', 32));
+  const now = (): number => Math.floor(clock() / 1000);
+  const signed = (expiry: string): string =>
+    `${expiry}.${createHmac('sha256', key).update(expiry).digest('base64url')}`;
+
+  function isGenuine(value: string): boolean {
+    const [expiry = ''] = value.split('.', 1);
+    // Compared as text: there is one spelling of each value.
+    const [shown, expected] = [Buffer.from(value), Buffer.from(signed(expiry))];
+    return shown.length === expected.length && timingSafeEqual(shown, expected) && Number(expiry) > now();
+  }
+
+  return {
+    begin(secure) {
+      const value = signed(String(now() + LIFETIME_SECONDS));
+      // SameSite=Strict: no other site makes the browser show it. Browsers send it to every port of the host, so that
+      // the gateway removes it from what goes to upstreams.
+      const attributes = `Path=/; Max-Age=${LIFETIME_SECONDS}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
+      return `${ADMIN_COOKIE}=${value}; ${attributes}`;
+    },
+    isOpen: (cookies) => cookiesNamed(ADMIN_COOKIE, cookies).some(isGenuine),
+  };
 }

@@ -6,8 +6,9 @@ import type { AuthorizationServer, ServerAnswer, ServerOperation, ServerState } 
 import { Denial } from '../model/denial.ts';
 import type { CountServerCall } from '../model/events.ts';
 import { type CircuitBreaker, createCircuitBreaker, LONGEST_REQUESTED_MS } from './circuit-breaker.ts';
-import { createFairSemaphore, type FairSemaphore } from './fair-semaphore.ts';
 import { createJsonFetcher, type FetchJsonOptions, type JsonAnswer } from './fetch-json.ts';
+import { createRoundRobinQueue } from '../lib/round-robin-queue.ts';
+import { createQuota } from '../lib/quota.ts';
 
 /** Calls of one operation in flight at once: a slow server must not exhaust sockets and memory. */
 const MAX_IN_FLIGHT = 256;
@@ -201,4 +202,34 @@ function refusesClient({ status, body }: JsonAnswer, operation: ServerOperation)
   if (operation === 'discovery' || operation === 'jwks') return false;
   if (status === 401) return true;
   return status === 400 && typeof body === 'object' && body !== null && Reflect.get(body, 'error') === 'invalid_client';
+}
+
+/** A semaphore that no single owner can exhaust. */
+export interface FairSemaphore {
+  /** Acquires for `owner`: at once (undefined), or when the promise resolves. `full`: the owner's queue is full. */
+  acquire(owner: string): Promise<void> | 'full' | undefined;
+  /** Releases for `owner`. Call it once for each acquisition. */
+  release(owner: string): void;
+}
+
+/**
+ * Creates a free semaphore. Each owner has a {@link createQuota quota} of `capacity`; waiting owners are served in
+ * turn.
+ */
+export function createFairSemaphore(capacity: number): FairSemaphore {
+  const quota = createQuota(capacity);
+  const queue = createRoundRobinQueue();
+  const acquires = (owner: string): boolean => quota.take(owner, 1);
+  return {
+    acquire(owner) {
+      const waiting = queue.waiting(owner);
+      if (waiting === 0 && acquires(owner)) return undefined;
+      if (waiting >= capacity) return 'full';
+      return new Promise((resolve) => queue.add(owner, resolve));
+    },
+    release(owner) {
+      quota.give(owner, 1);
+      while (queue.next(acquires));
+    },
+  };
 }

@@ -3,21 +3,26 @@ import { text } from 'node:stream/consumers';
 import { load } from '../config/load.ts';
 import { historyIn } from '../config/policy-tests.ts';
 import { ConfigError } from '../config/problems.ts';
-import { didYouMean } from '../lib/wording.ts';
+import { didYouMean, printable, quoted } from '../lib/wording.ts';
 import { callerOf } from '../serve/gateway/caller.ts';
 import type { Config } from '../model/config.ts';
 import type { DecisionRecord } from '../model/decision.ts';
 import { Denial } from '../model/denial.ts';
 import type { EarlierCall } from '../model/history.ts';
-import type { Principal } from '../model/principal.ts';
+import type { Principal, Claims } from '../model/principal.ts';
 import { withSignInAge } from '../pipeline/authorize/authorize.ts';
 import type { Route } from '../model/route.ts';
 import { coloured } from './colour.ts';
-import { type Explained, explainCall, explainRecord } from '../review/explained.ts';
+import { type Explained, explainCall, explainRecord, remediesIn } from '../review/explained.ts';
 import { decisionsIn, SkippedLines } from './decision-log.ts';
-import { describedCall, type DescribedCall } from './described-call.ts';
 import { type ExitCode, reportProblems, reportUnreadable, UsageError } from './exit.ts';
-import { explanationJson, explanationTable } from './explanation-table.ts';
+import { type Explanation, unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
+import { isObject } from '../lib/json/own-member.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
+import { durationMs } from '../lib/quantity.ts';
+import { describedKinds, listedKinds, mcpMethod } from '../model/mcp.ts';
+import { requestFlaw } from '../policy/request-pattern.ts';
+import { describedIdentity, principalWith } from '../review/described-caller.ts';
 
 /** The options of `sallyport explain`. */
 export interface ExplainOptions extends DescribedCall {
@@ -136,4 +141,181 @@ export async function explainDecision(config: Config, id: string, log: string): 
 async function tokenPrincipal(route: Route, config: Config, token: string): Promise<Principal> {
   if (route.public) throw new UsageError(`${route.name} is public: it reads no token`);
   return callerOf((token === '-' ? await text(process.stdin) : token).trim(), route, config);
+}
+
+/** An explanation for programs. */
+function explanationJson(explained: Explained): string {
+  const { route, policy, allow, unknown, shadow, reason, detail, rule, neededScope, notes, conditions } = explained;
+  const needed = neededScope.length === 0 ? undefined : neededScope;
+  const depends = unknown.length === 0 ? undefined : unknown.map((what) => what.replaceAll(' ', '_'));
+  const members = {
+    route,
+    policy,
+    allow,
+    depends_on: depends,
+    shadow,
+    reason,
+    detail,
+    rule,
+    needed_scope: needed,
+    notes,
+    conditions,
+  };
+  return `${JSON.stringify(members, null, 2)}\n`;
+}
+
+/** An explanation for people: the decision, what each condition wanted and found, and what would change it. */
+export function explanationTable(explained: Explained): string {
+  const { route, decidedBy, reason, detail, rule, neededScope, notes, conditions } = explained;
+  const verdict = coloured(explained.allow ? 'good' : 'bad', verdictOf(explained));
+  const place = route === undefined ? 'no route' : `route ${printable(route)}`;
+  const head = [
+    `${verdict}${reason === undefined ? '' : ` ${printable(reason)}`}   (${place}, ${printable(decidedBy)})`,
+  ];
+  if (detail !== undefined) head.push(`  ${printable(rule === undefined ? detail : `${rule}: ${detail}`)}`);
+  if (neededScope.length > 0) head.push(`  the challenge asks for scope "${printable(neededScope.join(' '))}"`);
+  head.push(...notes.map((note) => `  ${printable(note)}`));
+  const rows = conditions.flatMap((each) => rowsOf(each, conditions));
+  const blocks = [head, columns(rows), remedies(conditions)];
+  return `${blocks
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`;
+}
+
+function verdictOf({ allow, shadow, unknown }: Explained): string {
+  if (!allow) return 'deny';
+  if (shadow) return 'allow, but only in shadow; enforced: deny';
+  return unknown.length === 0 ? 'allow' : `allow, if the policy accepts the ${unknown.join(' and the ')}`;
+}
+
+type Row = readonly [outcome: string, rule: string, wanted: string, found: string];
+
+function rowsOf(
+  { rule, kind, outcome, wanted, found, parts }: Explanation,
+  all: readonly Explanation[],
+  depth = 0,
+): readonly Row[] {
+  const words = kind === 'listed' && parts.length === 0 && outcome === 'holds' ? wantedBy(rule, all) : wanted;
+  const own: Row = [outcome, `${'  '.repeat(depth)}${printable(rule)}`, printable(words), printable(found)];
+  return [own, ...parts.flatMap((part) => rowsOf(part, all, depth + 1))];
+}
+
+/** What an entry wants that has no conditions of its own. Its rules over time have rows of their own. */
+function wantedBy(entry: string, all: readonly Explanation[]): string {
+  const isOverTime = all.some(({ kind, rule }) => kind === 'history' && rule.startsWith(`${entry}.`));
+  return isOverTime ? 'nothing but its rules over time' : 'nothing more';
+}
+
+function columns(rows: readonly Row[]): readonly string[] {
+  if (rows.length === 0) return [];
+  const all: readonly Row[] = [['', 'rule', 'wanted', 'found'], ...rows];
+  const widths = [0, 1, 2].map((index) => Math.max(...all.map((row) => row[index]?.length ?? 0)));
+  return all.map((row) =>
+    row
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+function remedies(conditions: readonly Explanation[]): readonly string[] {
+  const wanted = remediesIn(conditions);
+  return wanted.length === 0 ? [] : ['to be allowed:', ...wanted.map((each) => `  ${printable(each)}`)];
+}
+
+/** The options that describe a call. */
+interface DescribedCall {
+  readonly tool: string | undefined;
+  readonly resource: string | undefined;
+  readonly prompt: string | undefined;
+  readonly method: string | undefined;
+  /** Of an HTTP route: `POST /orders`. */
+  readonly request: string | undefined;
+  /** JSON: an object. */
+  readonly arguments: string | undefined;
+  /** JSON: an object. */
+  readonly claims: string | undefined;
+  /** Separated by spaces; besides, or instead of, a `scope` among the claims. */
+  readonly scope: string | undefined;
+  /** `60s`; `exp - iat`. */
+  readonly lifetime: string | undefined;
+}
+
+/**
+ * The caller and the call that options describe.
+ *
+ * @throws {UsageError}
+ */
+function describedCall(
+  route: Route,
+  config: Config,
+  options: DescribedCall,
+): { readonly principal: Principal; readonly attempt: Attempt } {
+  return { principal: callerIn(route, config, options), attempt: attemptIn(route, options) };
+}
+
+function callerIn(route: Route, config: Config, { claims, scope, lifetime }: DescribedCall): Principal {
+  const found = claims === undefined ? {} : jsonObject(claims, '--claims');
+  const { iss, scope: own } = found;
+  const lifetimeMs = lifetime === undefined ? undefined : durationMs(lifetime);
+  if (lifetime !== undefined && lifetimeMs === undefined) {
+    throw new UsageError(`--lifetime: ${JSON.stringify(lifetime)} is not a duration such as 60s`);
+  }
+  const exp = found['exp'];
+  const iat = found['iat'];
+  const principal = principalWith(
+    {
+      issuer: typeof iss === 'string' ? iss : (route.authorizationServers[0]?.issuer ?? ''),
+      ...describedIdentity(found),
+      scope: (scope ?? (typeof own === 'string' ? own : '')).split(' ').filter((each) => each !== ''),
+      claims: found,
+      lifetimeSeconds: lifetimeMs === undefined ? undefined : lifetimeMs / 1000,
+    },
+    config.scopeHierarchy,
+  );
+  return {
+    ...principal,
+    expiresAt: principal.expiresAt ?? (typeof exp === 'number' ? exp : undefined),
+    issuedAt: principal.issuedAt ?? (typeof iat === 'number' ? iat : undefined),
+  };
+}
+
+function attemptIn(route: Route, options: DescribedCall): Attempt {
+  const [kind, second] = describedKinds.filter((each) => options[each] !== undefined);
+  if (second !== undefined) throw new UsageError(`one call cannot act on a ${kind} and a ${second}`);
+  if (route.protocol === 'http') return requestIn(route, kind ?? (options.method && 'method'), options.request);
+  if (kind === 'request') throw new UsageError(`--request: ${route.name} is not protocol: http`);
+  const targets: readonly McpTarget[] = kind === undefined ? [] : [{ kind, name: options[kind] ?? '' }];
+  return {
+    kind: 'mcp',
+    method: mcpMethod(options.method ?? (kind === undefined ? undefined : listedKinds[kind].namedBy)),
+    targets,
+    arguments: options.arguments === undefined ? unknownArguments : jsonObject(options.arguments, '--arguments'),
+  };
+}
+
+function requestIn({ name, policy }: Route, described: string | undefined, request: string | undefined): Attempt {
+  if (described !== undefined && described !== 'request') {
+    throw new UsageError(`--${described}: ${name} is not protocol: mcp`);
+  }
+  if (request === undefined && policy?.listsRequests === true) {
+    throw new UsageError(`the policy of ${name} decides by method and path: add --request 'GET /PATH'`);
+  }
+  const flaw = request === undefined ? undefined : requestFlaw(request, 'requests');
+  if (flaw !== undefined) throw new UsageError(`--request: ${quoted(request ?? '')} ${flaw}`);
+  return request === undefined ? { kind: 'http' } : { kind: 'http', request };
+}
+
+/** @throws {UsageError} with what the option has instead; a value that looks like a secret is not shown. */
+function jsonObject(text: string, option: '--claims' | '--arguments'): Claims {
+  const value = parsedJson(text);
+  if (isObject(value)) return value;
+  const example = option === '--claims' ? '{"sub":"alice"}' : '{"id":1}';
+  const wanted = `pass a JSON object such as '${example}', in single quotes`;
+  if (option === '--claims' && /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)) {
+    throw new UsageError('--claims looks like a token: pass a token as --token, or - to read it from stdin');
+  }
+  const kind = value === undefined ? 'JSON' : 'a JSON object';
+  throw new UsageError(`${option}: ${quoted(text)} is not ${kind}; ${wanted}`);
 }

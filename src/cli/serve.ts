@@ -4,11 +4,13 @@ import { availableParallelism } from 'node:os';
 import { GATEWAY_SECRET_VARIABLE } from '../config/front-door.ts';
 import { load, type Loaded } from '../config/load.ts';
 import { type ExitCode, reportProblems, UsageError } from './exit.ts';
-import { servedText } from './served.ts';
 import type { FrontDoorProcess } from '../serve/front-door-process.ts';
 import { type Reloading, reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
 import { startWorkers } from '../serve/workers/primary.ts';
+import { printable } from '../lib/wording.ts';
+import type { Config } from '../model/config.ts';
+import { metadataUrl } from '../pipeline/respond/resource-metadata.ts';
 
 /** How long requests and streams in progress may take after a signal. */
 const graceMs = 10_000;
@@ -81,4 +83,35 @@ function signal(): Promise<void> {
 
 function exitNow(): never {
   process.exit(1);
+}
+
+/** How many routes are listed; a longer list pushes the rest out of sight. */
+const SHOWN = 20;
+
+/** What a gateway serves, in a few aligned lines for the person who started it on a terminal. */
+function servedText(config: Config, { url, adminUrl, forwardAuthUrl }: Running): string {
+  const { publicUrl, routes, log } = config;
+  const shown = routes.slice(0, SHOWN);
+  const nameWidth = Math.max(...shown.map(({ name }) => name.length));
+  const urlWidth = Math.max(...shown.map(({ path }) => `${publicUrl}${path}`.length));
+  const rows = [
+    ['listens on', url],
+    ...shown.map(({ name, path, policy, public: isPublic }) => [
+      'route',
+      `${name.padEnd(nameWidth)}  ${`${publicUrl}${path}`.padEnd(urlWidth)}  ${accessOf(isPublic, policy?.name)}`,
+    ]),
+    ...(routes.length > SHOWN ? [['', `… and ${routes.length - SHOWN} more`]] : []),
+    ...shown.map((route) => ['metadata', metadataUrl(route, publicUrl)]),
+    ['proxies ask', forwardAuthUrl],
+    ['console', adminUrl && `${adminUrl}/`],
+    ['metrics', adminUrl && `${adminUrl}/metrics`],
+    ['decisions', log.file === undefined ? 'stdout' : `stdout, ${log.file}`],
+  ];
+  const given = rows.filter(([, value]) => value !== undefined);
+  return given.map(([label = '', value = '']) => `  ${label.padEnd(11)}  ${printable(value)}\n`).join('');
+}
+
+function accessOf(isPublic: boolean, policy: string | undefined): string {
+  if (isPublic) return 'public';
+  return policy === undefined ? 'any valid token' : `policy ${policy}`;
 }

@@ -1,8 +1,11 @@
 import { Denial } from '../model/denial.ts';
-import { knownLists, type KnownList, type TargetKind } from '../model/mcp.ts';
+import { knownLists, type KnownList, type TargetKind, isLockedKind } from '../model/mcp.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { parseToRewrite } from '../lib/json/lossless.ts';
-import { hasCaseVariant, isObject, ownMember } from '../lib/json/own-member.ts';
+import { hasCaseVariant, isObject, ownMember, ownMemberAt } from '../lib/json/own-member.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
+import type { Action } from '../model/grant.ts';
+import type { DefinitionKind } from '../model/lock.ts';
 
 /** The members of an object of a message. */
 export type Members = Readonly<Record<string, unknown>>;
@@ -164,4 +167,11 @@ export function decidingMember(object: Members, name: string): unknown {
 /** The refusal of an answer that two parsers may read differently. */
 export function unreadable(what: string): Denial {
   return new Denial('upstream.invalid', `${what}: such a list cannot be filtered`);
+}
+
+/** The kind of definitions that a call lists from the first page; undefined for any other call. */
+export function listedFromStart({ attempt, body }: Pick<Action, 'attempt' | 'body'>): DefinitionKind | undefined {
+  const kind = attempt.kind === 'mcp' ? attempt.method.list?.kind : undefined;
+  if (body === undefined || !isLockedKind(kind)) return undefined;
+  return ownMemberAt(parsedJson(body.toString()), ['params', 'cursor']) === undefined ? kind : undefined;
 }

@@ -43,7 +43,7 @@ export interface Stages {
   readAction(call: Call, principal: Principal | undefined): Soon<Action>;
   /** Decides by the policy of the route. `authorize/authorize.ts` */
   authorize(principal: Principal | undefined, action: Action): Grant;
-  /** Requires what the call uses to be as approved; undefined on a route without a lock. `mcp/lock/route-lock.ts` */
+  /** Requires what the call uses to be as approved; undefined on a route without a lock. `mcp/lock/locked-routes.ts` */
   readonly approve: ((grant: Grant) => void) | undefined;
   /** Requires that a person approved the call; undefined on a route without approvals. `approve/approvals.ts` */
   readonly ask: ((call: Call, grant: Grant) => Soon<ApprovedCall | undefined>) | undefined;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createFairSemaphore, type FairSemaphore } from '../../src/authorization-server/fair-semaphore.ts';
+import { createFairSemaphore, type FairSemaphore } from '../../src/authorization-server/calls.ts';
 
 /** Enters `count` times at once, and says how often at once. */
 function crowd(places: FairSemaphore, owner: string, count: number): number {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listedFromStart } from '../../src/mcp/listed-from-start.ts';
+import { listedFromStart } from '../../src/mcp/lists.ts';
 import { message as listing } from '../policy/caller.ts';
 
 test.for([

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { targetsOf } from '../../src/mcp/targets.ts';
+import { targetsOf } from '../../src/mcp/message.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
 import { Denial } from '../../src/model/denial.ts';
 import { runs } from '../support/runs.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nearMisses } from '../../src/review/near-misses.ts';
+import { nearMisses } from '../../src/review/explained.ts';
 import type { Attempt } from '../../src/model/policy.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';

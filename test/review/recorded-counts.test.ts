@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { DecisionRecord } from '../../src/model/decision.ts';
 import type { HistoryCheck } from '../../src/model/history.ts';
 import type { LedgerCheck } from '../../src/model/ledger.ts';
-import { createTrackChanges, metAsRecorded } from '../../src/review/recorded-counts.ts';
+import { createTrackChanges, metAsRecorded } from '../../src/review/replayed-calls.ts';
 
 /** A quota on one track. */
 const quota = (limit: number): LedgerCheck => ({ kind: 'quota', track: 'quota', amount: 1, limit });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Config } from '../../src/model/config.ts';
 import type { DecisionRecord } from '../../src/model/decision.ts';
 import type { Route } from '../../src/model/route.ts';
-import { testOf } from '../../src/admin/console/test-example.ts';
+import { testOf } from '../../src/admin/console/detail.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import { differenceOf } from '../../src/review/difference.ts';
 import { explainRecord } from '../../src/review/explained.ts';

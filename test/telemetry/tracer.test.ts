@@ -3,8 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { readTraceContext } from '../../src/lib/http/trace-context.ts';
 import type { Tracer } from '../../src/model/tracer.ts';
-import type { SpanExportObserver } from '../../src/telemetry/span-export.ts';
-import { createTracer } from '../../src/telemetry/tracer.ts';
+import { type SpanExportObserver, createTracer } from '../../src/telemetry/tracer.ts';
 import { startCollector } from '../support/collector.ts';
 
 const sampled = readTraceContext('00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', undefined);

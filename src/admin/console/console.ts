@@ -6,16 +6,30 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ratePoints, SLOT_MS } from '../../telemetry/rates.ts';
-import { BodyFault, draftIn } from './draft-request.ts';
-import { DraftRefusal } from './draft-process.ts';
+import { DraftRefusal, DraftProcess } from './draft-process.ts';
 import { detailOf } from './detail.ts';
 import { createFeed, MAX_WATCHERS } from './feed.ts';
 import type { OperatorRevocations } from '../../model/revocation.ts';
 import { filterIn } from './filter.ts';
-import { type AnswerAt, DECISIONS, DRAFT, endpoints } from './messages.ts';
-import { createPolicies } from './policies.ts';
+import {
+  type AnswerAt,
+  DECISIONS,
+  DRAFT,
+  endpoints,
+  type DraftQuestion,
+  type DraftRequest,
+  type DraftAnswer,
+  type PolicyView,
+} from './messages.ts';
 import type { ConsoleSource } from './process-source.ts';
 import { type InForce, statusOf } from './status.ts';
+import { isObject } from '../../lib/json/own-member.ts';
+import { parsedJson } from '../../lib/json/parsed.ts';
+import { describedKinds } from '../../model/mcp.ts';
+import { join } from 'node:path';
+import { disk } from '../../config/files.ts';
+import type { Config } from '../../model/config.ts';
+import type { DraftTask } from './draft.ts';
 
 /** Answers a request of an operator. */
 export type ConsoleRequest = (
@@ -100,4 +114,121 @@ function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
 /** Answers with JSON. */
 export function json(response: ServerResponse, value: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+}
+
+/** The limit on the body of a request, in bytes. Policies are a few KiB. */
+const MAX_BYTES = 512 * 1024;
+
+/** Why a body is no draft, with the status of the answer. */
+class BodyFault extends Error {
+  override readonly name = 'BodyFault';
+  readonly status: 400 | 413;
+
+  constructor(status: 400 | 413, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Reads the draft in a request. @throws {BodyFault} */
+async function draftIn(request: IncomingMessage): Promise<DraftRequest> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_BYTES) throw new BodyFault(413, `A draft has at most ${MAX_BYTES} bytes.\n`);
+    chunks.push(chunk);
+  }
+  const body = parsedJson(Buffer.concat(chunks).toString());
+  if (!isObject(body)) throw new BodyFault(400, 'The body is not a JSON object.\n');
+  const { policy, text, route, question, isThorough } = body;
+  if (typeof policy !== 'string' || typeof text !== 'string') {
+    throw new BodyFault(400, 'A draft has the members "policy" and "text".\n');
+  }
+  return {
+    policy,
+    text,
+    route: typeof route === 'string' ? route : undefined,
+    question: isObject(question) ? questionIn(question) : undefined,
+    isThorough: isThorough === true,
+  };
+}
+
+function questionIn(question: Readonly<Record<string, unknown>>): DraftQuestion {
+  const textOf = (name: string): string => {
+    const value = question[name];
+    return typeof value === 'string' ? value : '';
+  };
+  return {
+    claims: textOf('claims'),
+    scope: textOf('scope'),
+    lifetime: textOf('lifetime'),
+    kind: [...describedKinds, 'method' as const].find((kind) => kind === question['kind']) ?? 'tool',
+    name: textOf('name'),
+    arguments: textOf('arguments'),
+    history: textOf('history'),
+  };
+}
+
+/** The policies in force, and drafts of them. */
+interface Policies {
+  list(): Promise<readonly PolicyView[]>;
+  /** Tries a draft; undefined if there is no such policy. Throws as {@link DraftProcess.run}. */
+  attempt(request: DraftRequest, isWanted: () => boolean): Promise<DraftAnswer | undefined>;
+  readonly close: () => void;
+}
+
+/** Creates them. Drafts are compiled and decided in another process, and forgotten. */
+function createPolicies(inForce: InForce, source: ConsoleSource, drafts: DraftProcess = new DraftProcess()): Policies {
+  async function taskOf(
+    config: Config,
+    { policy, text, route, question, isThorough }: DraftRequest,
+  ): Promise<DraftTask> {
+    const tests = (await disk.text(join(config.policyFolder.path, `${policy}.test.yaml`))).text;
+    const found = config.routes.find(({ name }) => name === route) ?? routesWith(config, policy)[0];
+    return {
+      policy,
+      text,
+      inForce: config.policyFolder.texts.get(`${policy}.yaml`) ?? '',
+      tests,
+      scopeHierarchy: config.scopeHierarchy,
+      issuer: found?.authorizationServers[0]?.issuer ?? '',
+      route: found && { name: found.name, protocol: found.protocol },
+      question,
+      decisions: isThorough ? await source.ask('distinct', policy) : undefined,
+    };
+  }
+
+  return {
+    async list() {
+      const { config } = inForce;
+      const views: PolicyView[] = [];
+      // One after the other: a process tries one at a time, and refuses when many wait.
+      for (const { name, rules } of config.policies.values()) {
+        const text = config.policyFolder.texts.get(`${name}.yaml`) ?? '';
+        const task = await taskOf(config, { policy: name, text, isThorough: true });
+        const { tests, properties } = await drafts.run(task);
+        views.push({
+          name,
+          file: `${config.policyFolder.label}/${name}.yaml`,
+          text,
+          rules: rules.length,
+          routes: routesWith(config, name).map((route) => ({ name: route.name, protocol: route.protocol })),
+          tests,
+          properties,
+        });
+      }
+      return views;
+    },
+    async attempt(request, isWanted) {
+      const { config } = inForce;
+      if (!config.policies.has(request.policy)) return undefined;
+      return drafts.run(await taskOf(config, request), isWanted);
+    },
+    close: () => drafts.close(),
+  };
+}
+
+function routesWith({ routes }: Config, policy: string): Config['routes'] {
+  return routes.filter((route) => route.policy?.name === policy);
 }

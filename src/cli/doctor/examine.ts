@@ -10,14 +10,21 @@ import type { Config } from '../../model/config.ts';
 import { examineServer } from './authorization-server.ts';
 import { examineCertificates } from './certificates.ts';
 import { examineKnownClients } from './client.ts';
-import { examineClock } from './clock.ts';
-import { type Finding, findingsOn } from './finding.ts';
-import { isNotStarted, withoutFrontDoor } from './front-door-start.ts';
-import { examineLocks } from './locks.ts';
+import { type Finding, findingsOn, type Findings } from './finding.ts';
 import { examinePublicUrl } from './public-url.ts';
-import { examineStore } from './shared-store.ts';
 import { examineToken } from './token.ts';
-import { examineUpstreams } from './upstreams.ts';
+import { connectStore } from '../../store/connection.ts';
+import { ownBackchannel } from '../../config/front-door.ts';
+import { reasonOf } from '../../lib/error-reason.ts';
+import type { FrontDoor } from '../../model/front-door.ts';
+import { fetchText } from './fetch-text.ts';
+import { lockFileOf } from '../../config/lock-file.ts';
+import { differences, inWords } from '../../mcp/lock/differences.ts';
+import { McpServerFault } from '../../mcp/client/ask-server.ts';
+import { listDefinitions } from '../../mcp/client/list-definitions.ts';
+import { type Route, serverUrl } from '../../model/route.ts';
+import { remedyForStranger } from '../lock.ts';
+import { listTools } from '../../mcp/client/list-tools.ts';
 
 /** A token to examine, and its route. */
 export interface PresentedToken {
@@ -51,4 +58,147 @@ export async function* examine(config: Config, token: PresentedToken | undefined
   // A later group may fail while an earlier one is awaited.
   for (const group of groups) group.catch(() => {});
   for (const group of groups) yield* await group;
+}
+
+/** Examines the shared store, by the connection that serves requests: it must take a write. */
+export async function examineStore({ shared }: Config): Promise<readonly Finding[]> {
+  if (shared === undefined) return [];
+  const on = findingsOn('shared');
+  const connected = Promise.withResolvers<void>();
+  const observer = { storeUp() {}, storeRequest() {} };
+  // Its first line in the log says whether the store took a write.
+  const connection = connectStore(shared.url, observer, () => connected.resolve());
+  await connected.promise;
+  const { state, problem = '' } = connection.state();
+  await connection.close();
+  if (state === 'available') return [on.ok('the store takes writes')];
+  const text = `the store is unavailable: ${problem}`;
+  return [on.fail(text, 'check its address, password and memory; replicas count alone until then')];
+}
+
+/** Whether `serve` would start the front door, and nothing listens there yet: `doctor` may well run before `serve`. */
+async function isNotStarted({ issuer, listen, server }: FrontDoor): Promise<boolean> {
+  if (server.backchannel !== ownBackchannel(issuer, listen)) return false;
+  try {
+    await fetchText(server.backchannel, 'HEAD');
+    return false;
+  } catch (error) {
+    return reasonOf(error) === 'ECONNREFUSED';
+  }
+}
+
+/** The configuration without the server and the route that lead to the front door: examining them would repeat it. */
+function withoutFrontDoor(config: Config): Config {
+  const { authorizationServers, frontDoor, routes } = config;
+  return {
+    ...config,
+    authorizationServers: new Map([...authorizationServers].filter(([, server]) => server !== frontDoor?.server)),
+    routes: routes.filter(({ isFrontDoor }) => !isFrontDoor),
+  };
+}
+
+/** `Date` has whole seconds, RFC 9110 §5.6.7. */
+const GRANULARITY_MS = 1000;
+
+/** Compares the clock of this machine with the `Date` of each authorization server, whose times tokens have. */
+export async function examineClock({ authorizationServers }: Config): Promise<readonly Finding[]> {
+  const servers = [...authorizationServers.values()];
+  const found = servers.map(async ({ name, backchannel, clockToleranceMs }): Promise<readonly Finding[]> => {
+    const on = findingsOn('clock');
+    const sentAt = Date.now();
+    // The examination of the server itself says that it cannot be reached.
+    const date = await fetchText(backchannel, 'HEAD').then(
+      ({ headers }) => headers.get('date'),
+      () => null,
+    );
+    const theirs = Date.parse(date ?? '');
+    if (Number.isNaN(theirs)) return [];
+    // The answer was made at some time between request and receipt, and its `Date` is cut to the second.
+    const behind = Math.max(0, theirs - Date.now());
+    const ahead = Math.max(0, sentAt - theirs - GRANULARITY_MS);
+    const text = `the clock differs from that of ${name} by ${Math.round(Math.max(behind, ahead) / 1000)} s`;
+    if (Math.max(behind, ahead) <= clockToleranceMs) return [on.ok(text)];
+    const remedy = 'its tokens are taken for expired or not yet valid: synchronize both by NTP';
+    return [on.fail(`${text}; clock_tolerance is ${clockToleranceMs / 1000} s`, remedy)];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** How many differences a line names. */
+const MAX_NAMED = 20;
+
+/** Compares what each server with a lock shows to a caller without credentials, as `sallyport lock --check` does. */
+export async function examineLocks({ routes }: Config): Promise<readonly Finding[]> {
+  return (await Promise.all(routes.map(examineLock))).flat();
+}
+
+async function examineLock(route: Route): Promise<readonly Finding[]> {
+  const { name, policy, upstream, lock } = route;
+  if (lock === undefined) return [];
+  const { mode, approved } = lock;
+  const on = findingsOn(`routes.${name}.policy.lock`);
+  const url = serverUrl(upstream);
+  const file = lockFileOf(policy?.name ?? '');
+  try {
+    const found = differences(approved, await listDefinitions(url));
+    if (found.length === 0) return [on.ok(`${url} shows what ${file} approves`)];
+    const named = found.slice(0, MAX_NAMED).map(inWords).join(', ');
+    const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : '';
+    const refuses = mode === 'deny' && found.some(({ difference }) => difference !== 'gone');
+    const finding = on[refuses ? 'fail' : 'warn'](
+      `${url} differs from ${file}: ${named}${more}${refuses ? '; the gateway refuses this' : ''}`,
+      'restore the server, or review the change and run `sallyport lock`',
+    );
+    return [finding];
+  } catch (error) {
+    if (!(error instanceof McpServerFault)) throw error;
+    // The finding on the upstream says it.
+    if (error.kind === 'unreachable') return [];
+    const text = `${url} ${error.message}, so that it is not compared with ${file}`;
+    const isRefused = error.kind === 'unauthorized';
+    return [
+      on.warn(text, isRefused ? remedyForStranger(route, 'lock --check') : 'set upstream.url to its MCP endpoint'),
+    ];
+  }
+}
+
+/** Examines the upstream of each route, without credentials; it calls no tool. */
+export async function examineUpstreams({ routes }: Config): Promise<readonly Finding[]> {
+  return Promise.all(routes.map(examineUpstream));
+}
+
+function examineUpstream(route: Route): Promise<Finding> {
+  const { protocol, upstream } = route;
+  const on = findingsOn(`routes.${route.name}.upstream`);
+  const url = serverUrl(upstream);
+  return protocol === 'mcp' ? examineMcp(on, url, route) : examineHttp(on, url);
+}
+
+async function examineMcp(on: Findings, url: string, { upstream, policy }: Route): Promise<Finding> {
+  try {
+    const { revision, tools } = await listTools(url);
+    const listed = policy === undefined ? tools : tools.filter(({ name }) => policy.toolEntry(name) !== undefined);
+    const names = tools.length === 1 ? '1 tool' : `${tools.length} tools`;
+    const ofPolicy = policy === undefined ? '' : `, of which the policy lists ${listed.length}`;
+    return on.ok(`${url} speaks MCP ${revision} and has ${names}${ofPolicy}`);
+  } catch (error) {
+    if (!(error instanceof McpServerFault)) throw error;
+    const text = `${url} ${error.kind === 'unreachable' ? `cannot be reached (${error.message})` : error.message}`;
+    if (error.kind === 'unreachable')
+      return on.fail(text, 'start it, and check that upstream.url holds from this machine');
+    if (error.kind === 'other') return on.fail(text, 'set upstream.url to the URL of its MCP endpoint');
+    if (upstream.token.kind !== 'none') return on.ok(`${text}; the gateway sends it a token (${upstream.token.kind})`);
+    return on.fail(text, 'disable its own authorization, or set upstream.token');
+  }
+}
+
+async function examineHttp(on: Findings, url: string): Promise<Finding> {
+  try {
+    const { status } = await fetchText(url, 'HEAD');
+    if (status < 500) return on.ok(`${url} answers (${status} to HEAD)`);
+    return on.warn(`${url} answered ${status} to HEAD`, 'look at its log');
+  } catch (error) {
+    const text = `${url} cannot be reached (${reasonOf(error)})`;
+    return on.fail(text, 'start it, and check that upstream.url holds from this machine');
+  }
 }

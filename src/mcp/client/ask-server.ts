@@ -4,10 +4,9 @@
  * @module
  */
 
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport, type FetchLike } from '@modelcontextprotocol/client';
 import { reasonOf } from '../../lib/error-reason.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
-import { boundedFetch, type Observed } from './bounded-fetch.ts';
 
 /** The server did not answer as an MCP server does; the message is for the operator. */
 export class McpServerFault extends Error {
@@ -119,4 +118,48 @@ function faultOf(error: unknown, { status, location }: Observed, stop: AbortSign
   if (status >= 400) return new McpServerFault('other', `${answered}; many MCP servers listen at /mcp`, error);
   const why = stop.aborted ? `: ${reasonOf(stop.reason)}` : '';
   return new McpServerFault('other', `${answered}, but not as MCP over Streamable HTTP${why}`, error);
+}
+
+/** What the last answer to a POST was, for messages. */
+interface Observed {
+  status: number | undefined;
+  /** Where a redirect points; undefined: it was none. */
+  location: string | undefined;
+}
+
+/**
+ * `fetch` until `stop` is aborted. It aborts `stop` itself at a redirect, and once all answers together have more than
+ * `maxBytes`.
+ */
+function boundedFetch(stop: AbortController, maxBytes: number, observed: Observed): FetchLike {
+  let bytes = 0;
+
+  function count(): TransformStream<Uint8Array, Uint8Array> {
+    return new TransformStream({
+      transform(chunk, controller) {
+        bytes += chunk.byteLength;
+        if (bytes <= maxBytes) controller.enqueue(chunk);
+        else stop.abort(new Error(`answered with more than ${maxBytes} bytes`));
+      },
+    });
+  }
+
+  return async (url, init) => {
+    const { signal } = init ?? {};
+    const response = await fetch(url, {
+      ...init,
+      redirect: 'manual',
+      signal: signal === undefined || signal === null ? stop.signal : AbortSignal.any([signal, stop.signal]),
+    });
+    if (init?.method === 'POST') {
+      observed.status = response.status;
+      const isRedirect = response.status >= 300 && response.status < 400;
+      observed.location = isRedirect ? (response.headers.get('location') ?? '') : undefined;
+    }
+    // It could lead to a server that the operator did not name, and the client would follow it.
+    if (observed.location !== undefined) stop.abort(new Error('answered with a redirect'));
+    if (response.body === null) return response;
+    const { status, statusText, headers } = response;
+    return new Response(response.body.pipeThrough(count()), { status, statusText, headers });
+  };
 }

@@ -11,7 +11,6 @@ import type { ForwardObserver } from '../../model/events.ts';
 import type { Route } from '../../model/route.ts';
 import type { AnswerFilter } from './answer-filter.ts';
 import { ClientAnswer } from './client-answer.ts';
-import { createEventBoundary, createKeepalive, type EventBoundary, type Keepalive } from './keepalive.ts';
 import { guardStream, type OpenStreams } from './open-streams.ts';
 import { outcomeOfStatus } from './outcome-reading.ts';
 import type { CleanAnswer, ResponseHeaders } from './response-headers.ts';
@@ -237,4 +236,44 @@ export class Relay implements Dispatcher.DispatchHandler {
 
 function showArrived(relay: Relay, headers: ResponseHeaders): void {
   relay.showArrived(headers);
+}
+
+/** Follows an event stream, to know where the gateway may write into it. */
+interface EventBoundary {
+  /** Notes a chunk that was passed on. */
+  passed(chunk: Buffer): void;
+  /** Whether the stream is between two events, WHATWG HTML §9.2. */
+  isBetween(): boolean;
+}
+
+/** Creates the boundary of a stream at its start. */
+function createEventBoundary(): EventBoundary {
+  let tail = '\n\n';
+  return {
+    passed(chunk) {
+      tail = (tail + chunk.subarray(-3).toString('latin1')).slice(-3);
+    },
+    isBetween: () => /(?:\n\n|\r\r|\n\r\n)$/.test(tail),
+  };
+}
+
+/** WHATWG HTML §9.2.6: clients ignore a line that begins with a colon. */
+const comment = Buffer.from(': keepalive\n\n');
+
+/** Writes comments into a quiet event stream. */
+interface Keepalive {
+  /** Notes that a chunk was passed on. */
+  passed(): void;
+  stop(): void;
+}
+
+/** Creates the keepalive of one stream: a comment after each `quietMs` without a byte. */
+function createKeepalive(quietMs: number, boundary: EventBoundary, write: (chunk: Buffer) => void): Keepalive {
+  const timer = setInterval(() => {
+    if (boundary.isBetween()) write(comment);
+  }, quietMs).unref();
+  return {
+    passed: () => void timer.refresh(),
+    stop: () => clearInterval(timer),
+  };
 }

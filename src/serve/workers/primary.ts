@@ -1,4 +1,5 @@
-import cluster, { type Worker } from 'node:cluster';
+import cluster from 'node:cluster';
+import type { Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { startAdmin, type Admin } from '../../admin/admin.ts';
 import type { Loaded } from '../../config/load.ts';
@@ -12,7 +13,6 @@ import type { Config } from '../../model/config.ts';
 import { createJsonLines } from '../../telemetry/json-lines.ts';
 import { Log } from '../../telemetry/log.ts';
 import { createWorkerMetrics } from '../../telemetry/metrics.ts';
-import { closeOrphanedConnections } from './orphaned-connections.ts';
 import { replyFrom } from './primary-approvals.ts';
 import { answerFrom } from './primary-ledger.ts';
 import { fixedIn } from '../reload.ts';
@@ -20,7 +20,14 @@ import { everything, openRevocation, readiness, type WorkerQuestion } from '../r
 import { copyLines, standardOutput } from '../standard-output.ts';
 import { adminOptions, type Running, type StartOptions, withMore, WorkerFault } from '../start.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
-import { createWorkersSource } from './workers-source.ts';
+import type { Batch } from '../../admin/console/messages.ts';
+import {
+  type AnswerOf,
+  type ArgumentOf,
+  type ConsoleSource,
+  joinedAnswer,
+  type Question,
+} from '../../admin/console/process-source.ts';
 
 /** The back-off before a worker that ended is replaced. It doubles each time, until a worker listens. */
 const FIRST_BACK_OFF_MS = 100;
@@ -216,4 +223,94 @@ export async function startWorkers(
 
 function workers(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+}
+
+/** A connection that the primary process has accepted and sends to a worker. */
+interface Handle {
+  close(): void;
+}
+
+/**
+ * Closes the connection that was on its way to a worker when the worker died. Node leaves it open, and its client would
+ * wait forever: lib/internal/cluster/round_robin_handle.js closes it only when the worker confirms it. A confirmed one
+ * is closed in this process already, and closing it again does nothing.
+ *
+ * This is the only file that rests on the internals of `node:cluster`; its test fails if Node changes them.
+ */
+export function closeOrphanedConnections(worker: Worker): void {
+  const { process: child } = worker;
+  /** The last connection of each listener: Node sends one at a time. */
+  const last = new Map<unknown, Handle>();
+  const send = child.send.bind(child) as (...all: readonly unknown[]) => boolean;
+  child.send = (message: unknown, handle?: unknown, ...rest: readonly unknown[]): boolean => {
+    if (isHandle(handle)) last.set(Reflect.get(Object(message), 'key'), handle);
+    return send(message, handle, ...rest);
+  };
+  worker.once('exit', () => {
+    for (const handle of last.values()) handle.close();
+  });
+}
+
+function isHandle(value: unknown): value is Handle {
+  return typeof value === 'object' && value !== null && 'close' in value && typeof value.close === 'function';
+}
+
+/** How long a worker may take to answer. */
+const PATIENCE_MS = 1_000;
+
+/** What the console asks all workers. */
+interface WorkersSource extends ConsoleSource {
+  /** Begins to read what a new worker sends, and tells it whether its decisions are watched. */
+  follow(worker: Worker): void;
+}
+
+/** Creates the source of the workers that run now. A worker that does not answer in time is left out. */
+export function createWorkersSource(
+  workers: () => readonly Worker[],
+  tell: (worker: Worker, message: ToWorker) => void,
+): WorkersSource {
+  const watchers = new Set<(batch: Batch) => void>();
+  let asked = 0;
+
+  function askOne(worker: Worker, question: Question, argument: unknown): Promise<unknown> {
+    return new Promise((resolve) => {
+      const id = (asked += 1);
+      const listen = (message: FromWorker): void => {
+        if (message.kind === 'answer' && message.id === id) done(message.answer);
+      };
+      const timer = setTimeout(() => done(undefined), PATIENCE_MS);
+      const done = (answer: unknown): void => {
+        clearTimeout(timer);
+        worker.off('message', listen);
+        resolve(answer);
+      };
+      worker.on('message', listen);
+      tell(worker, { kind: 'ask', id, question, argument });
+    });
+  }
+
+  function tellWhetherWatched(): void {
+    for (const worker of workers()) tell(worker, { kind: 'watch', isWatched: watchers.size > 0 });
+  }
+
+  return {
+    follow(worker) {
+      worker.on('message', (message: FromWorker) => {
+        if (message.kind === 'decisions') for (const onBatch of watchers) onBatch(message.batch);
+      });
+      if (watchers.size > 0) tell(worker, { kind: 'watch', isWatched: true });
+    },
+    watch(onBatch) {
+      watchers.add(onBatch);
+      tellWhetherWatched();
+      return () => {
+        watchers.delete(onBatch);
+        tellWhetherWatched();
+      };
+    },
+    async ask<Name extends Question>(name: Name, argument: ArgumentOf<Name>) {
+      const answers = await Promise.all(workers().map((worker) => askOne(worker, name, argument)));
+      return joinedAnswer(name, answers.filter((answer) => answer !== undefined) as AnswerOf<Name>[]);
+    },
+  };
 }

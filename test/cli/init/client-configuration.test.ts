@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clientConfiguration } from '../../../src/cli/init/client-configuration.ts';
+import { clientConfiguration } from '../../../src/cli/init/init.ts';
 
 const endpoints = [
   { name: 'tools', url: 'https://mcp.example.com/mcp' },

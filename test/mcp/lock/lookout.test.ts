@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createLookout, type Lookout } from '../../../src/mcp/lock/lookout.ts';
+import { createLookout, type Lookout } from '../../../src/mcp/lock/watch.ts';
 import { createManualTimers, type ManualTimers } from '../../support/manual-timers.ts';
 
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Comparison, createComparison } from '../../../src/mcp/lock/comparison.ts';
-import { createRouteLock, type RouteLock, type RouteLockParts } from '../../../src/mcp/lock/route-lock.ts';
+import { createRouteLock, type RouteLock, type RouteLockParts } from '../../../src/mcp/lock/locked-routes.ts';
 import { definitionOf } from '../../../src/mcp/definition.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Action } from '../../../src/model/grant.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requireAccessToken } from '../../../src/pipeline/authenticate/token-kind.ts';
+import { requireAccessToken } from '../../../src/pipeline/authenticate/principal.ts';
 import { Denial } from '../../../src/model/denial.ts';
 
 test.each([

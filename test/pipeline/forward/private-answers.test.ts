@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { privateCacheControl } from '../../../src/pipeline/forward/private-answers.ts';
-import { createCleanAnswer } from '../../../src/pipeline/forward/response-headers.ts';
+import { privateCacheControl, createCleanAnswer } from '../../../src/pipeline/forward/response-headers.ts';
 import type { Call } from '../../../src/model/call.ts';
 import type { Grant } from '../../../src/model/grant.ts';
 import { runs } from '../../support/runs.ts';

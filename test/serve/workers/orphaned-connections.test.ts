@@ -5,7 +5,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { closeOrphanedConnections } from '../../../src/serve/workers/orphaned-connections.ts';
+import { closeOrphanedConnections } from '../../../src/serve/workers/primary.ts';
 
 let folder: string;
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import type { ServerState } from '../../../src/model/authorization-server.ts';
 import type { ToWorker } from '../../../src/serve/workers/worker-messages.ts';
-import { createWorkersSource } from '../../../src/serve/workers/workers-source.ts';
+import { createWorkersSource } from '../../../src/serve/workers/primary.ts';
 
 const base = { name: 'main', issuer: 'https://issuer.example' };
 const keysOf = (minute: number): ServerState['keys'] => {
