@@ -10,6 +10,7 @@ import type { Clock } from '../lib/clock.ts';
 import { http } from '../lib/http/node-http.ts';
 import type { AdminRules, AdminSettings } from '../model/config.ts';
 import type { OperatorRevocations } from '../model/revocation.ts';
+import { answerApprovals, APPROVALS_PATH } from './approvals.ts';
 import { answerRevocations, REVOCATIONS_PATH } from './revocations.ts';
 
 /** The state that the admin listener shows, of one process or of all workers. */
@@ -131,6 +132,10 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     if (path === '/sign-in' && request.method === 'POST') {
       response.writeHead(204, { 'set-cookie': access.signIn(request) }).end();
       return;
+    }
+    if (path === APPROVALS_PATH || path.startsWith(`${APPROVALS_PATH}/`)) {
+      access.requireToken(request);
+      return answerApprovals(request, response, { source: view.source, path });
     }
     if (path === REVOCATIONS_PATH) {
       access.requireToken(request);

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '../lib/json/own-member.ts';
-import { parsedJson } from '../lib/json/parsed.ts';
 import type { OperatorRevocations, RevokeCommand } from '../model/revocation.ts';
 import { AdminRefusal } from './access.ts';
 import { json } from './console/console.ts';
+import { operatorBody } from './operator-body.ts';
 
 /** Where operators revoke, and list what is kept. */
 export const REVOCATIONS_PATH = '/revocations';
@@ -47,14 +47,7 @@ async function list(response: ServerResponse, revocations: OperatorRevocations):
 }
 
 async function commandIn(request: IncomingMessage): Promise<RevokeCommand> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MAX_BYTES) throw new AdminRefusal(413, `The body has more than ${MAX_BYTES} bytes.\n`);
-    chunks.push(chunk);
-  }
-  const body = parsedJson(Buffer.concat(chunks).toString());
+  const body = await operatorBody(request, MAX_BYTES);
   const { subject, issuer, email } = isObject(body) ? body : {};
   if (typeof email === 'string' && subject === undefined) return { email };
   if (typeof subject === 'string' && typeof issuer === 'string' && email === undefined) return { subject, issuer };

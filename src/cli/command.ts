@@ -27,6 +27,8 @@ export interface Argument {
   readonly isRequired?: true;
   /** Whether there may be several. */
   readonly isRepeated?: true;
+  /** The name of a second word that may follow it. */
+  readonly second?: string;
   /** The only words that it can be. */
   readonly oneOf?: readonly string[];
   readonly isPath?: true;

@@ -218,6 +218,25 @@ kind of difference, a caller and a call on which they differ. It exits with 1 if
     examples: ['compare --from ../main/policies', 'compare --from ../main/gateway.yaml --json'],
     run: async (_, values) => (await import('./compare.ts')).compare(values),
   }),
+  approvals: command({
+    does: 'show and decide what waits for an approval at a running gateway',
+    about: `Prints the requests for approvals that a running gateway keeps, or decides on one of them. It asks the
+gateway at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on loopback too.`,
+    argument: {
+      name: 'DECISION',
+      does: 'decides on the request with this ID instead',
+      oneOf: ['approve', 'deny', 'withdraw'],
+      second: 'ID',
+    },
+    options: {
+      follow: { does: 'goes on, and prints what changes' },
+      json: { does: 'prints JSON, a line each' },
+      admin: { value: 'URL', does: 'the admin listener; default: `admin` of the configuration' },
+      config,
+    },
+    examples: ['approvals', 'approvals --follow --json', 'approvals approve 3q2-7w...'],
+    run: async (decision, values, _, [id]) => (await import('./approvals.ts')).approvals({ decision, id }, values),
+  }),
   revoke: command({
     does: 'end the rights of a person at a running gateway',
     about: `Refuses all tokens of a person that were issued until now, and ends their streams. It asks the running

@@ -60,7 +60,8 @@ function suggestion(written: string, words: readonly string[]): string {
 
 function usageOf(argument: Argument | undefined): readonly string[] {
   if (argument === undefined) return [];
-  const name = argument.isRepeated === true ? `${argument.name}…` : argument.name;
+  const { name: first, second, isRepeated } = argument;
+  const name = isRepeated === true ? `${first}…` : second === undefined ? first : `${first} ${second}`;
   return [argument.isRequired === true ? name : `[${name}]`];
 }
 

@@ -39,8 +39,10 @@ function parsed(name: string, { argument, options: own }: Command, args: readonl
   const found = parseArgs({ args: [...args], options, allowPositionals: true, strict: false, tokens: true });
   for (const token of found.tokens) if (token.kind === 'option') requireForm(token, name, table);
   const { values, positionals } = found;
-  const isOne = argument?.isRepeated !== true;
-  const odd = positionals.find((word, index) => (isOne && index > 0) || !takes(argument, word));
+  const most = argument?.isRepeated === true ? Infinity : argument?.second === undefined ? 1 : 2;
+  const odd = positionals.find(
+    (word, index) => index >= most || (!(index > 0 && argument?.second !== undefined) && !takes(argument, word)),
+  );
   if (odd !== undefined) throw new UsageError(`${JSON.stringify(odd)} is not an argument of ${name}`);
   for (const [long, { oneOf }] of Object.entries(table)) {
     const value = values[long];

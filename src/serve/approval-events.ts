@@ -1,6 +1,7 @@
 import type { LazyApprovals } from './gateway/approvals.ts';
 import type { ApprovalObserver } from '../model/approval-book.ts';
 import type { ApprovalSettings } from '../model/config.ts';
+import type { OperatorAnswer, OperatorApprovals } from '../admin/console/process-source.ts';
 import type { Events } from '../model/events.ts';
 import type { Notifier } from '../pipeline/approve/notifier.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -8,6 +9,8 @@ import type { Log } from '../telemetry/log.ts';
 /** How often the gateway looks for requests that have ended. */
 const SWEEP_MS = 1_000;
 
+type ApprovalsPart = typeof import('../pipeline/approve/approvals.ts');
+type Loaded = Awaited<ReturnType<LazyApprovals>>;
 type ApprovalMetrics = Pick<Events, 'approval' | 'approvalsWaiting' | 'approvalNotificationLost'>;
 
 /** What happens to approvals: for the log, metrics, and `approvals.notify`. It follows the newest configuration. */
@@ -56,6 +59,29 @@ export class ApprovalEvents implements ApprovalObserver {
     this.#approvals = approvals;
     clearInterval(this.#timer);
     this.#timer = approvals && setInterval(() => void this.#sweep(), SWEEP_MS).unref();
+  }
+
+  /** What the operator sees and decides; undefined: no approvals are configured. */
+  operator(): OperatorApprovals | undefined {
+    const approvals = this.#approvals;
+    if (approvals === undefined) return undefined;
+    const answer = async (act: (part: ApprovalsPart, loaded: Loaded) => Promise<unknown>): Promise<OperatorAnswer> => {
+      const part = await import('../pipeline/approve/approvals.ts');
+      try {
+        return { status: 200, body: JSON.stringify(await act(part, await approvals())) };
+      } catch (error) {
+        if (error instanceof part.DecisionRefused) return { status: error.status, body: error.message };
+        return { status: 503, body: error instanceof Error ? error.message : String(error) };
+      }
+    };
+    return {
+      list: () =>
+        answer(async ({ approvalView }, loaded) => ({ approvals: (await loaded.list('operator')).map(approvalView) })),
+      decide: (id, decision) =>
+        answer(async ({ approvalView }, loaded) =>
+          approvalView((await loaded.decide(id, decision, 'operator')).approval),
+        ),
+    };
   }
 
   close(): void {

@@ -10,6 +10,7 @@ import { createStreamIndex, type OpenStream } from '../pipeline/forward/open-str
 import { createPools } from '../pipeline/forward/pools.ts';
 import { ApprovalEvents } from './approval-events.ts';
 import { createApprovals } from './gateway/approvals.ts';
+import type { OperatorApprovals } from '../admin/console/process-source.ts';
 import { createGateway } from './gateway/gateway.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope, RevocationAccess } from './gateway/scopes.ts';
 import { createProcessLedger } from '../store/memory-ledger.ts';
@@ -67,6 +68,8 @@ export interface ReloadableGateway {
   readonly servers: () => readonly ServerState[];
   /** The current state of the shared store; undefined: none is configured. */
   readonly sharedStore: () => StoreState | undefined;
+  /** What the operator sees of approvals; undefined: none are configured. */
+  readonly approvals: () => OperatorApprovals | undefined;
   /** The locks of routes. */
   readonly locks: Pick<LockedRoutes, 'adopt' | 'seen' | 'states'>;
   /** Builds the whole gateway of `config`, then replaces the current one. Changes nothing if the build fails. */
@@ -237,6 +240,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       return gateway;
     },
     sharedStore: shared.state,
+    approvals: () => approvalEvents.operator(),
     locks,
     servers: () =>
       Array.from(clients, ([name, client]) => ({ ...client.state(), keys: processScope.authenticators.keySet(name) })),

@@ -28,6 +28,7 @@ export interface Service {
   /** The current state of the shared store; undefined: none is configured. */
   readonly sharedStore: () => StoreState | undefined;
   readonly locks: ReloadableGateway['locks'];
+  readonly approvals: ReloadableGateway['approvals'];
   /** Serves by `config` from the next request on. A request finishes under the configuration it started with. */
   reload(config: Config): void;
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
@@ -129,6 +130,7 @@ export async function startService(
     forwardAuthUrl: proxies?.url,
     sharedStore: newest.sharedStore,
     locks: newest.locks,
+    approvals: newest.approvals,
     servers: newest.servers,
     reload: newest.use,
     endTokens: newest.endTokens,

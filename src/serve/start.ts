@@ -126,11 +126,15 @@ export async function startServing(config: Config, options: StartOptions): Promi
     reopenLog: () => file?.reopen(log),
     console:
       recorder &&
-      createProcessConsole(recorder, () => ({
-        servers: service.servers(),
-        store: service.sharedStore(),
-        locks: service.locks.states(),
-      })),
+      createProcessConsole(
+        recorder,
+        () => ({
+          servers: service.servers(),
+          store: service.sharedStore(),
+          locks: service.locks.states(),
+        }),
+        service.approvals,
+      ),
     async close(graceMs) {
       await service.close(graceMs);
       await kept?.close();

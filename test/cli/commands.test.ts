@@ -21,6 +21,7 @@ const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for M
   replay      decide a log again with edited policies
   learn       write a policy from a log
   compare     show what an edit of policies means
+  approvals   show and decide what waits for an approval at a running gateway
   revoke      end the rights of a person at a running gateway
   log         show the decisions of a log
   schema      print a JSON Schema, for editors

@@ -1,3 +1,4 @@
+import type { ApprovalDecision } from '../../model/approval-book.ts';
 import type { ServerState } from '../../model/authorization-server.ts';
 import { calledIn, type CommonMembers, type DecisionRecord, liveNames } from '../../model/decision.ts';
 import type { LockState } from '../../model/lock.ts';
@@ -31,12 +32,35 @@ const BATCH_MS = 200;
 interface Answering {
   readonly recorder: Recorder;
   readonly state: () => Pick<ProcessState, 'servers' | 'store' | 'locks'>;
+  /** Undefined without `approvals`. */
+  readonly approvals: () => OperatorApprovals | undefined;
+}
+
+/** An answer to the operator. `body`: JSON text, in which numbers keep their digits; or why the status is not 200. */
+export interface OperatorAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Requests for approvals, for the operator. Never rejects. */
+export interface OperatorApprovals {
+  list(): Promise<OperatorAnswer>;
+  /** Answers with the object of the request. */
+  decide(id: string, decision: ApprovalDecision): Promise<OperatorAnswer>;
+}
+
+const noApprovals: OperatorAnswer = { status: 404, body: 'The gateway has no `approvals` in its configuration.' };
+
+/** All processes have one book: the process that did something answers for all. */
+function ofOneBook(answers: readonly OperatorAnswer[]): OperatorAnswer {
+  const [best] = answers.toSorted((one, other) => one.status - other.status);
+  return best ?? { status: 503, body: 'No process answers.' };
 }
 
 /** A question of the console: the answer of one process, and how the answers of several become one. */
 interface QuestionRow<Argument, Answer> {
   /** It takes one argument, so that a message between processes has it. */
-  readonly answer: (process: Answering, argument: Argument) => Answer;
+  readonly answer: (process: Answering, argument: Argument) => Answer | Promise<Answer>;
   readonly join: (answers: readonly Answer[]) => Answer;
 }
 
@@ -77,6 +101,18 @@ const questions = {
     answer: ({ recorder }) => recorder.rates.slots(),
     join: (slots) => slots.flat(),
   }),
+  approvals: question({
+    answer: async ({ approvals }) => (await approvals()?.list()) ?? noApprovals,
+    join: ofOneBook,
+  }),
+  /** Each process is asked; the first decides. */
+  decideApproval: question({
+    answer: async (
+      { approvals },
+      { id, decision }: { readonly id: string; readonly decision: ApprovalDecision },
+    ): Promise<OperatorAnswer> => (await approvals()?.decide(id, decision)) ?? noApprovals,
+    join: ofOneBook,
+  }),
   /** The kept decisions of a policy, those that are alike once. */
   distinct: question({
     answer: ({ recorder }, policy: string): readonly CountedDecision[] =>
@@ -95,7 +131,7 @@ export type Question = keyof Questions;
 /** The argument of a question. */
 export type ArgumentOf<Name extends Question> = Parameters<Questions[Name]['answer']>[1];
 /** The answer to a question. */
-export type AnswerOf<Name extends Question> = ReturnType<Questions[Name]['answer']>;
+export type AnswerOf<Name extends Question> = ReturnType<Questions[Name]['join']>;
 
 /** Calls `onBatch` with new decisions a few times a second, until the returned function is called. */
 type Watch = (onBatch: (batch: Batch) => void) => () => void;
@@ -108,17 +144,24 @@ export interface ConsoleSource {
 
 /** The answers of one process to the console. */
 export interface ProcessConsole {
-  readonly answer: <Name extends Question>(name: Name, argument: ArgumentOf<Name>) => AnswerOf<Name>;
+  readonly answer: <Name extends Question>(
+    name: Name,
+    argument: ArgumentOf<Name>,
+  ) => AnswerOf<Name> | Promise<AnswerOf<Name>>;
   readonly watch: Watch;
 }
 
 /** Creates the answers of the process that `recorder` records. */
-export function createProcessConsole(recorder: Recorder, state: Answering['state']): ProcessConsole {
+export function createProcessConsole(
+  recorder: Recorder,
+  state: Answering['state'],
+  approvals: Answering['approvals'] = () => undefined,
+): ProcessConsole {
   return {
     answer<Name extends Question>(name: Name, argument: ArgumentOf<Name>) {
       // The compiler does not know that the row of a name takes the argument of that name.
       const { answer } = questions[name] as unknown as QuestionRow<ArgumentOf<Name>, AnswerOf<Name>>;
-      return answer({ recorder, state }, argument);
+      return answer({ recorder, state, approvals }, argument);
     },
     watch: (onBatch) => watchDecisions(recorder, onBatch),
   };

@@ -117,7 +117,7 @@ async function obey(serving: Working, message: Exclude<ToWorker, HandledMessage 
       tellPrimary({
         kind: 'answer',
         id: message.id,
-        answer: serving.console?.answer(message.question, message.argument as never),
+        answer: await serving.console?.answer(message.question, message.argument),
       });
       break;
     case 'watch':

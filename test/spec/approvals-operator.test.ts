@@ -1,0 +1,155 @@
+/** What operators and their programs see of approvals: the admin listener, the command, and the hook. */
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { listen, type Running } from '../../demo/listen.ts';
+import { approvals } from '../../src/cli/approvals.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { type Issuer, startIssuer } from '../support/issuer.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+const adminToken = 'Kx7-0123-of-the-operators';
+
+describe('operators', () => {
+  let issuer: Issuer;
+  let upstream: Upstream;
+  let hook: Running;
+  let gateway: TestGateway;
+  let folder: string;
+  const told: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
+  let refusals = 1;
+  beforeAll(async () => {
+    [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        refusals -= 1;
+        if (refusals < 0) told.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
+        response.writeHead(refusals < 0 ? 204 : 503).end();
+      });
+    });
+    hook = await listen(server, 0);
+    gateway = await startTestGateway({
+      admin: `{ listen: '127.0.0.1:0', token: '${adminToken}' }`,
+      yaml: `
+approvals: { authorization_servers: [main], notify: { url: '${hook.url}/hook', secret: 'of-the-hook' } }
+authorization_servers: { main: { issuer: '${issuer.url}', jwt: { algorithms: [RS256] } } }
+routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { url: '${upstream.url}/mcp' } }]`,
+      policies: { tools: 'tools: { pay: { approval: { by: { claims: { role: boss } }, shows: [/amount] } } }' },
+    });
+    folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
+    await writeFile(
+      join(folder, 'gateway.yaml'),
+      `public_url: http://gateway.test\nadmin: { listen: '127.0.0.1:1', token: '${adminToken}' }\nroutes: [{ name: tools, path: /, public: true, upstream: { url: '${upstream.url}' } }]\n`,
+    );
+  });
+  afterAll(async () => {
+    await Promise.all([
+      gateway.close(),
+      upstream.close(),
+      issuer.close(),
+      hook.close(),
+      rm(folder, { recursive: true }),
+    ]);
+  });
+
+  const pay = async (amount: number | string): Promise<Response> =>
+    fetch(`${gateway.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await issuer.sign({ aud: 'http://gateway.test/mcp', sub: 'alice', client_id: 'agent' })}`,
+        'content-type': 'application/json',
+      },
+      body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay","arguments":{"amount":${amount},"pin":"of-alice"}}}`,
+    });
+  const idOf = async (response: Response): Promise<string> =>
+    ((await response.json()) as { error: { data: { approval: { id: string } } } }).error.data.approval.id;
+  const admin = async (path: string, init: Pick<RequestInit, 'method' | 'body'> = {}): Promise<Response> =>
+    fetch(gateway.adminUrl + path, { ...init, headers: { authorization: `Bearer ${adminToken}` } });
+  const decide = async (id: string, decision: string): Promise<Response> =>
+    admin(`/approvals/${id}`, { method: 'POST', body: JSON.stringify({ decision }) });
+
+  test('R-331: see and decide requests with the token, on loopback too', async () => {
+    const id = await idOf(await pay(10));
+    expect((await fetch(`${gateway.adminUrl}/approvals`)).status).toBe(401);
+    expect(
+      (await fetch(`${gateway.adminUrl}/approvals/${id}`, { method: 'POST', body: '{"decision":"approve"}' })).status,
+    ).toBe(401);
+    expect(await (await admin('/approvals')).json()).toMatchObject({
+      approvals: expect.arrayContaining([
+        expect.objectContaining({
+          id,
+          status: 'pending',
+          call: expect.objectContaining({ name: 'pay', arguments: { amount: 10 }, hidden: 1 }),
+        }),
+      ]),
+    });
+    expect((await decide(id, 'perhaps')).status).toBe(400);
+    expect((await decide(id, `approve${' '.repeat(2_000)}`)).status).toBe(413);
+    expect((await admin(`/approvals/${id}`)).status).toBe(405);
+    expect((await admin('/approvals', { method: 'POST' })).status).toBe(405);
+    expect((await decide('unknown', 'approve')).status).toBe(404);
+    expect((await decide(id, 'approve')).status).toBe(200);
+    expect((await decide(id, 'deny')).status).toBe(409);
+    expect((await pay(10)).status).toBe(200);
+    expect(await gateway.line({ msg: 'approval', event: 'approved', approval: id })).toMatchObject({ by: 'operator' });
+  });
+
+  test('R-332: use the command, which shows digits as they are and commands of a terminal as text', async () => {
+    const id = await idOf(await pay('[9007199254740993,"\\u001b[2J"]'));
+    const options = { config: join(folder, 'gateway.yaml'), follow: false, json: false, admin: gateway.adminUrl };
+    let shown = '';
+    const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      shown += String(text);
+      return true;
+    });
+    const run = async (...[asked, more]: Parameters<typeof approvals>) => {
+      shown = '';
+      return { code: await approvals(asked, more), shown };
+    };
+    try {
+      const listed = await run({}, options);
+      expect(listed).toMatchObject({ code: 0 });
+      expect(listed.shown).toMatch(
+        new RegExp(
+          `^${id}  pending  tools  pay  {"amount":\\[9007199254740993,.+\\]}  values not shown: 1  by alice with agent  until 2`,
+          'm',
+        ),
+      );
+      expect(listed.shown).not.toContain('\u001b');
+      expect((await run({}, { ...options, json: true })).shown).toContain('9007199254740993');
+      expect(await run({ decision: 'deny', id }, options)).toMatchObject({
+        code: 0,
+        shown: expect.stringMatching(`^${id}  denied  `),
+      });
+      expect((await pay('[9007199254740993,"\\u001b[2J"]')).status).toBe(403);
+      expect(await run({ decision: 'withdraw', id }, options)).toMatchObject({ code: 0 });
+      expect(await run({ decision: 'approve', id }, options)).toMatchObject({ code: 1 });
+      await expect(run({ decision: 'approve' }, options)).rejects.toThrow('needs the id of a request');
+      await expect(run({ decision: 'approve', id: '../x' }, options)).rejects.toThrow('needs the id of a request');
+    } finally {
+      stdout.mockRestore();
+    }
+  });
+
+  test('R-333: get signed messages at the hook, again after a failure, with what `shows` allows alone', async () => {
+    const id = await idOf(await pay(30));
+    await decide(id, 'deny');
+    const of = (event: string) => told.find(({ body }) => body.includes(id) && body.includes(`"event":"${event}"`));
+    await expect.poll(() => of('requested') && of('denied'), { timeout: 10_000 }).toBeDefined();
+    const message = of('requested');
+    const [, seconds = '', mac] =
+      /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(message?.headers['sallyport-signature'])) ?? [];
+    expect(mac).toBe(createHmac('sha256', 'of-the-hook').update(`${seconds}.${message?.body}`).digest('hex'));
+    expect(JSON.parse(message?.body ?? '')).toMatchObject({
+      event: 'requested',
+      url: `http://gateway.test/approvals/${id}`,
+      approval: { id, call: { name: 'pay', arguments: { amount: 30 }, hidden: 1 }, caller: { subject: 'alice' } },
+    });
+    expect(told.map(({ body }) => body).join(' ')).not.toContain('of-alice');
+  });
+});
