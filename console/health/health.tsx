@@ -1,6 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import type { KeySetState } from '../../src/model/authorization-server.ts';
 import type { LockState } from '../../src/model/lock.ts';
+import { endpoints, type WaitingApprovals } from '../../src/admin/console/messages.ts';
+import { read } from '../requests.ts';
 import { Time } from '../parts/time.tsx';
 import { daysUntil, expiresSoon, useKnown } from '../status.ts';
 import { TableHead } from '../parts/table-head.tsx';
@@ -123,6 +126,7 @@ export function Health(): JSX.Element {
           ))}
         </section>
       )}
+      {status.hasApprovals && <Approvals />}
       <section>
         <h2>Routes</h2>
         <div class="table routes" role="table" aria-label="Routes">
@@ -145,6 +149,45 @@ export function Health(): JSX.Element {
         </div>
       </section>
     </div>
+  );
+}
+
+const APPROVALS_EVERY_MS = 5_000;
+
+/** The requests that wait for a person. Only the front door's page, the API and the command decide. */
+function Approvals(): JSX.Element {
+  const [known, setKnown] = useState<WaitingApprovals>();
+  useEffect(() => {
+    const ask = (): void => void read(endpoints.approvals).then(setKnown, () => setKnown(undefined));
+    ask();
+    const timer = setInterval(ask, APPROVALS_EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const { count = 0, oldest = [], problem } = known ?? {};
+  return (
+    <section>
+      <h2>Approvals</h2>
+      {problem !== undefined && <p class="bad">It is unknown what waits: {problem}</p>}
+      {problem === undefined && (
+        <p class="muted">{known === undefined ? 'Loading…' : count === 0 ? 'No call waits.' : `Waiting: ${count}`}</p>
+      )}
+      <ul aria-label="Calls that wait for an approval">
+        {oldest.map(({ id, route, called, subject, client, createdAt, endsAt }) => (
+          <li key={id} class="dependency">
+            <span class="sign-word muted">
+              <Time at={createdAt} relative />
+            </span>
+            <div>
+              <b>{called}</b> on {route} by {subject ?? 'no subject'} with {client ?? 'an unknown client'}
+              <p class="muted">
+                <code>{id}</code>, until <Time at={endsAt} />
+              </p>
+            </div>
+          </li>
+        ))}
+      </ul>
+      {count > oldest.length && <p class="muted">and {count - oldest.length} more</p>}
+    </section>
   );
 }
 

@@ -1,11 +1,14 @@
 import type { LazyApprovals } from './gateway/approvals.ts';
-import type { ApprovalObserver } from '../model/approval-book.ts';
+import type { ApprovalObserver, KeptApproval } from '../model/approval-book.ts';
 import type { ApprovalSettings } from '../model/config.ts';
+import type { WaitingApprovals } from '../admin/console/messages.ts';
 import type { OperatorAnswer, OperatorApprovals } from '../admin/console/process-source.ts';
 import type { Events } from '../model/events.ts';
 import type { Notifier } from '../pipeline/approve/notifier.ts';
 import type { Log } from '../telemetry/log.ts';
 
+/** How many waiting requests the console shows. */
+const MAX_SHOWN = 20;
 /** How often the gateway looks for requests that have ended. */
 const SWEEP_MS = 1_000;
 
@@ -77,6 +80,14 @@ export class ApprovalEvents implements ApprovalObserver {
     return {
       list: () =>
         answer(async ({ approvalView }, loaded) => ({ approvals: (await loaded.list('operator')).map(approvalView) })),
+      async waiting() {
+        try {
+          const all = (await (await approvals()).list('operator')).filter(({ status }) => status === 'pending');
+          return { count: all.length, oldest: all.slice(0, MAX_SHOWN).map(briefly) };
+        } catch (error) {
+          return { count: 0, oldest: [], problem: error instanceof Error ? error.message : String(error) };
+        }
+      },
       decide: (id, decision) =>
         answer(async ({ approvalView }, loaded) =>
           approvalView((await loaded.decide(id, decision, 'operator')).approval),
@@ -113,4 +124,11 @@ export class ApprovalEvents implements ApprovalObserver {
     void this.#notifier?.then((notifier) => notifier.close());
     this.#notifier = undefined;
   }
+}
+
+/** A request without the arguments and the query of its call. */
+function briefly({ id, call, caller, createdAt, endsAt }: KeptApproval): WaitingApprovals['oldest'][number] {
+  const { route, method, name, path } = call;
+  const called = name ?? (path === undefined ? method : `${method} ${path.split('?', 1)[0]}`);
+  return { id, route, called, subject: caller.subject, client: caller.client, createdAt, endsAt };
 }

@@ -17,13 +17,17 @@ async function watch(headers: Record<string, string> = {}): Promise<IncomingMess
   return response;
 }
 
-test.each(['/console/decisions', '/console/past', '/console/decision?id=1', '/console/rates', '/console/policies'])(
-  'a caller off loopback cannot read %s without the token',
-  async (path) => {
-    const headers = { 'x-forwarded-for': '192.0.2.1' };
-    expect((await fetch(world.adminUrl + path, { headers })).status).toBe(401);
-  },
-);
+test.each([
+  '/console/decisions',
+  '/console/past',
+  '/console/decision?id=1',
+  '/console/rates',
+  '/console/approvals',
+  '/console/policies',
+])('a caller off loopback cannot read %s without the token', async (path) => {
+  const headers = { 'x-forwarded-for': '192.0.2.1' };
+  expect((await fetch(world.adminUrl + path, { headers })).status).toBe(401);
+});
 
 test.each([
   ['another origin', { origin: 'http://evil.example', 'x-sallyport-console': '1' }],

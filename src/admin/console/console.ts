@@ -74,6 +74,7 @@ export function consoleRequests({ inForce, source, workers, revocations }: Conso
       const decision = await source.ask('find', query.get('id') ?? '');
       return decision && detailOf(inForce, decision);
     },
+    approvals: () => source.ask('waiting', undefined),
     rates: async () => ({ slotMs: SLOT_MS, points: ratePoints(await source.ask('rates', undefined)) }),
   };
   const gets = new Map<string, ConsoleRequest>([[DECISIONS, watch]]);

@@ -73,6 +73,8 @@ export interface Status {
   readonly store?: StoreState | undefined;
   /** Undefined without `revocation`. */
   readonly revocation?: RevocationState | undefined;
+  /** Whether `approvals` are configured. */
+  readonly hasApprovals: boolean;
   /** The routes whose policy has `lock`. */
   readonly locks: readonly LockState[];
   /** How many processes serve. */
@@ -82,6 +84,24 @@ export interface Status {
   readonly certificateExpires?: number | undefined;
   /** The dashboard for history. */
   readonly grafana?: string | undefined;
+}
+
+/** The requests for approvals that wait for a person. */
+export interface WaitingApprovals {
+  readonly count: number;
+  /** The first of them. Of a call, it has what Live has: no arguments. */
+  readonly oldest: readonly {
+    readonly id: string;
+    readonly route: string;
+    readonly called: string;
+    readonly subject?: string | undefined;
+    readonly client?: string | undefined;
+    /** In milliseconds since the epoch. */
+    readonly createdAt: number;
+    readonly endsAt: number;
+  }[];
+  /** Why the gateway does not know what waits. */
+  readonly problem?: string;
 }
 
 /** One decision with its explanation. */
@@ -233,6 +253,7 @@ export const endpoints = {
   /** With the query `id`. */
   decision: at<DecisionDetail>('/console/decision'),
   rates: at<RatesAnswer>('/console/rates'),
+  approvals: at<WaitingApprovals>('/console/approvals'),
 };
 
 /** The answer at an endpoint. */

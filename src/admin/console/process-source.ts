@@ -8,7 +8,7 @@ import type { CountedDecision } from '../../telemetry/recent-decisions.ts';
 import type { RateSlot } from '../../telemetry/rates.ts';
 import type { Recorder } from '../../telemetry/recorder.ts';
 import { type Filter, selects } from './filter.ts';
-import type { Batch, DecisionRow, Past } from './messages.ts';
+import type { Batch, DecisionRow, Past, WaitingApprovals } from './messages.ts';
 
 /** The state of one process. */
 export interface ProcessState {
@@ -45,6 +45,7 @@ export interface OperatorAnswer {
 /** Requests for approvals, for the operator. Never rejects. */
 export interface OperatorApprovals {
   list(): Promise<OperatorAnswer>;
+  waiting(): Promise<WaitingApprovals>;
   /** Answers with the object of the request. */
   decide(id: string, decision: ApprovalDecision): Promise<OperatorAnswer>;
 }
@@ -104,6 +105,13 @@ const questions = {
   approvals: question({
     answer: async ({ approvals }) => (await approvals()?.list()) ?? noApprovals,
     join: ofOneBook,
+  }),
+  waiting: question({
+    answer: async ({ approvals }): Promise<WaitingApprovals> =>
+      (await approvals()?.waiting()) ?? { count: 0, oldest: [] },
+    join: (answers) =>
+      answers.find(({ problem }) => problem === undefined) ??
+      answers[0] ?? { count: 0, oldest: [], problem: 'No process answers.' },
   }),
   /** Each process is asked; the first decides. */
   decideApproval: question({

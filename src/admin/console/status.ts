@@ -27,6 +27,7 @@ export function statusOf(
     workers,
     ...state,
     revocation,
+    hasApprovals: config.approvals !== undefined,
     grafana: config.console.grafana,
   };
 }

@@ -60,6 +60,28 @@ describe.skipIf(!hasChromium)('Health in a browser', () => {
     }
   });
 
+  test('shows the calls that wait for an approval, without arguments', async () => {
+    const waiting = await startConsoleWorld({
+      more: 'approvals: { authorization_servers: [main] }',
+      tool: '{ approval: { by: { claims: { role: boss } } } }',
+    });
+    try {
+      await page.goto(`${waiting.adminUrl}/health`);
+      await page.getByText('No call waits.').waitFor();
+      for (const sub of ['<b>alice</b>', 'bob', 'carol'])
+        await waiting.call({ sub, client_id: 'claude', scope: 'read' }, 'order', { item: 'secret-item' });
+      const list = page.getByRole('list', { name: 'Calls that wait for an approval' });
+      await list.getByText('order on demo-tools by <b>alice</b> with claude').waitFor();
+      expect(await list.getByRole('listitem').count()).toBe(3);
+      expect(await page.content()).not.toContain('secret-item');
+      expect(await findings(page)).toEqual([]);
+      await page.setViewportSize({ width: 400, height: 800 });
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(400);
+    } finally {
+      await waiting.close();
+    }
+  });
+
   test('shows the problems of files that are not in force, with their place', async () => {
     const file = join(world.folder, 'policies', 'demo-tools.yaml');
     const text = await readFile(file, 'utf8');

@@ -37,6 +37,8 @@ export interface ConsoleWorldOptions {
   readonly more?: string;
   /** Added to the route of the tools. */
   readonly route?: string;
+  /** The entry of the tool `order`, in YAML. */
+  readonly tool?: string;
   readonly clock?: Clock;
 }
 
@@ -81,6 +83,7 @@ export async function startConsoleWorld({
   admin = '127.0.0.1:0',
   more = '',
   route = '',
+  tool,
   clock = Date.now,
 }: ConsoleWorldOptions = {}): Promise<ConsoleWorld> {
   const [issuer, upstream] = await Promise.all([
@@ -93,7 +96,10 @@ export async function startConsoleWorld({
   ]);
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-console-'));
   await mkdir(join(folder, 'policies'));
-  await writeFile(join(folder, 'policies', 'demo-tools.yaml'), toolsPolicy);
+  await writeFile(
+    join(folder, 'policies', 'demo-tools.yaml'),
+    tool === undefined ? toolsPolicy : `${toolsPolicy}  order: ${tool}\n`,
+  );
   await writeFile(join(folder, 'policies', 'demo-tools.test.yaml'), toolsTests);
   await writeFile(
     join(folder, 'policies', 'risk.yaml'),
