@@ -121,6 +121,19 @@ approvals:
   notify: { url: https://chat.example.com/hook, secret: '\${env:HOOK_SECRET}' }`,
   },
   {
+    heading: 'decision_points',
+    keys: ['decision_points'],
+    example: `
+decision_points:
+  acme: { url: https://pdp.example.com, token: '\${env:PDP_TOKEN}', timeout: 250ms }
+routes:
+  - name: tools
+    path: /mcp
+    protocol: mcp
+    decision_point: acme
+    upstream: { url: http://mcp:3001/mcp }`,
+  },
+  {
     heading: 'front_door',
     keys: ['front_door'],
     example: `

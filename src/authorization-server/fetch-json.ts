@@ -14,6 +14,8 @@ export interface FetchJsonOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** A form, or a text whose type `headers` names. */
   readonly body?: URLSearchParams | string;
+  /** Whether it changes nothing at the server, so that one lost on a connection may be sent again. Default: a GET. */
+  readonly isRepeatable?: boolean;
   /** Ends the call early. */
   readonly signal?: AbortSignal;
 }
@@ -80,7 +82,8 @@ export function createJsonFetcher(): JsonFetcher {
         const attempt = (): Promise<JsonAnswer> => receive(open(target, options), deadline, options);
         return await attempt().catch((error: unknown) => {
           // RFC 9110 §9.2.2: a request lost on a connection that the server was closing may be sent again.
-          if (error instanceof StaleConnection && (options.method ?? 'GET') === 'GET') return attempt();
+          const { method = 'GET', isRepeatable = method === 'GET' } = options;
+          if (error instanceof StaleConnection && isRepeatable) return attempt();
           throw error;
         });
       } catch (error) {

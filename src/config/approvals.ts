@@ -91,5 +91,6 @@ function routeOf(path: string, authorizationServers: readonly AuthorizationServe
     below: 'pass',
     query: 'pass',
     upgrade: undefined,
+    decisionPoint: undefined,
   };
 }

@@ -7,6 +7,7 @@ import { closeHierarchy } from '../model/scope-hierarchy.ts';
 import { hostName, network, readAddresses } from './addresses.ts';
 import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers, serverIn } from './authorization-servers.ts';
+import { readDecisionPoints } from './decision-points.ts';
 import { type Field, Report } from './field.ts';
 import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, recorded, type Snapshot } from './files.ts';
@@ -132,6 +133,7 @@ function readRoot(
     endpointsAtRoot,
     rate,
     hasApprovals: root.get('approvals').present,
+    decisionPoints: readDecisionPoints(root.get('decision_points')),
   });
   return {
     publicUrl,

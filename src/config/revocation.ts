@@ -10,7 +10,7 @@ import { didYouMean } from '../lib/wording.ts';
 import { serverIn } from './authorization-servers.ts';
 import type { Field } from './field.ts';
 import { issuerUrl } from './urls.ts';
-import { anyText, reject, routePath } from './values.ts';
+import { headerValue, anyText, reject, routePath } from './values.ts';
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
 type EndpointKeys = NonNullable<RevocationKeys['endpoint']>;
@@ -126,6 +126,7 @@ function readEndpoint(
       below: 'refuse',
       query: 'refuse',
       upgrade: undefined,
+      decisionPoint: undefined,
     },
     targets: readTargets(field, targets),
   };
@@ -187,8 +188,4 @@ function targetsOf({ servers, frontDoor }: RevocationReferents): ReadonlyMap<str
   );
   // People sign in at a provider that has the name of a server.
   return new Map([...ofServers, ...ofProviders]);
-}
-
-function headerValue(text: string): string {
-  return /^[!-~](?:[\t -~]*[!-~])?$/.test(text) ? text : reject('is not a header value: use visible ASCII characters');
 }

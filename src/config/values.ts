@@ -39,6 +39,11 @@ export function adminToken(text: string): string {
   return text.length < 8 ? reject('is too short: at least 8 characters') : text;
 }
 
+/** The value of a header field. */
+export function headerValue(text: string): string {
+  return /^[!-~](?:[\t -~]*[!-~])?$/.test(text) ? text : reject('is not a header value: use visible ASCII characters');
+}
+
 /** The name of a policy; its file has the name with `.yaml`. */
 export function policyName(text: string): string {
   const [, plain] = /^(?:.*\/)?([\w.-]+)\.ya?ml$/.exec(text) ?? [];

@@ -149,6 +149,8 @@ export const refusals = {
   'approval.denied': final,
   'approval.full': unavailable,
   'approval.body': { status: 415, message: 'Unsupported media type' },
+  'decision_point.denied': final,
+  'decision_point.unavailable': unavailable,
   'body.too_large': { status: 413, code: -32600, message: 'Request body too large' },
   'body.no_room': unavailable,
   'body.type': { status: 415, code: -32600, message: 'Unsupported media type' },

@@ -1,4 +1,5 @@
 import { type AuthorizationServer, type ClientCredentials, prefixedScopes } from './authorization-server.ts';
+import type { DecisionPointSettings } from './decision-point.ts';
 import type { Lock } from './lock.ts';
 import type { Policy } from './policy.ts';
 import type { TokenForm } from './principal.ts';
@@ -167,6 +168,8 @@ export interface Route {
   readonly query: 'refuse' | 'pass';
   /** Whether the gateway forwards WebSocket upgrades. */
   readonly upgrade: 'websocket' | undefined;
+  /** Must allow too what the policy allows; undefined: the policy alone decides. */
+  readonly decisionPoint: DecisionPointSettings | undefined;
 }
 
 /** The URL of a route's server, as commands and locks ask it; `/` for the root. */

@@ -2,7 +2,7 @@
  * The path of one request. Each step returns the proof that the next one needs, so that a wrong order does not compile:
  *
  *     arrival → call → route → token → principal → (limit) → action → grant → (locked) → (approved) →
- *     (counted) → credential → forwarded
+ *     (counted) → (consulted) → credential → forwarded
  *
  * The steps are declared here, and each names the file that implements it. `serve/gateway/` wires them.
  *
@@ -49,6 +49,8 @@ export interface Stages {
   readonly ask: ((call: Call, grant: Grant) => Soon<ApprovedCall | undefined>) | undefined;
   /** Judges by rules over time, and counts the call; undefined on a route without such rules. `history/count.ts` */
   readonly count: ((call: Call, grant: Grant) => Soon<CountedCall | undefined>) | undefined;
+  /** Requires that an external decision point allows it too; undefined without. `decision-point/decision-point.ts` */
+  readonly consult: ((call: Call, grant: Grant) => Promise<void>) | undefined;
   /** Gets the credential that the upstream accepts. `exchange/credential-source.ts` */
   exchange(grant: Grant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
   /** Keeps the token for a stream, which validates it again; undefined without one. `serve/gateway/route-stages.ts` */
@@ -127,6 +129,8 @@ export async function serve(
       const inHistory = await stages.count(call, grant);
       counted = approved === undefined ? inHistory : approved.and(inHistory);
     }
+    // After all of the policy: nothing is sent for what it refuses, and what a refused call counted is given back.
+    if (stages.consult !== undefined) await stages.consult(call, grant);
     const credential = await stages.exchange(grant, token);
     record(performance.now());
     const granted = { call, grant, credential, held: stages.hold(token, call), counted };

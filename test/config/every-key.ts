@@ -42,6 +42,9 @@ export const everyKey: unknown = {
       stale: '1h',
     },
   },
+  decision_points: {
+    acme: { url: 'https://pdp.example', token: 'pdp-t0ken', timeout: '300ms', arguments: true },
+  },
   approvals: {
     path: '/approve',
     authorization_servers: ['front_door'],
@@ -175,6 +178,7 @@ export const everyKey: unknown = {
       methods: ['GET'],
       public: false,
       upgrade: 'websocket',
+      decision_point: 'acme',
       first_challenge: 'supported',
       keepalive: '15s',
       rate: { requests: 5, per: '10s', burst: 1 },

@@ -145,6 +145,7 @@ describe('a configuration', () => {
       firstChallenge: 'policy',
       finalRefusals: 'http',
       upgrade: undefined,
+      decisionPoint: undefined,
     });
     expect(data).toMatchObject({
       protocol: 'http',

@@ -54,6 +54,9 @@ route resource: { name: API }⏎first_challenge: supported
 route protocol: mcp⏎first_challenge: all → :12:22: routes[0].first_challenge: "all" is not policy, supported or none
 no audience & route public: true⏎first_challenge: none
   :11:5: routes[0].first_challenge: cannot be combined with public: true
+route decision_point: acme → :11:21: routes[0].decision_point: "acme" is not in decision_points
+no audience & route public: true⏎decision_point: acme
+  :11:5: routes[0].decision_point: cannot be combined with public: true
 route upgrade: h2c → :11:14: routes[0].upgrade: "h2c" is not websocket
 route protocol: mcp⏎upgrade: websocket
   :12:14: routes[0].upgrade: cannot be combined with protocol: mcp: the gateway cannot read the messages of an upgraded connection

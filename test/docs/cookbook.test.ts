@@ -47,7 +47,14 @@ beforeEach(async () => {
   await cp(certificate('ca'), join(folder, 'tls/clients.crt'));
   vi.stubEnv('SESSION_KEY', randomBytes(32).toString('base64'));
   vi.stubEnv('SSF_TOKEN', 'a-token-of-the-receiver');
-  const secrets = ['GATEWAY_CLIENT_SECRET', 'HOOK_SECRET', 'BANK_SECRET', 'PARTNER_SECRET', 'PROVIDER_SECRET'];
+  const secrets = [
+    'GATEWAY_CLIENT_SECRET',
+    'HOOK_SECRET',
+    'PDP_TOKEN',
+    'BANK_SECRET',
+    'PARTNER_SECRET',
+    'PROVIDER_SECRET',
+  ];
   for (const name of secrets) vi.stubEnv(name, 'secret');
   vi.stubEnv('ADMIN_TOKEN', 'of-the-operators-0123');
 });

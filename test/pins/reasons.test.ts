@@ -67,6 +67,8 @@ approval.required                 403  -                   -       Access denied
 approval.denied                   403  -                   -       Access denied
 approval.full                     503  -                   -       Temporarily unavailable
 approval.body                     415  -                   -       Unsupported media type
+decision_point.denied             403  -                   -       Access denied
+decision_point.unavailable        503  -                   -       Temporarily unavailable
 body.too_large                    413  -                   -32600  Request body too large
 body.no_room                      503  -                   -       Temporarily unavailable
 body.type                         415  -                   -32600  Unsupported media type
@@ -124,6 +126,7 @@ test('the reasons for which a policy refuses a call whatever token the caller ge
     'quota.exceeded',
     'approval.required',
     'approval.denied',
+    'decision_point.denied',
   ]);
 });
 

@@ -62,6 +62,7 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
       'exchange',
     ]),
     count: 'count' in other && other['count'] === undefined ? undefined : step('count'),
+    consult: 'consult' in other && other['consult'] === undefined ? undefined : step('consult'),
     ...all(['hold', 'forward', 'forwardUpgrade', 'refuse']),
     approve: 'approve' in other && other['approve'] === undefined ? undefined : step('approve'),
     limit: 'limit' in other && other['limit'] === undefined ? undefined : step('limit'),
@@ -88,6 +89,7 @@ const whole = [
   'authorize',
   'approve',
   'count',
+  'consult',
   'exchange',
   'record',
   'hold',
@@ -113,6 +115,7 @@ describe('each step gets the results of the steps before it', () => {
       ['authorize', principal, action],
       ['approve', grant],
       ['count', call, grant],
+      ['consult', call, grant],
       ['exchange', grant, 'token'],
       [
         'record',
@@ -125,7 +128,10 @@ describe('each step gets the results of the steps before it', () => {
 
   test('if a step is asynchronous', async () => {
     const soon = Object.fromEntries(
-      ['authenticate', 'readAction', 'count', 'exchange'].map((name) => [name, () => Promise.resolve(results[name])]),
+      ['authenticate', 'readAction', 'count', 'consult', 'exchange'].map((name) => [
+        name,
+        () => Promise.resolve(results[name]),
+      ]),
     );
     const { names, steps } = await served(soon);
     expect(names).toEqual(whole);

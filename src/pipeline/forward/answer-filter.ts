@@ -97,9 +97,10 @@ export function answerFilter(
   };
 }
 
-/** Whether a cache might serve the result to a caller for whom the policy decides differently. */
-function mayBePublic({ policy }: Route, { action: { attempt, era } }: Grant): boolean {
-  if (policy?.distinguishesCallers !== true || attempt.kind !== 'mcp' || era !== 'modern') return false;
+/** Whether a cache might serve the result to a caller for whom policy or decision point decides differently. */
+function mayBePublic({ policy, decisionPoint }: Route, { action: { attempt, era } }: Grant): boolean {
+  const distinguishesCallers = policy?.distinguishesCallers === true || decisionPoint !== undefined;
+  if (!distinguishesCallers || attempt.kind !== 'mcp' || era !== 'modern') return false;
   return attempt.method.isCacheable;
 }
 

@@ -98,6 +98,7 @@ export function createApprovalStages(
     approve: undefined,
     ask: undefined,
     count: undefined,
+    consult: undefined,
     exchange: () => undefined,
     hold: () => undefined,
     async forward({ call, grant: { principal } }) {

@@ -37,6 +37,7 @@ import type { Stages } from '../../pipeline/pipeline.ts';
 import { createCrossOrigin, type CrossOrigin } from '../../pipeline/respond/cross-origin.ts';
 import { createRefuse } from '../../pipeline/respond/refuse.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../../pipeline/route/admit.ts';
+import { createConsults } from './decision-points.ts';
 import { createApprovalStages, type LazyApprovals } from './approvals.ts';
 import { createForwardAuthStages } from './forward-auth.ts';
 import type { ConfigScope, ProcessScope } from './scopes.ts';
@@ -81,6 +82,7 @@ export function createRouteStages(
   const { requestBodyBytes } = config.limits;
   const room = createQuota(bodyQuotaBytes(requestBodyBytes));
   const claimed = identityNames(config.routes);
+  const consults = createConsults(publicUrl, clock);
 
   const stagesOf = (route: Route): ServedRoute => {
     const crossOrigin = route.isFrontDoor ? anyOrigin : ofAllowed;
@@ -139,6 +141,7 @@ export function createRouteStages(
           ? async (call, grant) => (await approvals()).ask(route, call, grant, askParts)
           : undefined,
       count: createCount(route, { ledger, onReturned: events.returned }),
+      consult: consults(route),
       exchange: exchange.credential,
       hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
       forward: createForward(route, forwarding),

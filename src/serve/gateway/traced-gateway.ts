@@ -202,6 +202,11 @@ function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwards: boo
         const span = tracer.begin(parent, 'count', 'internal');
         return measured(tracer, span, () => stages.count?.(call, grant));
       }),
+    consult:
+      stages.consult &&
+      (async (call, grant) => {
+        await measured(tracer, tracer.begin(parent, 'consult', 'internal'), () => stages.consult?.(call, grant));
+      }),
     exchange(grant, token) {
       if (!exchanges) return stages.exchange(grant, token);
       return measured(tracer, tracer.begin(parent, 'exchange', 'internal'), () => stages.exchange(grant, token));

@@ -1,0 +1,118 @@
+import { parseToRewrite } from '../../lib/json/lossless.ts';
+import { ownMember, ownMemberAt } from '../../lib/json/own-member.ts';
+import { claimReader } from '../../lib/json/pointer.ts';
+import type { Call } from '../../model/call.ts';
+import { Denial } from '../../model/denial.ts';
+import type { Grant } from '../../model/grant.ts';
+import { knownRequests, type McpMethod, type TargetKind } from '../../model/mcp.ts';
+import type { McpAttempt } from '../../model/policy.ts';
+import type { Principal } from '../../model/principal.ts';
+import type { Route } from '../../model/route.ts';
+
+/** An entity, AuthZEN Authorization API 1.0 §5. */
+interface Entity {
+  readonly type: string;
+  readonly id: string;
+  readonly properties?: Readonly<Record<string, unknown>>;
+}
+
+/** The body of a request to the access evaluation endpoint, AuthZEN Authorization API 1.0 §6.1. */
+export interface Question {
+  readonly subject: Entity;
+  readonly action: { readonly name: string };
+  readonly resource: Entity;
+  readonly context?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * What a call is about.
+ *
+ * @returns undefined for a message that no decision point is asked about.
+ * @throws {Denial} `decision_point.denied` for a call that cannot be put into words of AuthZEN.
+ */
+export type Describe = (call: Pick<Call, 'method' | 'path'>, grant: Grant) => Question | undefined;
+
+const entityTypes = { tool: 'tool', resource: 'resource', template: 'resource', prompt: 'prompt' } as const satisfies {
+  readonly [Kind in TargetKind]: string;
+};
+
+/** Creates the questions about the calls of a route. */
+export function createDescribe(route: Route, publicUrl: string, sendsArguments: boolean): Describe {
+  const { policy, upstream } = route;
+  const names = new Set([...upstream.identity.values(), ...(upstream.signedIdentity?.claims ?? [])]);
+  const readers = [...names].map((name) => [name, claimReader(name)] as const);
+
+  function subjectOf(principal: Principal | undefined): Entity {
+    if (principal === undefined) throw new TypeError(`route ${route.name}: no principal to ask about`);
+    const { subject, issuer, grantedScopes, claims } = principal;
+    if (subject === undefined) throw unmapped('the token has no sub, by which the decision point knows its subjects');
+    const read = readers.map(([name, reader]) => [name, reader?.(claims)] as const);
+    const properties = Object.fromEntries([
+      ...Object.entries(policy?.claimsRead(claims) ?? {}),
+      ...read.filter(([, value]) => value !== undefined && typeof value !== 'symbol'),
+      // Last, so that no claim of such a name takes their place.
+      ['issuer', issuer],
+      ['scope', grantedScopes.join(' ')],
+    ]);
+    return { type: 'identity', id: subject, properties };
+  }
+
+  function resourceOf({ method, targets }: McpAttempt, params: unknown): Entity {
+    switch (mappingOf(method)) {
+      case 'server':
+        return { type: 'mcp_server', id: publicUrl + route.path };
+      case 'target': {
+        const [target, ...others] = targets;
+        if (target === undefined || others.length > 0) throw unmapped('the message does not name one target');
+        return { type: entityTypes[target.kind], id: target.name };
+      }
+      case 'task': {
+        const id = ownMember(params, 'taskId');
+        if (typeof id !== 'string') throw unmapped('the message names no task');
+        return { type: 'task', id };
+      }
+      case undefined:
+        throw unmapped('a method without a mapping to AuthZEN');
+    }
+  }
+
+  return (call, { principal, action: { attempt, body } }) => {
+    const agent = principal?.clientId === undefined ? {} : { agent: principal.clientId };
+    if (attempt.kind === 'http') {
+      const resource = { type: 'path', id: call.path };
+      return question({ subject: subjectOf(principal), action: { name: call.method }, resource }, agent);
+    }
+    const { name, decisionContext, hasArguments } = attempt.method;
+    if (name === undefined || decisionContext === 'unasked') return undefined;
+    const subject = subjectOf(principal);
+    // The bytes that the upstream gets, with numbers as they were written.
+    const params = ownMemberAt(parseToRewrite(String(body)), ['params']);
+    const resource = resourceOf(attempt, params);
+    const [member, parameter] = decisionContext ?? [];
+    const own = parameter === undefined ? undefined : ownMember(params, parameter);
+    const args = sendsArguments && hasArguments ? ownMember(params, 'arguments') : undefined;
+    return question(
+      { subject, action: { name }, resource },
+      {
+        ...agent,
+        ...(member !== undefined && own !== undefined && { [member]: own }),
+        ...(args !== undefined && { arguments: args }),
+      },
+    );
+  };
+}
+
+/** The default mapping of a method, as in the COAZ-MCP binding: what the resource is. */
+function mappingOf({ name, target }: McpMethod): 'server' | 'target' | 'task' | undefined {
+  if (name === undefined || !knownRequests.has(name)) return undefined;
+  if (target === undefined || target === 'subscriptions') return 'server';
+  return target !== 'reference' && target.kind === 'task' ? 'task' : 'target';
+}
+
+function question(about: Question, context: Readonly<Record<string, unknown>>): Question {
+  return Object.keys(context).length === 0 ? about : { ...about, context };
+}
+
+function unmapped(why: string): Denial {
+  return new Denial('decision_point.denied', why);
+}

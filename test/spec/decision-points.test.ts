@@ -1,0 +1,400 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type RequestHandler, startUpstream, type Upstream } from '../support/upstream.ts';
+import { startWorld, type World } from '../worlds/gateway.ts';
+import { type McpWorld, request, startMcpWorld } from '../worlds/mcp.ts';
+
+const policy = `
+scope: read
+tools:
+  transfer: { claims: { role: trader } }
+  counted: { quota: [{ count: 1, per: 1h }] }
+resources: { "file:///**": {} }
+prompts: { greet: {} }
+methods: { "x/other": {} }
+`;
+const claims = { sub: 'alice', scope: 'read pay', client_id: 'agent', role: 'trader', secret_note: 'not read' };
+const allows = '{"decision":true}';
+
+/** A decision point whose answer a test chooses; 404 for its metadata. */
+interface Pdp {
+  readonly server: Upstream;
+  evaluation: RequestHandler;
+  metadata: RequestHandler;
+  questions(): Upstream['seen'];
+}
+
+const json =
+  (status: number, body: string, headers: Readonly<Record<string, string>> = {}): RequestHandler =>
+  (_request, response) =>
+    void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+const noMetadata = json(404, '{}');
+
+async function startPdp(): Promise<Pdp> {
+  const server = await startUpstream((incoming, response, body) => {
+    const handle = incoming.url?.startsWith('/.well-known/') === true ? pdp.metadata : pdp.evaluation;
+    handle(incoming, response, body);
+  });
+  const pdp: Pdp = {
+    server,
+    evaluation: json(200, allows),
+    metadata: noMetadata,
+    questions: () => server.seen.filter(({ method }) => method === 'POST'),
+  };
+  return pdp;
+}
+
+function yamlOf(url: string, more = ''): string {
+  return `decision_points: { acme: { url: "${url}/base", token: pdp-token-1234, timeout: 400ms ${more} } }`;
+}
+
+let pdp: Pdp;
+let world: McpWorld;
+
+async function start(more?: string, route = ''): Promise<void> {
+  world = await startMcpWorld({
+    policy,
+    top: yamlOf(pdp.server.url, more),
+    route: `decision_point: acme\n    ${route}`,
+  });
+}
+
+const call = async (method: string, params: object = {}, own: object = {}): Promise<Response> =>
+  world.send(request(method, params), { claims: { ...claims, ...own } });
+const transfer = async (own: object = {}): Promise<Response> =>
+  call('tools/call', { name: 'transfer', arguments: { amount: 1 } }, own);
+const lastReason = async (): Promise<unknown> => (await world.gateway.decision())['reason'];
+const questionBodies = (): unknown[] => pdp.questions().map(({ body }) => JSON.parse(body) as unknown);
+
+beforeEach(() => {
+  if (pdp === undefined) return;
+  pdp.evaluation = json(200, allows);
+  pdp.server.seen.length = 0;
+});
+
+describe('on an MCP route', () => {
+  beforeAll(async () => {
+    pdp = await startPdp();
+    await start();
+  });
+  afterAll(async () => {
+    await Promise.all([world.close(), pdp.server.close()]);
+  });
+
+  test('R-334: a call passes that the policy and the decision point allow', async () => {
+    expect((await transfer()).status).toBe(200);
+    const [question] = pdp.questions();
+    expect(question?.url).toBe('/base/access/v1/evaluation');
+    expect(question?.headers).toMatchObject({
+      authorization: 'Bearer pdp-token-1234',
+      'content-type': 'application/json',
+      'x-request-id': expect.stringMatching(/^[\w-]{10,}$/) as string,
+    });
+    expect(JSON.parse(question?.body ?? '')).toEqual({
+      subject: {
+        type: 'identity',
+        id: 'alice',
+        properties: { issuer: world.issuer.url, scope: 'read pay', role: 'trader' },
+      },
+      action: { name: 'tools/call' },
+      resource: { type: 'tool', id: 'transfer' },
+      context: { agent: 'agent' },
+    });
+  });
+
+  test('R-334: nothing is sent for what the policy refuses, by a condition or over time', async () => {
+    expect((await transfer({ role: 'guest' })).status).toBe(403);
+    expect(pdp.questions()).toEqual([]);
+    const counted = async () => call('tools/call', { name: 'counted' }, { sub: 'bob' });
+    expect((await counted()).status).toBe(200);
+    expect((await counted()).status).toBe(429);
+    expect(pdp.questions()).toHaveLength(1);
+  });
+
+  test('R-334: a denial is 403, reaches no upstream, and gives back what the call had counted', async () => {
+    const counted = async () => call('tools/call', { name: 'counted' }, { sub: 'carol' });
+    pdp.evaluation = json(200, '{"decision":false,"context":{"reason":"too late in the day"}}');
+    const before = world.upstream.seen.length;
+    const answer = await counted();
+    expect(answer.status).toBe(403);
+    expect(await answer.text()).not.toContain('too late');
+    const { reason, detail } = await world.gateway.decision();
+    expect({ reason, detail }).toEqual({
+      reason: 'decision_point.denied',
+      detail: 'acme denies the call: too late in the day',
+    });
+    expect(world.upstream.seen).toHaveLength(before);
+    pdp.evaluation = json(200, allows);
+    expect((await counted()).status).toBe(200);
+  });
+
+  test('R-334: acr_values ask for another sign-in, if a challenge can carry them', async () => {
+    pdp.evaluation = json(200, '{"decision":false,"context":{"acr_values":"gold silver"}}');
+    const answer = await transfer();
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toMatch(
+      /^Bearer error="insufficient_user_authentication", acr_values="gold silver", scope="read"/,
+    );
+    for (const acr of ['"gold\\", scope=\\"all"', '["gold"]', '""', '"go  ld"', `"${'x'.repeat(600)}"`]) {
+      pdp.evaluation = json(200, `{"decision":false,"context":{"acr_values":${acr}}}`);
+      expect((await transfer()).status).toBe(403);
+    }
+  });
+
+  test('R-334: a permission with obligations is a denial', async () => {
+    for (const obligations of ['[{"type":"notification"}]', '{"a":1}', 'null']) {
+      pdp.evaluation = json(200, `{"decision":true,"context":{"obligations":${obligations}}}`);
+      expect((await transfer()).status).toBe(403);
+    }
+    pdp.evaluation = json(200, '{"decision":true,"context":{"obligations":[],"note":"x"}}');
+    expect((await transfer()).status).toBe(200);
+  });
+
+  test.for([
+    ['tools/list', {}, { type: 'mcp_server', id: 'http://gateway.test/mcp' }, {}],
+    ['initialize', { protocolVersion: '2025-06-18' }, { type: 'mcp_server' }, { protocol_version: '2025-06-18' }],
+    ['logging/setLevel', { level: 'debug' }, { type: 'mcp_server' }, { level: 'debug' }],
+    ['resources/read', { uri: 'file:///a' }, { type: 'resource', id: 'file:///a' }, {}],
+    ['prompts/get', { name: 'greet', arguments: { a: '1' } }, { type: 'prompt', id: 'greet' }, {}],
+    [
+      'completion/complete',
+      { ref: { type: 'ref/prompt', name: 'greet' }, argument: { name: 'a', value: '' } },
+      { type: 'prompt', id: 'greet' },
+      {},
+    ],
+  ] as const)('R-335: %s is asked about by the default mapping', async ([method, params, resource, context]) => {
+    await (await call(method, params)).text();
+    expect(questionBodies()).toMatchObject([{ action: { name: method }, resource }]);
+    expect(questionBodies()).toMatchObject([{ context: { agent: 'agent', ...context } }]);
+    expect(JSON.stringify(questionBodies())).not.toContain('arguments');
+  });
+
+  test('R-335: a ping, a notification and a response are not asked about', async () => {
+    expect((await call('ping', {}, { sub: undefined })).status).toBe(200);
+    await world.send({ jsonrpc: '2.0', method: 'notifications/initialized' }, { claims });
+    await world.send({ jsonrpc: '2.0', id: 1, result: {} }, { claims });
+    expect(pdp.questions()).toEqual([]);
+  });
+
+  test('R-335: a method without a mapping and a token without subject are refused unasked', async () => {
+    expect((await call('x/other')).status).toBe(403);
+    expect(await lastReason()).toBe('decision_point.denied');
+    expect((await transfer({ sub: undefined })).status).toBe(403);
+    expect(pdp.questions()).toEqual([]);
+  });
+
+  test('R-334: a result that caches may share becomes private: the decision point knows callers', async () => {
+    const result = { contents: [], resultType: 'complete', cacheScope: 'public', ttlMs: 1000 };
+    world.handle = json(200, JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'c', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const answer = await world.send(request('resources/read', { uri: 'file:///a', _meta: meta }), {
+      claims,
+      headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'resources/read', 'mcp-name': 'file:///a' },
+    });
+    expect(await answer.text()).toContain('"cacheScope":"private"');
+    world.handle = json(200, '{}');
+  });
+});
+
+describe('without a decision', () => {
+  beforeAll(async () => {
+    pdp = await startPdp();
+  });
+  beforeEach(async () => {
+    pdp.metadata = noMetadata;
+    await start();
+    return async () => world.close();
+  });
+  afterAll(async () => pdp.server.close());
+
+  test.for<readonly [string, RequestHandler]>([
+    ['a 403', json(403, allows)],
+    ['a 500', json(500, allows)],
+    ['a 201', json(201, allows)],
+    ['another media type', json(200, allows, { 'content-type': 'text/plain' })],
+    ['garbage', json(200, 'true')],
+    ['a list', json(200, `[${allows}]`)],
+    ['nothing', json(200, '')],
+    ['a decision that is a text', json(200, '{"decision":"true"}')],
+    ['no decision', json(200, '{"Decision":true}')],
+    ['two decisions', json(200, '{"decision":true,"decision":true}')],
+    ['two decisions, one escaped', json(200, String.raw`{"decision":false,"d\u0065cision":true}`)],
+    ['a decision in another case', json(200, '{"decision":true,"DECISION":false}')],
+    ['a big answer', json(200, `{"decision":true,"context":{"a":"${'x'.repeat(70_000)}"}}`)],
+    ['a compressed answer', json(200, allows, { 'content-encoding': 'gzip' })],
+    ['a connection that ends', (_request, response) => void response.destroy()],
+    ['an answer that is cut off', json(200, allows, { 'content-length': '100' })],
+    ['silence', () => {}],
+    [
+      'an answer that never ends',
+      (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{'),
+    ],
+  ])('R-336: %s refuses the call with 503', async ([name, handle]) => {
+    pdp.evaluation = (incoming, response, body) => {
+      handle(incoming, response, body);
+      // Otherwise the client would wait for the rest.
+      if (name === 'an answer that is cut off') response.destroy();
+    };
+    const started = performance.now();
+    const answer = await transfer();
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toMatch(/^[1-9]/);
+    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(await lastReason()).toBe('decision_point.unavailable');
+    expect(world.upstream.seen).toEqual([]);
+    // No fault lasts longer than itself.
+    pdp.evaluation = json(200, allows);
+    expect((await transfer()).status).toBe(200);
+  });
+
+  test('R-336: a redirect is not followed', async () => {
+    const elsewhere = await startPdp();
+    pdp.evaluation = json(307, allows, { location: `${elsewhere.server.url}/access/v1/evaluation` });
+    expect((await transfer()).status).toBe(503);
+    expect(elsewhere.server.seen).toEqual([]);
+    await elsewhere.server.close();
+  });
+
+  test('R-336: five failures in a row stop the questions, until a trial succeeds', async () => {
+    pdp.evaluation = json(503, '{}');
+    for (let index = 0; index < 5; index += 1) expect((await transfer()).status).toBe(503);
+    const asked = pdp.questions().length;
+    expect((await transfer()).status).toBe(503);
+    expect(pdp.questions()).toHaveLength(asked);
+    pdp.evaluation = json(200, allows);
+    world.advance(31);
+    expect((await transfer()).status).toBe(200);
+  });
+
+  test('R-336: answers that are no decision for one call stop no others', async () => {
+    pdp.evaluation = json(400, '"bad"');
+    for (let index = 0; index < 8; index += 1) expect((await transfer()).status).toBe(503);
+    expect(pdp.questions()).toHaveLength(8);
+  });
+});
+
+describe('metadata', () => {
+  beforeAll(async () => {
+    pdp = await startPdp();
+  });
+  beforeEach(async () => {
+    await start();
+    return async () => world.close();
+  });
+  afterAll(async () => pdp.server.close());
+
+  const metadata = (more: object = {}): RequestHandler =>
+    json(
+      200,
+      JSON.stringify({
+        policy_decision_point: `${pdp.server.url}/base`,
+        access_evaluation_endpoint: `${pdp.server.url}/ask`,
+        ...more,
+      }),
+    );
+
+  test('R-337: name the endpoint, and are read once an hour', async () => {
+    pdp.metadata = metadata();
+    expect((await Promise.all([transfer(), transfer()])).map(({ status }) => status)).toEqual([200, 200]);
+    expect(pdp.server.seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'GET /.well-known/authzen-configuration/base',
+      'POST /ask',
+      'POST /ask',
+    ]);
+    pdp.metadata = metadata({ access_evaluation_endpoint: `${pdp.server.url}/new` });
+    world.advance(3_601);
+    expect(
+      (
+        await world.send(request('tools/call', { name: 'transfer' }), {
+          claims: { ...claims, exp: Math.floor(Date.now() / 1000) + 8_000 },
+        })
+      ).status,
+    ).toBe(200);
+    expect(pdp.questions().at(-1)?.url).toBe('/new');
+  });
+
+  test.for<readonly [string, () => RequestHandler]>([
+    ['of another decision point', () => metadata({ policy_decision_point: pdp.server.url })],
+    ['of another origin', () => metadata({ access_evaluation_endpoint: 'http://127.0.0.1:1/ask' })],
+    ['with a password', () => metadata({ access_evaluation_endpoint: pdp.server.url.replace('//', '//a:b@') })],
+    ['without an endpoint', () => metadata({ access_evaluation_endpoint: undefined })],
+    ['with an endpoint that is no URL', () => metadata({ access_evaluation_endpoint: '/ask' })],
+    ['that are no JSON', () => json(200, '<html>')],
+    ['behind a redirect', () => json(302, '', { location: '/metadata' })],
+    ['with a 500', () => json(500, '{}')],
+    ['that do not come', () => () => {}],
+  ])('R-337: %s are not used, and no call passes', async ([, handle]) => {
+    pdp.metadata = handle();
+    expect((await transfer()).status).toBe(503);
+    expect(await lastReason()).toBe('decision_point.unavailable');
+    expect(pdp.questions()).toEqual([]);
+  });
+});
+
+describe('with arguments', () => {
+  beforeAll(async () => {
+    pdp = await startPdp();
+    await start(', arguments: true', 'refusals: { final: tool_error }');
+  });
+  afterAll(async () => {
+    await Promise.all([world.close(), pdp.server.close()]);
+  });
+
+  test('R-335: the decision point gets the numbers as they were written', async () => {
+    const answer = await fetch(`${world.gateway.url}/mcp`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await world.token(claims)}`, 'content-type': 'application/json' },
+      body: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"transfer","arguments":{"amount":9007199254740993}}}',
+    });
+    expect(answer.status).toBe(200);
+    expect(pdp.questions()[0]?.body).toContain('"context":{"agent":"agent","arguments":{"amount":9007199254740993}}');
+  });
+
+  test('R-334: a denial can be a tool result that models read', async () => {
+    pdp.evaluation = json(200, '{"decision":false}');
+    const answer = await transfer();
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ result: { isError: true } });
+  });
+});
+
+describe('on an HTTP route', () => {
+  let plain: World;
+  beforeAll(async () => {
+    pdp = await startPdp();
+    plain = await startWorld({
+      yaml: (issuer, upstream) => `
+${yamlOf(pdp.server.url)}
+authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: api, path: /api, audience: a, decision_point: acme, upstream: { url: "${upstream}", identity: { x-mail: email } } }
+`,
+    });
+  });
+  afterAll(async () => {
+    await Promise.all([plain.close(), pdp.server.close()]);
+  });
+
+  test('R-335: it is asked about method and path, and claims of identity headers', async () => {
+    const token = await plain.token({ sub: 'alice', email: 'a@b.example' });
+    expect((await plain.send('/api/orders?page=1', { token, method: 'DELETE' })).status).toBe(200);
+    expect(questionBodies()).toEqual([
+      {
+        subject: {
+          type: 'identity',
+          id: 'alice',
+          properties: { email: 'a@b.example', issuer: plain.issuer.url, scope: '' },
+        },
+        action: { name: 'DELETE' },
+        resource: { type: 'path', id: '/api/orders' },
+      },
+    ]);
+    pdp.evaluation = json(200, '{"decision":false}');
+    const reached = plain.upstream.seen.length;
+    expect((await plain.send('/api/orders', { token })).status).toBe(403);
+    expect(plain.upstream.seen).toHaveLength(reached);
+  });
+});
