@@ -361,6 +361,35 @@ describe('with arguments', () => {
   });
 });
 
+test('R-334: it also decides where the policy only watches, and what a proxy asks', async () => {
+  pdp = await startPdp();
+  world = await startMcpWorld({
+    policy: 'mode: shadow\ntools: { other: {} }',
+    top: `${yamlOf(pdp.server.url)}\nforward_auth: { listen: '127.0.0.1:0', trusted: [127.0.0.1] }`,
+    route: 'decision_point: acme',
+  });
+  const ask = async (): Promise<number> => {
+    const answer = await fetch(`${world.gateway.forwardAuthUrl}/_sallyport/authorize`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await world.token(claims)}`,
+        'content-type': 'application/json',
+        'x-forwarded-method': 'POST',
+        'x-forwarded-proto': 'http',
+        'x-forwarded-host': 'gateway.test',
+        'x-forwarded-uri': '/mcp',
+      },
+      body: JSON.stringify(request('tools/call', { name: 'transfer' })),
+    });
+    return answer.status;
+  };
+  expect([(await transfer()).status, await ask()]).toEqual([200, 200]);
+  pdp.evaluation = json(200, '{"decision":false}');
+  expect([(await transfer()).status, await ask()]).toEqual([403, 403]);
+  expect(pdp.questions()).toHaveLength(4);
+  await Promise.all([world.close(), pdp.server.close()]);
+});
+
 describe('on an HTTP route', () => {
   let plain: World;
   beforeAll(async () => {
