@@ -21,7 +21,7 @@ function exposure(text: string): string | undefined {
 /** Whether a value in a secret place is a secret: the URL of the store without a password, or a key's name, is none. */
 function isConfidential(path: Path, text: string): boolean {
   if (path.includes('client_key')) return text.includes('PRIVATE KEY');
-  return path[0] !== 'shared' || /:\/\/[^/]*@/.test(text);
+  return path[0] !== 'shared' || /:\/\/[^/]*@|[?&]sentinel_password=./.test(text);
 }
 
 function stringsIn(value: unknown, path: Path): readonly { readonly path: Path; readonly text: string }[] {

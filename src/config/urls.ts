@@ -1,3 +1,4 @@
+import { namesSentinel, readSentinelUrl } from '../lib/sentinel-url.ts';
 import { quoted } from '../lib/wording.ts';
 import { reject } from './values.ts';
 
@@ -66,9 +67,20 @@ function httpUrl(text: string): URL {
   return url;
 }
 
-/** The URL of a Redis or Valkey: `redis://user:password@host:port/db`, or `rediss:` over TLS. */
+/**
+ * The URL of a Redis or Valkey: `redis://user:password@host:port/db`, or `redis+sentinel:` for the primary that
+ * sentinels name; `rediss` is TLS.
+ */
 export function storeUrl(text: string): string {
-  if (!/^rediss?:\/\/[^/]/.test(text)) reject('is not a redis:// or rediss:// URL');
+  if (namesSentinel(text)) return sentinelUrl(text);
+  if (/^rediss?\+cluster:/.test(text)) {
+    reject(
+      'is the URL of a Redis Cluster, which is not supported',
+      'name one store, or sentinels by redis+sentinel://',
+    );
+  }
+  if (!/^rediss?:\/\/[^/]/.test(text))
+    reject('is not a redis:// or rediss:// URL, nor redis+sentinel:// or rediss+sentinel://');
   // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs.
   if (/[^\x21-\x7E]|\\/.test(text) || !URL.canParse(text))
     reject('is not a URL: percent-encode special characters in the password');
@@ -79,6 +91,15 @@ export function storeUrl(text: string): string {
   if (!isEncoded(url.username) || !isEncoded(url.password))
     reject('has a user or password that is not percent-encoded');
   return text;
+}
+
+function sentinelUrl(text: string): string {
+  try {
+    readSentinelUrl(text);
+    return text;
+  } catch (error) {
+    return reject(error instanceof TypeError ? error.message : 'is not a URL');
+  }
 }
 
 function isEncoded(text: string): boolean {

@@ -1,7 +1,7 @@
-import type { createClient } from '@redis/client';
 import type { StoreObserver, StoreOperation, StoreResult, StoreState } from '../model/shared.ts';
 import { createBackOff } from '../lib/back-off.ts';
 import { TimeoutError, within } from '../lib/deadline.ts';
+import { clientsOf, CONNECT_MS, discard, type StoreClient } from './clients.ts';
 import { STORE_PREFIX } from './sealing.ts';
 
 /** A connection to Redis or Valkey, which reconnects. While the store is away, commands fail at once. */
@@ -17,6 +17,8 @@ export interface StoreConnection {
     resultOf?: (value: Value) => StoreResult,
   ): Promise<Value>;
   state(): StoreState;
+  /** The server of the last connection, as sentinels name it; `''` for a store of one server. */
+  primary(): string;
   /** Waits for commands in flight, and does not reconnect. */
   close(): Promise<void>;
 }
@@ -32,22 +34,16 @@ export interface Subscription {
 /** Logs changes of the store's state. */
 export type LogStore = (level: 'info' | 'warn', msg: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** A client of `@redis/client`, as this folder sees it. */
-type StoreClient = ReturnType<typeof createClient>;
-
 /** How long a request waits for a store that does not answer. Only the first one waits; the next do not ask. */
 const COMMAND_MS = 250;
-/** The time limit for connecting, and again for the first write. */
-const CONNECT_MS = 1000;
 /** A store that disappears silently is noticed within this time, without any request. */
 const PROBE_EVERY_MS = 5000;
 const FIRST_RETRY_MS = 50;
-const LONGEST_RETRY_MS = 5000;
 /** The limit on commands in flight. No connection answers this number within {@link COMMAND_MS}. */
 const MAX_WAITING = 10_000;
 
 /**
- * Connects to `url` in the background, with back-off. After a timeout the store counts as away until it has taken a
+ * Connects to `url`, or to the primary that its sentinels name, in the background, with back-off. After a
  * write: a stopped process still accepts connections.
  *
  * @param commandMs The timeout of a command.
@@ -59,37 +55,36 @@ export function connectStore(
   subscription?: Subscription,
   commandMs = COMMAND_MS,
 ): StoreConnection {
+  const clients = clientsOf(url);
   let current: StoreClient | undefined;
+  let primary = '';
   let problem = 'not connected yet';
   let logged: StoreState['state'] | undefined;
-  const backOff = createBackOff(FIRST_RETRY_MS, LONGEST_RETRY_MS, Math.random);
+  const backOff = createBackOff(FIRST_RETRY_MS, clients.longestRetryMs, Math.random);
   let connectedAt = 0;
   let closed = false;
   let retry: NodeJS.Timeout | undefined;
   const heartbeat = setInterval(() => {
     if (current !== undefined) run('probe', probe).catch(() => {});
   }, PROBE_EVERY_MS).unref();
+  const watch =
+    clients.watchEveryMs === undefined ? undefined : setInterval(() => void follow(), clients.watchEveryMs).unref();
   observer.storeUp(false);
   void connect();
 
   /** Never rejects. */
   async function connect(): Promise<void> {
     let client: StoreClient | undefined;
+    let madeFor = '';
     try {
-      // Loaded only here: a gateway without a shared store does not need it.
-      const { createClient: create } = await import('@redis/client');
-      if (closed) return;
-      client = create({
-        url,
+      const made = await clients.make({
         // RESP3 sends messages of a channel between the answers to commands, so that one connection is enough.
         ...(subscription !== undefined && { RESP: 3 }),
-        disableOfflineQueue: true,
-        disableClientInfo: true,
         commandsQueueMaxLength: MAX_WAITING,
-        maintNotifications: 'disabled',
-        // The client would call a connection ready before any answer, so that reconnecting is done here.
-        socket: { connectTimeout: CONNECT_MS, reconnectStrategy: false },
       });
+      if (closed) return;
+      client = made.client;
+      madeFor = made.primary;
       await within(2 * CONNECT_MS, taken(client));
     } catch (error) {
       discard(client);
@@ -97,7 +92,7 @@ export function connectStore(
       return;
     }
     if (closed) discard(client);
-    else use(client);
+    else use(client, madeFor);
   }
 
   /** Connects, and resolves when the store has accepted a write. */
@@ -115,16 +110,24 @@ export function connectStore(
       await client.subscribe(channel, onMessage);
       onSubscribed();
     } catch (error) {
-      log('warn', 'shared store refuses a subscription', { channel, problem: withoutSecrets(error, url) });
+      log('warn', 'shared store refuses a subscription', { channel, problem: withoutSecrets(error, clients.secrets) });
     }
   }
 
-  function use(client: StoreClient): void {
+  function use(client: StoreClient, madeFor: string): void {
     current = client;
+    primary = madeFor;
     connectedAt = performance.now();
     observer.storeUp(true);
     if (logged !== 'available') log('info', 'shared store available');
     logged = 'available';
+  }
+
+  /** Leaves a former primary, which may still take writes that the new one lacks. */
+  async function follow(): Promise<void> {
+    const client = current;
+    if (client === undefined) return;
+    if (await clients.hasMoved(primary)) lose(client, new Error('the sentinels name another primary'));
   }
 
   /** Discards `client` if it is the current one, and reconnects. */
@@ -133,13 +136,13 @@ export function connectStore(
     current = undefined;
     discard(client);
     // A connection that keeps failing is retried less and less often.
-    if (performance.now() - connectedAt > LONGEST_RETRY_MS) backOff.reset();
+    if (performance.now() - connectedAt > clients.longestRetryMs) backOff.reset();
     away(error);
   }
 
   function away(error: unknown): void {
     if (closed) return;
-    problem = withoutSecrets(error, url);
+    problem = withoutSecrets(error, clients.secrets);
     observer.storeUp(false);
     if (logged !== 'unavailable') log('warn', 'shared store unavailable', { problem });
     logged = 'unavailable';
@@ -163,18 +166,21 @@ export function connectStore(
     } catch (error) {
       observer.storeRequest(operation, 'error');
       if (error instanceof TimeoutError || !client.isReady || saysUnfit(error)) lose(client, error);
-      throw new StoreError(`the shared store: ${withoutSecrets(error, url)}`, { cause: error });
+      throw new StoreError(`the shared store: ${withoutSecrets(error, clients.secrets)}`, { cause: error });
     }
   }
 
   return {
     run,
+    primary: () => primary,
     state: () => (current === undefined ? { state: 'unavailable', problem } : { state: 'available' }),
     async close() {
       closed = true;
       problem = 'closed';
       clearTimeout(retry);
       clearInterval(heartbeat);
+      clearInterval(watch);
+      clients.close();
       const client = current;
       current = undefined;
       if (client === undefined) return;
@@ -186,14 +192,6 @@ export function connectStore(
 /** Writes, since a PING also succeeds on a read-only replica, with a full memory and without permission. */
 async function probe(client: StoreClient): Promise<void> {
   await client.set(`${STORE_PREFIX}probe`, '1', { PX: 1000 });
-}
-
-function discard(client: StoreClient | undefined): void {
-  try {
-    client?.destroy();
-  } catch {
-    // The client is closed already.
-  }
 }
 
 /** The store gave no answer, or answered that it cannot serve. */
@@ -209,12 +207,9 @@ function saysUnfit(error: unknown): boolean {
   return error instanceof Error && cannotServe.test(error.message);
 }
 
-/** The message of an error in one short line, without the password, which a server could repeat. */
-function withoutSecrets(error: unknown, url: string): string {
-  const { password } = new URL(url);
+/** The message of an error in one short line, without passwords, which a server could repeat. */
+function withoutSecrets(error: unknown, secrets: readonly string[]): string {
   let text = error instanceof Error ? error.message || error.name : String(error);
-  for (const secret of [password, decodeURIComponent(password)]) {
-    if (secret !== '') text = text.replaceAll(secret, '…');
-  }
+  for (const secret of secrets) text = text.replaceAll(secret, '…');
   return text.slice(0, 200);
 }

@@ -79,6 +79,8 @@ export class RevocationStore {
   readonly #timer: NodeJS.Timeout;
   /** The newest entry that this replica has read. */
   #read = 0;
+  /** The server that it was read from. */
+  #primary: string | undefined;
   #isComplete = false;
   #following: Promise<void> | undefined;
 
@@ -173,12 +175,14 @@ export class RevocationStore {
   async #readNews(): Promise<void> {
     const { connection, onComplete } = this.#parts;
     const [, order = '', , counter = ''] = this.#keys;
+    const primary = connection.primary();
     const newest = Number((await connection.run('get', (client) => client.get(counter))) ?? 0);
-    if (newest < this.#read) {
-      // Another primary, or an empty one, which lacks what the last one had not passed on.
+    if (newest < this.#read || (this.#read > 0 && primary !== this.#primary)) {
+      // Another primary, or an empty one, which lacks what the last one had not passed on: its numbers mean others.
       this.#read = 0;
       await this.#restore();
     }
+    this.#primary = primary;
     while (this.#read < newest) {
       const from = `(${this.#read}`;
       const page = { BY: 'SCORE', LIMIT: { offset: 0, count: PAGE } } as const;

@@ -55,7 +55,7 @@ lacks and the chart knows.
 {{- if not (has (toString ($config.policies | default "./policies")) (list "./policies" "./policies/" "policies" "policies/")) -}}
 {{- fail "config.policies must be ./policies, where the chart mounts them" -}}
 {{- end -}}
-{{- if regexMatch "^[^$]*://[^/$]*@" (toString $config.shared) -}}
+{{- if regexMatch "^[^$]*://[^/$]*@|[?&]sentinel_password=[^$&]" (toString $config.shared) -}}
 {{- fail "config.shared contains a password, which must not be in a ConfigMap: name a Secret in shared.existingSecret" -}}
 {{- end -}}
 {{- $hasKey := or $config.session_key .Values.sessionKey.existingSecret -}}

@@ -1,0 +1,260 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Revocation } from '../../src/model/revocation.ts';
+import { connectStore, type StoreConnection, StoreError } from '../../src/store/connection.ts';
+import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
+import { RevocationStore } from '../../src/store/revocation-store.ts';
+import { createSealing } from '../../src/store/sealing.ts';
+import { createShared } from '../../src/store/store.ts';
+import { certificate, pem } from '../support/certificates.ts';
+import { freePort } from '../support/ports.ts';
+import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
+import { type Sentinel, startSentinel } from '../support/sentinels.ts';
+import { listener, type Told } from './observer.ts';
+
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close();
+});
+
+const KEY = 'k3y-of-at-least-thirty-two-characters';
+
+async function redisWith(...options: string[]): Promise<Redis> {
+  const redis = await startRedis(options);
+  open.push(() => redis.close());
+  return redis;
+}
+
+async function sentinelOf(...about: Parameters<typeof startSentinel>): Promise<Sentinel> {
+  const sentinel = await startSentinel(...about);
+  open.push(() => sentinel.close());
+  return sentinel;
+}
+
+function connected(url: string, told: Told): StoreConnection {
+  const connection = connectStore(url, told.observer, told.log);
+  open.push(() => connection.close());
+  return connection;
+}
+
+/** A primary with one replica, and a sentinel that knows both. All have a password. */
+async function watchedPair(): Promise<{ primary: Redis; replica: Redis; sentinel: Sentinel; url: string }> {
+  const passwords = ['--requirepass', 's3cr3t-of-stores', '--masterauth', 's3cr3t-of-stores'];
+  const primary = await redisWith(...passwords, '--repl-diskless-sync-delay', '0');
+  const replica = await redisWith(...passwords, '--replicaof', `127.0.0.1 ${primary.port}`);
+  await expect.poll(() => primary.client.info('replication'), { timeout: 20_000 }).toContain('state=online');
+  const login = 'sentinel auth-pass mymaster s3cr3t-of-stores';
+  const sentinel = await sentinelOf(primary, [login], 's3cr3t-of-sentinels');
+  await expect
+    .poll(async () => JSON.stringify(await sentinel.ask('REPLICAS', 'mymaster')), { timeout: 20_000 })
+    .toContain(`"${replica.port}"`);
+  const url = `redis+sentinel://:s3cr3t-of-stores@${sentinel.host}/mymaster?sentinel_password=s3cr3t-of-sentinels`;
+  return { primary, replica, sentinel, url };
+}
+
+/** Waits until the replica has all that was written. */
+async function replicated(primary: Redis): Promise<void> {
+  await primary.client.set('marker', '1');
+  expect(await primary.client.wait(1, 10_000)).toBe(1);
+}
+
+/** How long each call took that was made until `done`. */
+async function timesUntil(done: Promise<unknown>, call: () => Promise<unknown>): Promise<readonly number[]> {
+  const state = { isDone: false };
+  void done.then(() => (state.isDone = true));
+  const times: number[] = [];
+  while (!state.isDone) {
+    const begun = performance.now();
+    await call().catch(() => {});
+    times.push(performance.now() - begun);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return times;
+}
+
+describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
+  test.for(['killed', 'paused', 'replaced'] as const)(
+    'R-338, R-339: is used again within five seconds of a new primary, after the former one was %s',
+    async (end) => {
+      const { primary, sentinel, replica, url } = await watchedPair();
+      const told = listener();
+      const shared = createShared(told.observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
+      open.push(() => shared.close());
+      shared.prepare({ url, onFailure: 'closed' }, KEY).use();
+      await told.until(true);
+      expect(shared.connection()?.primary()).toBe(`127.0.0.1:${primary.port}`);
+      const expiry = Date.now() + 300_000;
+      expect(await shared.replay.firstSeen('used', expiry, 'alice')).toBe(true);
+      await replicated(primary);
+
+      const { port } = await sentinel.nextPrimary();
+      const down = told.until(false);
+      if (end === 'killed') await primary.kill();
+      else if (end === 'paused') primary.pause();
+      else await sentinel.ask('FAILOVER', 'mymaster');
+      let asked = 0;
+      const times = timesUntil(
+        port.then(async () => down),
+        async () => shared.replay.firstSeen(`asked ${(asked += 1)}`, expiry, 'alice'),
+      );
+      expect(await port).toBe(replica.port);
+      const begun = performance.now();
+      await down;
+      await told.until(true);
+      expect(performance.now() - begun).toBeLessThan(5_000);
+      expect(Math.max(...(await times))).toBeLessThan(1_000);
+      expect(shared.connection()?.primary()).toBe(`127.0.0.1:${replica.port}`);
+
+      // Another process, which has not seen it itself.
+      const other = createShared(listener().observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
+      open.push(() => other.close());
+      other.prepare({ url, onFailure: 'closed' }, KEY).use();
+      await expect.poll(() => other.state()?.state).toBe('available');
+      expect(await other.replay.firstSeen('used', expiry, 'alice')).toBe(false);
+      expect(await other.replay.firstSeen('new', expiry, 'alice')).toBe(true);
+      expect(JSON.stringify(told.lines)).not.toContain('s3cr3t');
+    },
+  );
+
+  test('R-338: refuses a proof while there is no primary, with one log line', async () => {
+    const { primary, replica, url } = await watchedPair();
+    await replica.kill();
+    const told = listener();
+    const shared = createShared(told.observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
+    open.push(() => shared.close());
+    shared.prepare({ url, onFailure: 'closed' }, KEY).use();
+    await told.until(true);
+    await primary.kill();
+    await told.until(false);
+    for (let n = 0; n < 5; n += 1) {
+      await expect(shared.replay.firstSeen(`proof ${n}`, Date.now() + 60_000, 'alice')).rejects.toMatchObject({
+        reason: 'shared_store.unavailable',
+      });
+    }
+    expect(told.lines.map(({ msg }) => msg)).toEqual(['shared store available', 'shared store unavailable']);
+  });
+
+  test('R-339: is left when the sentinels name another, though it still takes writes', async () => {
+    const [former, next, told] = [await redisWith(), await redisWith(), listener()];
+    const sentinel = await sentinelOf(former);
+    const connection = connected(`redis+sentinel://${sentinel.host}/mymaster?db=3`, told);
+    await told.until(true);
+    const down = told.until(false);
+    await sentinel.ask('REMOVE', 'mymaster');
+    await sentinel.ask('MONITOR', 'mymaster', '127.0.0.1', String(next.port), '1');
+    await down;
+    await told.until(true);
+    await connection.run('set', (client) => client.set('x', 'new'));
+    await Promise.all([former, next].map(({ client }) => client.select(3)));
+    expect([await former.client.get('x'), await next.client.get('x')]).toEqual([null, 'new']);
+  });
+
+  test('R-339: is the newest that is named; a sentinel that was cut off does not lead back to a former one', async () => {
+    const [former, next, told] = [await redisWith(), await redisWith(), listener()];
+    const cutOff = await sentinelOf(former, ['sentinel config-epoch mymaster 1']);
+    const knowing = await startSentinel(next, ['sentinel config-epoch mymaster 2']);
+    const connection = connected(`redis+sentinel://${cutOff.host},${knowing.host}/mymaster`, told);
+    await told.until(true);
+    expect(connection.primary()).toBe(`127.0.0.1:${next.port}`);
+    await knowing.close();
+    const down = told.until(false);
+    await next.kill();
+    await down;
+    await expect.poll(() => connection.state().problem, { timeout: 10_000 }).toContain('name a former primary');
+    await expect(connection.run('get', (client) => client.get('x'))).rejects.toThrow(StoreError);
+    await next.restart();
+    const again = await sentinelOf(next, ['sentinel config-epoch mymaster 2']);
+    expect(again.host).not.toBe(cutOff.host);
+    expect(connection.state().state).toBe('unavailable');
+  });
+
+  test('R-338: no password is in what is said of a refusal', async () => {
+    const primary = await redisWith('--requirepass', 's3cr3t-of-stores');
+    const sentinel = await sentinelOf(primary, [], 's3cr3t-of-sentinels');
+    const [, port] = sentinel.host.split(':');
+    for (const [rest, problem] of [
+      [`:s3cr3t-of-stores@127.0.0.1:${port}/mymaster?sentinel_password=wr%6Fng-s3cr3t`, 'WRONGPASS'],
+      [`:wr%6Fng-s3cr3t@127.0.0.1:${port}/mymaster?sentinel_password=s3cr3t-of-sentinels`, 'WRONGPASS'],
+      [`:s3cr3t-of-stores@127.0.0.1:${port}/mymaster`, 'NOAUTH'],
+      [`:s3cr3t-of-stores@127.0.0.1:${port}/other?sentinel_password=s3cr3t-of-sentinels`, 'No such master'],
+      [`:s3cr3t-of-stores@127.0.0.1:1/mymaster?sentinel_password=s3cr3t-of-sentinels`, 'ECONNREFUSED'],
+    ] as const) {
+      const told = listener();
+      const connection = connected(`redis+sentinel://${rest}`, told);
+      await expect.poll(() => connection.state().problem, { timeout: 10_000 }).toContain(problem);
+      expect(told.lines).toHaveLength(1);
+      expect(JSON.stringify([told.lines, connection.state()])).not.toContain('s3cr3t');
+    }
+  });
+
+  test('R-338: is reached over TLS, as the sentinels are, and only with a trusted certificate', async () => {
+    const files = { 'tls-cert-file': 'server', 'tls-key-file': 'server-key', 'tls-ca-cert-file': 'ca' };
+    const tlsOptions = (port: number): string[] => [
+      `tls-port ${port}`,
+      'tls-auth-clients no',
+      'tls-replication yes',
+      ...Object.entries(files).map(([option, name]) => `${option} ${certificate(name)}`),
+    ];
+    const [storePort, sentinelPort] = [await freePort(), await freePort()];
+    const redis = await redisWith(...tlsOptions(storePort).flatMap((option) => `--${option}`.split(' ')));
+    await sentinelOf({ port: storePort }, tlsOptions(sentinelPort));
+    const url = `rediss+sentinel://127.0.0.1:${sentinelPort}/mymaster`;
+    const [strict, trusting] = [listener(), listener()];
+    const refused = connected(url, strict);
+    await expect.poll(() => refused.state().problem, { timeout: 10_000 }).toContain('certificate');
+    const before = getCACertificates();
+    setDefaultCACertificates([pem('ca')]);
+    open.push(async () => setDefaultCACertificates(before));
+    const connection = connected(url, trusting);
+    await trusting.until(true);
+    await connection.run('set', (client) => client.set('x', '1'));
+    expect(await redis.client.get('x')).toBe('1');
+    expect(connection.primary()).toBe(`127.0.0.1:${storePort}`);
+    const plain = connected(`redis+sentinel://127.0.0.1:${sentinelPort}/mymaster`, listener());
+    await expect.poll(() => plain.state().problem, { timeout: 10_000 }).toContain('no sentinel names a primary');
+  });
+
+  test('R-340: a new primary gets the revocations that a replica of the gateway knows, and passes on its own', async () => {
+    const [former, next, told] = [await redisWith(), await redisWith(), listener()];
+    const sentinel = await sentinelOf(former);
+    const url = `redis+sentinel://${sentinel.host}/mymaster`;
+    const arrivedAt = Math.floor(Date.now() / 1000);
+    const revocationOf = (subject: string): Revocation => ({ issuer: 'https://as', subject, at: arrivedAt, arrivedAt });
+    const storeAt = (connection: StoreConnection): { store: RevocationStore; known: Map<string, Revocation> } => {
+      const known = new Map<string, Revocation>();
+      const store = new RevocationStore({
+        connection,
+        sealing: createSealing(KEY),
+        clock: Date.now,
+        keepMs: () => 600_000,
+        onNews: (news) => {
+          for (const each of news) known.set(each.subject ?? '', each);
+        },
+        onComplete: () => {},
+        known: () => known.values(),
+        onCorrupt: () => expect.unreachable(),
+      });
+      open.push(() => store.close());
+      return { store, known };
+    };
+    const connection = connected(url, told);
+    await told.until(true);
+    const own = storeAt(connection);
+    await own.store.keep([revocationOf('alice')]);
+    await expect.poll(() => [...own.known.keys()]).toEqual(['alice']);
+
+    // As many as in the former one: their numbers alone do not tell them apart.
+    const there = listener();
+    const elsewhere = storeAt(connected(next.url, there));
+    await there.until(true);
+    await elsewhere.store.keep([revocationOf('bob')]);
+    const down = told.until(false);
+    await sentinel.ask('REMOVE', 'mymaster');
+    await sentinel.ask('MONITOR', 'mymaster', '127.0.0.1', String(next.port), '1');
+    await down;
+    await told.until(true);
+    for (const { known } of [own, elsewhere]) {
+      await expect.poll(() => [...known.keys()].toSorted(), { timeout: 10_000 }).toEqual(['alice', 'bob']);
+    }
+  });
+});
