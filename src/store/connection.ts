@@ -44,7 +44,7 @@ const MAX_WAITING = 10_000;
 
 /**
  * Connects to `url`, or to the primary that its sentinels name, in the background, with back-off. After a
- * write: a stopped process still accepts connections.
+ * timeout the store counts as away until it has taken a write: a stopped process still accepts connections.
  *
  * @param commandMs The timeout of a command.
  */
