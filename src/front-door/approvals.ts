@@ -1,9 +1,10 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type Provider } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
 import { parseToRewrite } from '../lib/json/lossless.ts';
 import { isObject } from '../lib/json/own-member.ts';
+import { isSameSecret } from '../lib/same-secret.ts';
 import type { ApprovalSettings } from '../model/config.ts';
 import type { FrontDoor } from '../model/front-door.ts';
 import { APPROVAL_CLIENT } from './client-facts.ts';
@@ -31,7 +32,7 @@ export interface ApprovalPageParts {
   readonly prefix: string;
 }
 
-/** A person who is signed in. */
+/** The session of this browser at the front door, and whose it is. */
 interface SignedIn {
   readonly person: Person;
   readonly session: string;
@@ -184,7 +185,7 @@ export function createApprovalHandler(parts: ApprovalPageParts): ApprovalHandler
       requireSameOrigin(request, origin);
       const form = await readForm(request);
       if (who === undefined) throw new errors.SessionNotFound('not signed in');
-      if (!isSame(form.get('token') ?? '', formTokenOf(who.session, id)))
+      if (!isSameSecret(form.get('token') ?? '', formTokenOf(who.session, id)))
         throw new errors.InvalidRequest(texts.failed.crossSite);
       const token = await tokenOf(who);
       const decision = form.get('decision') === 'approve' ? 'approve' : 'deny';
@@ -226,9 +227,4 @@ function isApiObject(body: unknown): body is ApiObject {
 
 function isId(text: string): boolean {
   return /^[\w-]{1,64}$/.test(text);
-}
-
-function isSame(one: string, other: string): boolean {
-  const [mine, theirs] = [Buffer.from(one), Buffer.from(other)];
-  return mine.length === theirs.length && timingSafeEqual(mine, theirs);
 }

@@ -1,5 +1,6 @@
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isSameSecret } from '../lib/same-secret.ts';
 
 /** Binds each interaction to the browser that began it. */
 export interface BrowserBinding {
@@ -43,7 +44,7 @@ export function createBrowserBinding(issuer: string, key: string): BrowserBindin
     },
     isBound(request, interaction) {
       const [own, expected] = [nameOf(interaction), valueOf(interaction)];
-      return cookiesOf(request).some(([name, value]) => name === own && isSame(value, expected));
+      return cookiesOf(request).some(([name, value]) => name === own && isSameSecret(value, expected));
     },
   };
 }
@@ -53,9 +54,4 @@ function cookiesOf({ headers }: IncomingMessage): readonly (readonly [name: stri
     const [name = '', ...value] = pair.trim().split('=');
     return [name, value.join('=')];
   });
-}
-
-function isSame(one: string, other: string): boolean {
-  const [mine, theirs] = [Buffer.from(one), Buffer.from(other)];
-  return mine.length === theirs.length && timingSafeEqual(mine, theirs);
 }

@@ -1,7 +1,8 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { createBackOff } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/error-reason.ts';
+import { isSameSecret } from '../lib/same-secret.ts';
 import type { RevocationObserver } from '../model/events.ts';
 import type { EventSource, RevocationAnswer, SourceState } from '../model/revocation.ts';
 import { STREAM_UPDATED } from './events.ts';
@@ -94,8 +95,7 @@ export class Delivery implements ReceivedSource {
 
   knowsState(state: unknown): boolean {
     const [nonce = '', mac = ''] = typeof state === 'string' ? state.split('.') : [];
-    const expected = this.#macOf(nonce);
-    return mac.length === expected.length && timingSafeEqual(Buffer.from(mac), Buffer.from(expected));
+    return isSameSecret(mac, this.#macOf(nonce));
   }
 
   onStreamEvent(uri: string): void {

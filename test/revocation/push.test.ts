@@ -268,6 +268,11 @@ describe('R-319, RFC 8417 §2.2, RFC 8935 §2.4: a SET that is refused', () => {
       'invalid_state',
       () => event({}, { format: 'opaque', id: 's' }, `${ssf}verification`, { state: 'x.y' }),
     ],
+    [
+      'a verification of a state as long as ours, and of letters of two bytes',
+      'invalid_state',
+      () => event({}, { format: 'opaque', id: 's' }, `${ssf}verification`, { state: `x.${'é'.repeat(43)}` }),
+    ],
     ['a key that is not published', 'invalid_key', async () => event({ key: await createKey('unknown') })],
     ['a forged signature', 'invalid_key', async () => event({ key: await createKey('t1') })],
     ['a symmetric algorithm', 'invalid_key', async () => forgedByHmac()],

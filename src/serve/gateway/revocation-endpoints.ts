@@ -1,5 +1,5 @@
-import { hash, timingSafeEqual } from 'node:crypto';
 import { createQuota } from '../../lib/quota.ts';
+import { isSameSecret } from '../../lib/same-secret.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
@@ -31,7 +31,7 @@ export function createRevocationEndpoints({ revocation }: Config, receive: Revoc
   async function take(call: Call, source: EventSource): Promise<RevocationAnswer> {
     const { method, fields, request } = call;
     if (method !== 'POST') return { status: 405 };
-    if (source.authorization !== undefined && !isSame(fields.authorization ?? '', source.authorization))
+    if (source.authorization !== undefined && !isSameSecret(fields.authorization ?? '', source.authorization))
       return refusal('authentication_failed', 'Authorization is not the one that was agreed');
     const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
     if (type !== 'application/secevent+jwt')
@@ -83,9 +83,4 @@ function refusal(err: string, description: string): RevocationAnswer {
 
 function refused(error: string, description: string): RevocationAnswer {
   return { status: 400, body: { error, error_description: description } };
-}
-
-/** Compares in constant time, by digests of one length. */
-function isSame(one: string, other: string): boolean {
-  return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
 }
