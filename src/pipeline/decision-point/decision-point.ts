@@ -18,7 +18,7 @@ import type { DecisionPointSettings } from '../../model/decision-point.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
-import { createDescribe, type Describe, type Question } from './question.ts';
+import { createDescribe, type Question } from './question.ts';
 
 /** The longest answer that is read. */
 const MAX_ANSWER_BYTES = 64 * 1024;
@@ -53,7 +53,6 @@ export class DecisionPoint {
   readonly #fetcher = createJsonFetcher();
   readonly #circuit;
   readonly #inFlight = createQuota(MAX_IN_FLIGHT);
-  readonly #describers = new Map<Route, Describe>();
   #endpoint: { readonly url: string; readonly readAt: number } | undefined;
   #reading: Promise<string> | undefined;
   #problem = '';
@@ -66,14 +65,20 @@ export class DecisionPoint {
   }
 
   /**
-   * Requires that the decision point allows a call that the policy allowed.
+   * Creates what requires that the decision point allows a call on `route` that the policy allowed.
    *
-   * @throws {Denial} `decision_point.denied`, `authentication.insufficient` where another sign-in helps, and
-   *   `decision_point.unavailable` for everything that is no decision.
+   * @returns a function that throws {Denial} `decision_point.denied`, `authentication.insufficient` where another
+   *   sign-in helps, and `decision_point.unavailable` for everything that is no decision.
    */
-  async require(route: Route, call: Call, grant: Grant): Promise<void> {
-    const question = this.#describe(route)(call, grant);
-    if (question === undefined) return;
+  requireOn(route: Route): (call: Call, grant: Grant) => Promise<void> {
+    const describe = createDescribe(route, this.#publicUrl, this.#settings.sendsArguments);
+    return async (call, grant) => {
+      const question = describe(call, grant);
+      if (question !== undefined) await this.#require(question, call, grant);
+    };
+  }
+
+  async #require(question: Question, call: Call, grant: Grant): Promise<void> {
     const owner = grant.principal?.callerKey ?? '';
     if (!this.#inFlight.take(owner, 1)) throw this.#unavailable('too many questions are in flight', 1);
     try {
@@ -81,14 +86,6 @@ export class DecisionPoint {
     } finally {
       this.#inFlight.give(owner, 1);
     }
-  }
-
-  #describe(route: Route): Describe {
-    const known = this.#describers.get(route);
-    if (known !== undefined) return known;
-    const describe = createDescribe(route, this.#publicUrl, this.#settings.sendsArguments);
-    this.#describers.set(route, describe);
-    return describe;
   }
 
   /** The answer, which has one boolean `decision`. */

@@ -11,7 +11,13 @@ import type { Stages } from '../../pipeline/pipeline.ts';
 export function createConsults(publicUrl: string, clock: Clock): (route: Route) => Stages['consult'] {
   const loaded = new Map<DecisionPointSettings, Promise<DecisionPoint>>();
 
-  async function load(settings: DecisionPointSettings): Promise<DecisionPoint> {
+  function load(settings: DecisionPointSettings): Promise<DecisionPoint> {
+    const found = loaded.get(settings) ?? made(settings);
+    loaded.set(settings, found);
+    return found;
+  }
+
+  async function made(settings: DecisionPointSettings): Promise<DecisionPoint> {
     const { DecisionPoint: Loaded } = await import('../../pipeline/decision-point/decision-point.ts');
     return new Loaded(settings, publicUrl, clock, Math.random);
   }
@@ -19,10 +25,12 @@ export function createConsults(publicUrl: string, clock: Clock): (route: Route) 
   return (route) => {
     const { decisionPoint } = route;
     if (decisionPoint === undefined) return undefined;
+    let required: Promise<ReturnType<DecisionPoint['requireOn']>> | undefined;
     return async (call, grant) => {
-      const found = loaded.get(decisionPoint) ?? load(decisionPoint);
-      loaded.set(decisionPoint, found);
-      await (await found).require(route, call, grant);
+      required ??= load(decisionPoint).then((point) => point.requireOn(route));
+      await (
+        await required
+      )(call, grant);
     };
   };
 }

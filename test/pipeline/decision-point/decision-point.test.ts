@@ -27,17 +27,18 @@ test('R-336: one caller has at most 256 open questions, and leaves room for othe
   });
   const settings = { name: 'acme', url: server.url, token: undefined, timeoutMs: 20_000, sendsArguments: false };
   const point = new DecisionPoint(settings, 'http://gateway.test', Date.now, Math.random);
+  const requireOf = point.requireOn(route);
 
-  const alices = Array.from({ length: 256 }, async () => point.require(route, call, grantOf('alice')));
-  await expect(point.require(route, call, grantOf('alice'))).rejects.toMatchObject({
+  const alices = Array.from({ length: 256 }, async () => requireOf(call, grantOf('alice')));
+  await expect(requireOf(call, grantOf('alice'))).rejects.toMatchObject({
     reason: 'decision_point.unavailable',
     detail: 'acme: too many questions are in flight',
     retryAfterSeconds: 1,
   });
-  const bobs = point.require(route, call, grantOf('bob'));
+  const bobs = requireOf(call, grantOf('bob'));
   open = true;
   for (const response of waiting) answerTo(response);
   await Promise.all([...alices, bobs]);
-  await point.require(route, call, grantOf('alice'));
+  await requireOf(call, grantOf('alice'));
   await server.close();
 });
