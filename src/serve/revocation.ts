@@ -13,7 +13,9 @@ import type {
   RevocationNews,
   RevocationQuestion,
 } from '../model/revocation.ts';
+import { connectStore } from '../store/connection.ts';
 import { RevocationIndex } from '../store/revocation-index.ts';
+import { createSealing } from '../store/sealing.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createRevocationMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { RevocationAccess } from './gateway/scopes.ts';
@@ -167,11 +169,7 @@ export async function followStore(config: Config, log: Log): Promise<RevocationI
     log.event('warn', 'a front door alone needs shared to learn of revocations: sessions and refresh tokens stay');
     return undefined;
   }
-  const [{ connectStore }, { createSealing }, { RevocationStore }] = await Promise.all([
-    import('../store/connection.ts'),
-    import('../store/sealing.ts'),
-    import('../store/revocation-store.ts'),
-  ]);
+  const { RevocationStore } = await import('../store/revocation-store.ts');
   const index = new RevocationIndex();
   index.keepFor(revocation.keepMs);
   index.setReady(false);

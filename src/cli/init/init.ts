@@ -4,9 +4,10 @@ import { loadConfig } from '../../config/load.ts';
 import { plainUrl } from '../../config/urls.ts';
 import { InvalidValue } from '../../config/values.ts';
 import { compositionFiles, configurationFiles, draft, type Known } from './draft.ts';
-import { shellWord, shellWord as word } from '../../lib/shell-word.ts';
+import { shellWord } from '../../lib/shell-word.ts';
 import { Denial } from '../../model/denial.ts';
 import { type ExitCode, print, reportProblems, UsageError } from '../exit.ts';
+import { toolsPolicy } from './tools-policy.ts';
 
 /** The options of `init`. */
 export interface InitOptions {
@@ -77,7 +78,6 @@ async function upstreamOf(url: string | undefined): Promise<Known['upstream']> {
   if (url === undefined) return undefined;
   const { McpServerFault } = await import('../../mcp/client/ask-server.ts');
   const { listTools } = await import('../../mcp/client/list-tools.ts');
-  const { toolsPolicy } = await import('../init/tools-policy.ts');
   try {
     const { tools } = await listTools(url);
     return { url, policy: toolsPolicy(tools) };
@@ -96,7 +96,7 @@ const remedy = {
 /** @throws {Refusal} */
 async function serverOf(issuer: string | undefined): Promise<Known['server']> {
   if (issuer === undefined) return undefined;
-  const { discovered } = await import('../init/discovered.ts');
+  const { discovered } = await import('./discovered.ts');
   try {
     const server = await discovered(issuer, '--issuer');
     if (server.algorithms.length > 0 || server.introspectionEndpoint !== undefined) return server;
@@ -213,7 +213,7 @@ export function clientConfiguration(client: ClientName, endpoints: readonly Endp
 
 const texts: Readonly<Record<ClientName, (endpoints: readonly Endpoint[]) => string>> = {
   claude: (endpoints) => `Claude Code: run
-${lines(endpoints, ({ name, url }) => `  claude mcp add --transport http ${word(name)} ${word(url)}`)}
+${lines(endpoints, ({ name, url }) => `  claude mcp add --transport http ${shellWord(name)} ${shellWord(url)}`)}
 or write .mcp.json in the folder of a project:
 ${json({ mcpServers: entries(endpoints, (url) => ({ type: 'http', url })) })}
 Then \`/mcp\` in Claude Code signs you in.
@@ -229,7 +229,7 @@ ${json({ servers: entries(endpoints, (url) => ({ type: 'http', url })) })}`,
   cursor: (endpoints) => `Cursor: write .cursor/mcp.json in the project, or ~/.cursor/mcp.json for all projects:
 ${json({ mcpServers: entries(endpoints, (url) => ({ url })) })}`,
   inspector: (endpoints) => `MCP Inspector: run
-${lines(endpoints, ({ url }) => `  npx @modelcontextprotocol/inspector --transport http --server-url ${word(url)}`)}
+${lines(endpoints, ({ url }) => `  npx @modelcontextprotocol/inspector --transport http --server-url ${shellWord(url)}`)}
 `,
 };
 
