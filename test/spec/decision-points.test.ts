@@ -199,6 +199,58 @@ describe('on an MCP route', () => {
   });
 });
 
+describe('on a route with approvals', () => {
+  beforeAll(async () => {
+    pdp = await startPdp();
+    world = await startMcpWorld({
+      policy:
+        'tools: { once: { quota: [{ count: 1, per: 1h }], approval: { by: {}, self: true } }, other: { approval: { by: {}, self: true } } }',
+      top: `${yamlOf(pdp.server.url)}\napprovals: { authorization_servers: [main] }`,
+      route: 'decision_point: acme',
+    });
+  });
+  afterAll(async () => {
+    await Promise.all([world.close(), pdp.server.close()]);
+  });
+  const api = async (path: string, decision?: object): Promise<Response> =>
+    fetch(`${world.gateway.url}/approvals${path}`, {
+      method: decision === undefined ? 'GET' : 'POST',
+      headers: {
+        authorization: `Bearer ${await world.token({ ...claims, aud: 'http://gateway.test/approvals' })}`,
+        ...(decision !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(decision !== undefined && { body: JSON.stringify(decision) }),
+    });
+  const waiting = async (): Promise<readonly { id: string; digest: string; status: string }[]> =>
+    ((await (await api('')).json()) as { approvals: { id: string; digest: string; status: string }[] }).approvals;
+  const once = async (): Promise<Response> => call('tools/call', { name: 'once' });
+
+  test('R-334: no person is asked about a call that the decision point denies', async () => {
+    pdp.evaluation = json(200, '{"decision":false}');
+    expect((await call('tools/call', { name: 'other' })).status).toBe(403);
+    expect(await lastReason()).toBe('decision_point.denied');
+    expect((await waiting()).filter(({ status }) => status === 'pending')).toEqual([]);
+  });
+
+  test('R-334: the decision point decides again when the call is approved, and its denial leaves the approval', async () => {
+    await once();
+    expect(await lastReason()).toBe('approval.required');
+    const [request] = await waiting();
+    const decided = await api(`/${request?.id}`, { decision: 'approve', digest: request?.digest });
+    expect(decided.status).toBe(200);
+    pdp.evaluation = json(200, '{"decision":false}');
+    expect((await once()).status).toBe(403);
+    expect(await lastReason()).toBe('decision_point.denied');
+    expect((await waiting()).map(({ status }) => status)).toEqual(['approved']);
+    pdp.evaluation = json(200, allows);
+    expect((await once()).status).toBe(200);
+    // The only call of the quota: the decision point is not asked about the next.
+    pdp.server.seen.length = 0;
+    expect((await once()).status).toBe(429);
+    expect(pdp.questions()).toEqual([]);
+  });
+});
+
 describe('without a decision', () => {
   beforeAll(async () => {
     pdp = await startPdp();

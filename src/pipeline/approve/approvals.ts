@@ -40,6 +40,8 @@ export interface ApprovalParts {
 export interface RouteParts {
   /** Judges a call by its rules over time, and counts nothing. */
   readonly judge: ((grant: Grant) => Promise<void>) | undefined;
+  /** Requires that the decision point allows a call: no person is asked about one that it denies. */
+  readonly consult: ((call: Call, grant: Grant) => Promise<void>) | undefined;
   /** The state that a client sends back after it was sent to the page. */
   readonly stateOf: (grant: Grant) => string;
 }
@@ -76,7 +78,12 @@ export class Approvals {
    * @throws {Denial} `approval.required` with the request, which is made if there is none, `approval.denied`,
    *   `approval.full`, `approval.body`; or what rules over time refuse.
    */
-  async ask(route: Route, call: Call, grant: Grant, { judge, stateOf }: RouteParts): Promise<ApprovedCall | undefined> {
+  async ask(
+    route: Route,
+    call: Call,
+    grant: Grant,
+    { judge, consult, stateOf }: RouteParts,
+  ): Promise<ApprovedCall | undefined> {
     const { principal, action, decision } = grant;
     if (principal === undefined) throw new TypeError(`route ${route.name}: no principal to approve for`);
     const needed = decision.plan?.approval(principal, action.attempt);
@@ -86,7 +93,11 @@ export class Approvals {
     if (attempt.kind === 'http' && body === undefined && declaresBody(call.fields)) {
       throw new Denial('approval.body', 'a request with a body, which is not read here');
     }
-    if (continues === undefined) await judge?.(grant);
+    // Both judge an approved call again, after it is taken.
+    if (continues === undefined) {
+      await judge?.(grant);
+      await consult?.(call, grant);
+    }
     const { issuer, subject, clientId: client } = principal;
     if (principal.callerKey === undefined) throw required(needed, 'the token names neither a subject nor a client');
     const { digest, shown } = boundCall(route, { call, action, needed, caller: { issuer, subject, client } });

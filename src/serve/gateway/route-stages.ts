@@ -97,8 +97,10 @@ export function createRouteStages(
       clients,
       revalidate: async (token) => authentication?.revalidate(token),
     });
+    const consult = consults(route);
     const askParts = {
       judge: createJudge(route, ledger),
+      consult,
       stateOf: (grant: Grant) => bindings.giveApprovalState(grant),
     };
     const forwarding = {
@@ -141,7 +143,7 @@ export function createRouteStages(
           ? async (call, grant) => (await approvals()).ask(route, call, grant, askParts)
           : undefined,
       count: createCount(route, { ledger, onReturned: events.returned }),
-      consult: consults(route),
+      consult,
       exchange: exchange.credential,
       hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
       forward: createForward(route, forwarding),
