@@ -1,29 +1,13 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
-import { connectStore, type StoreConnection, StoreError } from '../../src/store/connection.ts';
+import { type StoreConnection, StoreError } from '../../src/store/connection.ts';
 import { createShared } from '../../src/store/store.ts';
-import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
-import { listener, type Told } from './observer.ts';
-
-const open: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close();
-});
-
-async function redisWith(...options: string[]): Promise<Redis> {
-  const redis = await startRedis(options);
-  open.push(() => redis.close());
-  return redis;
-}
-
-function connected(url: string, told: Told): StoreConnection {
-  const connection = connectStore(url, told.observer, told.log);
-  open.push(() => connection.close());
-  return connection;
-}
+import { hasRedis, type Redis } from '../support/redis.ts';
+import { listener } from './observer.ts';
+import { connected, opened, redisWith } from './opened.ts';
 
 const ask = (connection: StoreConnection): Promise<unknown> => connection.run('get', (client) => client.get('x'));
 
@@ -35,7 +19,7 @@ async function distant(redis: Redis): Promise<string> {
     socket.on('error', () => {}).on('close', () => there.destroy());
     there.on('error', () => {}).pipe(socket);
   }).listen(0, '127.0.0.1');
-  open.push(async () => void server.close());
+  opened.push(async () => void server.close());
   await once(server, 'listening');
   return `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
@@ -144,7 +128,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     const [, rules = ''] = /`(~sallyport:v1:[^`]+)`/.exec(page) ?? [];
     await redis.client.aclSetUser('gateway', ['on', '>secret', ...rules.split(' ')]);
     const shared = createShared(told.observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
-    open.push(() => shared.close());
+    opened.push(() => shared.close());
     const url = `redis://gateway:secret@127.0.0.1:${redis.port}`;
     const { use, limiters } = shared.prepare({ url, onFailure: 'closed' }, 'k3y-of-at-least-thirty-two-characters');
     use();
@@ -235,7 +219,7 @@ test.for(['HTTP/1.1 400 Bad Request\r\n\r\n', '-\r\n', '$999999999999\r\n', ''])
       if (answer === '') socket.destroy();
       else socket.write(answer);
     }).listen(0, '127.0.0.1');
-    open.push(async () => {
+    opened.push(async () => {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     });

@@ -1,40 +1,24 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Revocation } from '../../src/model/revocation.ts';
-import { connectStore, type StoreConnection, StoreError } from '../../src/store/connection.ts';
+import { type StoreConnection, StoreError } from '../../src/store/connection.ts';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import { RevocationStore } from '../../src/store/revocation-store.ts';
 import { createSealing } from '../../src/store/sealing.ts';
 import { createShared } from '../../src/store/store.ts';
 import { certificate, pem } from '../support/certificates.ts';
 import { freePort } from '../support/ports.ts';
-import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
+import { hasRedis, type Redis } from '../support/redis.ts';
 import { type Sentinel, startSentinel } from '../support/sentinels.ts';
-import { listener, type Told } from './observer.ts';
-
-const open: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close();
-});
+import { listener } from './observer.ts';
+import { connected, opened, redisWith } from './opened.ts';
 
 const KEY = 'k3y-of-at-least-thirty-two-characters';
 
-async function redisWith(...options: string[]): Promise<Redis> {
-  const redis = await startRedis(options);
-  open.push(() => redis.close());
-  return redis;
-}
-
 async function sentinelOf(...about: Parameters<typeof startSentinel>): Promise<Sentinel> {
   const sentinel = await startSentinel(...about);
-  open.push(() => sentinel.close());
+  opened.push(() => sentinel.close());
   return sentinel;
-}
-
-function connected(url: string, told: Told): StoreConnection {
-  const connection = connectStore(url, told.observer, told.log);
-  open.push(() => connection.close());
-  return connection;
 }
 
 /** A primary with one replica, and a sentinel that knows both. All have a password. */
@@ -79,7 +63,7 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
       const { primary, sentinel, replica, url } = await watchedPair();
       const told = listener();
       const shared = createShared(told.observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
-      open.push(() => shared.close());
+      opened.push(() => shared.close());
       shared.prepare({ url, onFailure: 'closed' }, KEY).use();
       await told.until(true);
       expect(shared.connection()?.primary()).toBe(`127.0.0.1:${primary.port}`);
@@ -107,7 +91,7 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
 
       // Another process, which has not seen it itself.
       const other = createShared(listener().observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
-      open.push(() => other.close());
+      opened.push(() => other.close());
       other.prepare({ url, onFailure: 'closed' }, KEY).use();
       await expect.poll(() => other.state()?.state).toBe('available');
       expect(await other.replay.firstSeen('used', expiry, 'alice')).toBe(false);
@@ -121,7 +105,7 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
     await replica.kill();
     const told = listener();
     const shared = createShared(told.observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
-    open.push(() => shared.close());
+    opened.push(() => shared.close());
     shared.prepare({ url, onFailure: 'closed' }, KEY).use();
     await told.until(true);
     await primary.kill();
@@ -204,7 +188,7 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
     await expect.poll(() => refused.state().problem, { timeout: 10_000 }).toContain('certificate');
     const before = getCACertificates();
     setDefaultCACertificates([pem('ca')]);
-    open.push(async () => setDefaultCACertificates(before));
+    opened.push(async () => setDefaultCACertificates(before));
     const connection = connected(url, trusting);
     await trusting.until(true);
     await connection.run('set', (client) => client.set('x', '1'));
@@ -234,7 +218,7 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
         known: () => known.values(),
         onCorrupt: () => expect.unreachable(),
       });
-      open.push(() => store.close());
+      opened.push(() => store.close());
       return { store, known };
     };
     const connection = connected(url, told);

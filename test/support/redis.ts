@@ -8,6 +8,7 @@ import { createClient } from '@redis/client';
 import { afterAll } from 'vitest';
 import { freePort } from './ports.ts';
 
+/** The server that the tests start. */
 const command = process.env['SALLYPORT_TEST_STORE'] ?? 'redis-server';
 
 /** Whether this machine has a Redis, or what `SALLYPORT_TEST_STORE` names: `valkey-server`. */
@@ -45,6 +46,28 @@ afterAll(() => {
   for (const child of running) child.kill('SIGKILL');
 });
 
+/** Starts a process of the store, and waits until it says `ready`. */
+export async function startProcess(options: readonly string[], ready: string): Promise<ChildProcess> {
+  const child = spawn(command, options, { stdio: ['ignore', 'pipe', 'ignore'] });
+  running.add(child);
+  let said = '';
+  while (!said.includes(ready)) {
+    const [chunk] = (await once(child.stdout, 'data')) as [Buffer];
+    said += chunk.toString();
+  }
+  child.stdout.resume();
+  return child;
+}
+
+/** Ends a process as a machine that dies. */
+export async function endProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+  running.delete(child);
+}
+
 /** Starts a store. `options` are arguments of its own: `--requirepass secret`. */
 export async function startRedis(options: readonly string[] = []): Promise<Redis> {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-redis-'));
@@ -55,28 +78,12 @@ export async function startRedis(options: readonly string[] = []): Promise<Redis
   let server = await run();
   await client.connect();
 
-  async function run(): Promise<ChildProcess> {
+  function run(): Promise<ChildProcess> {
     const where = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
-    const child = spawn(command, [...where, '--save', '', '--appendonly', 'no', ...options], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    running.add(child);
-    let said = '';
-    while (!said.includes('Ready to accept connections')) {
-      const [chunk] = (await once(child.stdout, 'data')) as [Buffer];
-      said += chunk.toString();
-    }
-    child.stdout.resume();
-    return child;
+    return startProcess([...where, '--save', '', '--appendonly', 'no', ...options], 'Ready to accept connections');
   }
 
-  async function kill(): Promise<void> {
-    if (server.exitCode !== null || server.signalCode !== null) return;
-    const ended = once(server, 'exit');
-    server.kill('SIGKILL');
-    await ended;
-    running.delete(server);
-  }
+  const kill = (): Promise<void> => endProcess(server);
 
   return {
     port,

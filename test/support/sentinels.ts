@@ -1,12 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
-import { afterAll } from 'vitest';
 import { freePort } from './ports.ts';
-import type { Redis } from './redis.ts';
+import { endProcess, type Redis, startProcess } from './redis.ts';
 
 /** A real sentinel on loopback, alone. */
 export interface Sentinel {
@@ -18,14 +15,6 @@ export interface Sentinel {
   nextPrimary(): Promise<{ readonly port: Promise<number> }>;
   close(): Promise<void>;
 }
-
-const command = process.env['SALLYPORT_TEST_STORE'] ?? 'redis-server';
-
-/** A test that ends in the middle leaves no process behind. */
-const running = new Set<ChildProcess>();
-afterAll(() => {
-  for (const child of running) child.kill('SIGKILL');
-});
 
 /** Starts a sentinel that watches `primary` as `mymaster`. */
 export async function startSentinel(
@@ -47,15 +36,7 @@ export async function startSentinel(
     ...more,
   ];
   writeFileSync(file, `${lines.join('\n')}\n`);
-  const child = spawn(command, [file, '--sentinel'], { stdio: ['ignore', 'pipe', 'ignore'] });
-  running.add(child);
-  let said = '';
-  while (!said.includes('+monitor')) {
-    // oxlint-disable-next-line no-await-in-loop: until it listens
-    const [chunk] = (await once(child.stdout, 'data')) as [Buffer];
-    said += chunk.toString();
-  }
-  child.stdout.resume();
+  const child = await startProcess([file, '--sentinel'], '+monitor');
   const url = `redis://${password === '' ? '' : `:${password}@`}127.0.0.1:${port}`;
   const client = createClient({ url }).on('error', () => {});
   const listening = createClient({ url }).on('error', () => {});
@@ -71,10 +52,7 @@ export async function startSentinel(
     async close() {
       client.destroy();
       listening.destroy();
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-      running.delete(child);
+      await endProcess(child);
     },
   };
 }
