@@ -31,7 +31,8 @@ async function watchedPair(): Promise<{ primary: Redis; replica: Redis; sentinel
   const sentinel = await sentinelOf(primary, [login], 's3cr3t-of-sentinels');
   await expect
     .poll(async () => JSON.stringify(await sentinel.ask('REPLICAS', 'mymaster')), { timeout: 20_000 })
-    .toContain(`"${replica.port}"`);
+    // It knows of the replica, and that the replica follows: it promotes no other.
+    .toMatch(new RegExp(`"${replica.port}".*"master-link-status","ok"`));
   const url = `redis+sentinel://:s3cr3t-of-stores@${sentinel.host}/mymaster?sentinel_password=s3cr3t-of-sentinels`;
   return { primary, replica, sentinel, url };
 }

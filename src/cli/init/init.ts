@@ -4,7 +4,7 @@ import { loadConfig } from '../../config/load.ts';
 import { plainUrl } from '../../config/urls.ts';
 import { InvalidValue } from '../../config/values.ts';
 import { compositionFiles, configurationFiles, draft, type Known } from './draft.ts';
-import { shellWord } from '../../lib/shell-word.ts';
+import { shellWord as word } from '../../lib/shell-word.ts';
 import { Denial } from '../../model/denial.ts';
 import { type ExitCode, print, reportProblems, UsageError } from '../exit.ts';
 import { toolsPolicy } from './tools-policy.ts';
@@ -149,7 +149,7 @@ async function write(path: string, text: string): Promise<void> {
 }
 
 function written(folder: string, files: readonly string[], known: Known, compose: boolean): string {
-  const change = folder === '.' ? '' : `  cd ${shellWord(folder)}\n`;
+  const change = folder === '.' ? '' : `  cd ${word(folder)}\n`;
   return `wrote
 ${listOf(folder, files)}
 ${findings(known)}Replace every value marked CHANGE, then run
@@ -213,7 +213,7 @@ export function clientConfiguration(client: ClientName, endpoints: readonly Endp
 
 const texts: Readonly<Record<ClientName, (endpoints: readonly Endpoint[]) => string>> = {
   claude: (endpoints) => `Claude Code: run
-${lines(endpoints, ({ name, url }) => `  claude mcp add --transport http ${shellWord(name)} ${shellWord(url)}`)}
+${lines(endpoints, ({ name, url }) => `  claude mcp add --transport http ${word(name)} ${word(url)}`)}
 or write .mcp.json in the folder of a project:
 ${json({ mcpServers: entries(endpoints, (url) => ({ type: 'http', url })) })}
 Then \`/mcp\` in Claude Code signs you in.
@@ -229,7 +229,7 @@ ${json({ servers: entries(endpoints, (url) => ({ type: 'http', url })) })}`,
   cursor: (endpoints) => `Cursor: write .cursor/mcp.json in the project, or ~/.cursor/mcp.json for all projects:
 ${json({ mcpServers: entries(endpoints, (url) => ({ url })) })}`,
   inspector: (endpoints) => `MCP Inspector: run
-${lines(endpoints, ({ url }) => `  npx @modelcontextprotocol/inspector --transport http --server-url ${shellWord(url)}`)}
+${lines(endpoints, ({ url }) => `  npx @modelcontextprotocol/inspector --transport http --server-url ${word(url)}`)}
 `,
 };
 
