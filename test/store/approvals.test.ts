@@ -103,10 +103,10 @@ function behaves(make: () => Kind): void {
   });
 
   test('ends what waits too long and what is not used in time, and tells of it once', async () => {
-    const late = await idOf(asked('a', { waitMs: 20 }));
     const unused = await idOf(asked('b', { validMs: 20 }));
-    await approve(unused);
     expect(await book.sweep('tools')).toMatchObject({ expired: [], waiting: 1 });
+    await approve(unused);
+    const late = await idOf(asked('a', { waitMs: 20 }));
     await pass(60);
     expect(await book.decide('tools', late, 'approve')).toMatchObject({ isDone: false });
     expect(await book.ask(asked('b'))).toMatchObject({ kind: 'waiting', isNew: true });
