@@ -1,13 +1,15 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import { type StoreConnection, StoreError } from '../../src/store/connection.ts';
 import { createShared } from '../../src/store/store.ts';
 import { hasRedis, type Redis } from '../support/redis.ts';
 import { listener } from './observer.ts';
-import { connected, opened, redisWith } from './opened.ts';
+import { closeOpened, connected, opened, redisWith } from './opened.ts';
+
+afterEach(closeOpened);
 
 const ask = (connection: StoreConnection): Promise<unknown> => connection.run('get', (client) => client.get('x'));
 

@@ -1,13 +1,14 @@
-import { afterEach } from 'vitest';
 import { connectStore, type StoreConnection } from '../../src/store/connection.ts';
 import { startRedis, type Redis } from '../support/redis.ts';
 import type { Told } from './observer.ts';
 
-/** What a test has opened, closed after it, the last first. */
+/** How to close what a test has opened. */
 export const opened: (() => Promise<void>)[] = [];
-afterEach(async () => {
+
+/** Closes it, the last first. Each file calls it after each of its tests: this one is loaded once for all of them. */
+export async function closeOpened(): Promise<void> {
   for (const close of opened.splice(0).toReversed()) await close();
-});
+}
 
 /** A store with options of its own. */
 export async function redisWith(...options: string[]): Promise<Redis> {

@@ -1,5 +1,5 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { Revocation } from '../../src/model/revocation.ts';
 import { type StoreConnection, StoreError } from '../../src/store/connection.ts';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
@@ -11,7 +11,9 @@ import { freePort } from '../support/ports.ts';
 import { hasRedis, type Redis } from '../support/redis.ts';
 import { type Sentinel, startSentinel } from '../support/sentinels.ts';
 import { listener } from './observer.ts';
-import { connected, opened, redisWith } from './opened.ts';
+import { closeOpened, connected, opened, redisWith } from './opened.ts';
+
+afterEach(closeOpened);
 
 const KEY = 'k3y-of-at-least-thirty-two-characters';
 
