@@ -259,14 +259,17 @@ gateway, at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on lo
   }),
   log: command({
     does: 'show the decisions of a log',
-    about: `Prints decisions as a table, the newest last. Without FILE it reads log.file of the configuration, or else
-stdin.`,
+    about: `Prints decisions as a table, the newest last. Below a refusal are the id of its decision, for sallyport
+explain, and what was expected and found. Without FILE it reads log.file of the configuration, or else stdin.`,
     argument: { name: 'FILE', does: 'the decision log, JSON lines; - reads stdin', isPath: true },
     options: {
-      since: { value: 'TIME', does: 'only since then: 30m or 1d ago, or 2026-01-31' },
+      since: { value: 'TIME', does: 'only since then: 30m or 1d ago, 22:27, or 2026-01-31T22:27 (UTC)' },
+      until: { value: 'TIME', does: 'only before then' },
       route: { value: 'NAME', does: 'only calls of this route' },
-      subject: { value: 'NAME', does: 'only calls of this subject' },
+      subject: { value: 'NAME', does: 'only calls of this subject, or of the caller with this value in log.claims' },
       client: { value: 'ID', does: 'only calls by this client' },
+      address: { value: 'ADDRESS', does: 'only calls from this address, or from this network: 10.0.0.0/8' },
+      path: { value: 'PATH', does: 'only requests of this path of an HTTP route, and of paths below it' },
       tool: { value: 'NAME', does: 'only calls of this tool, or of this other target or method' },
       reason: { value: 'REASON', does: 'only this reason, or all that begin with it: token, claim.denied' },
       denied: { does: 'only denied calls, and those that shadow mode let pass' },
@@ -275,7 +278,11 @@ stdin.`,
       summary: { does: 'prints counts by tool, subject and reason instead' },
       config,
     },
-    examples: ['log --since 1d --summary', 'log --follow --denied', 'log decisions.jsonl --subject alice --json'],
+    examples: [
+      'log --since 1d --summary',
+      'log --since 22:27 --until 22:40 --denied',
+      'log decisions.jsonl --subject alice --json',
+    ],
     run: async (file, values) => (await import('./log.ts')).log(file, values),
   }),
   schema: command({

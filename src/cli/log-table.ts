@@ -6,7 +6,10 @@ import { timeOf } from './decision-log.ts';
 
 /** Decisions as a table for people. */
 export interface LogTable {
-  /** A line for each decision, all aligned; before the first one, that of the titles. */
+  /**
+   * A line for each decision, all aligned; before the first one, that of the titles. A refusal has a second line, with
+   * its id and its detail, whole.
+   */
   rows(decisions: readonly DecisionRecord[]): string;
 }
 
@@ -46,26 +49,36 @@ export function createTable(output: Pick<WriteStream, 'isTTY' | 'columns'>): Log
       }
       const titled = begun || rows.length === 0 ? '' : line(titles);
       begun ||= rows.length > 0;
-      const lines = rows.map(({ decision, cells }) => line(cells, (padded) => coloured(colourOf(decision), padded)));
+      const lines = rows.map(
+        ({ decision, cells }) => line(cells, (padded) => coloured(colourOf(decision), padded)) + refusal(decision),
+      );
       return titled + lines.join('');
     },
   };
 }
 
 function cellsOf(decision: DecisionRecord): readonly string[] {
-  const { subject, clientId, route, address, claims = {} } = decision;
-  // The claims of `log.claims` say who the subject is.
-  const words = [subject, ...Object.values(claims).map(String)].filter((each) => each !== undefined);
+  const { clientId, route, address } = decision;
   const cells = [
     timeOf(decision).slice(5, 19).replace('T', ' '),
     verdict(decision),
-    words.join(' '),
+    namesOf(decision).join(' '),
     clientId,
     route,
     calledIn(decision),
     address,
   ];
   return cells.map((cell) => printable(cell ?? ''));
+}
+
+/** Names of a caller: the subject, and the claims of `log.claims`, which say who that is. */
+export function namesOf({ subject, claims = {} }: DecisionRecord): readonly string[] {
+  return [subject, ...Object.values(claims).map(String)].filter((each) => each !== undefined);
+}
+
+function refusal({ allow, shadow, id, detail = '' }: DecisionRecord): string {
+  if (allow && !shadow) return '';
+  return `${' '.repeat(widths[0])}${GAP}${printable(`${id}${GAP}${detail}`).trim()}\n`;
 }
 
 function colourOf({ allow, shadow }: DecisionRecord): 'warning' | 'good' | 'bad' {

@@ -32,12 +32,25 @@ function line(members: object = {}): string {
   })}\n`;
 }
 
-const denied = { allow: false, reason: 'claim.denied', subject: 'bob', tool: 'pay', time: '2026-11-21T09:00:00.000Z' };
+const denied = {
+  allow: false,
+  reason: 'claim.denied',
+  subject: 'bob',
+  tool: 'pay',
+  time: '2026-11-21T09:00:00.000Z',
+  decision: 'd2',
+  detail: 'role is "clerk"\u001b; wanted "payer"',
+  address: '192.0.2.7',
+  claims: { email: 'b@a.example' },
+};
 const expired = {
   allow: false,
   reason: 'token.expired',
   route: 'api',
   method: 'GET',
+  path: '/orders/17',
+  decision: 'd4',
+  address: '2001:db8::1',
   time: '2026-11-22T11:00:00.000Z',
   subject: undefined,
   client_id: undefined,
@@ -46,7 +59,13 @@ const expired = {
 const log = [
   line(),
   line(denied),
-  line({ shadow: true, reason: 'scope.insufficient', client_id: 'phone', time: '2026-11-22T10:00:00.000Z' }),
+  line({
+    decision: 'd3',
+    shadow: true,
+    reason: 'scope.insufficient',
+    client_id: 'phone',
+    time: '2026-11-22T10:00:00.000Z',
+  }),
   line(expired),
   '{"time":"2026-11-22T12:00:00.000Z","level":"info","msg":"listening"}\n',
 ].join('');
@@ -55,12 +74,21 @@ const title =
   'time (UTC)      decision              subject           client        route         called            address\n';
 const rows = {
   allowed: '11-21 08:00:00  allow                 alice             desk          tools         read_account\n',
-  denied: '11-21 09:00:00  claim.denied          bob               desk          tools         pay\n',
-  shadow: '11-22 10:00:00  shadow scope.insufficient  alice             phone         tools         read_account\n',
-  expired: '11-22 11:00:00  token.expired                                         api           GET\n',
+  denied:
+    '11-21 09:00:00  claim.denied          bob b@a.example   desk          tools         pay               192.0.2.7\n' +
+    '                d2  role is "clerk"\uFFFD; wanted "payer"\n',
+  shadow:
+    '11-22 10:00:00  shadow scope.insufficient  alice             phone         tools         read_account\n' +
+    '                d3\n',
+  expired:
+    '11-22 11:00:00  token.expired                                         api           GET /orders/17    2001:db8::1\n' +
+    '                d4\n',
 };
 /** As they are beside `rows.shadow`, whose decision is longer than its column. */
-const aligned = (text: string): string => text.replaceAll(/^.{36}/gm, '$&     ');
+const aligned = (text: string): string => text.replaceAll(/^\S.{35}/gm, '$&     ');
+/** The time of day some hours before or after now, UTC. */
+const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
+const clock = (hours: number): string => inHours(hours).slice(11, 16);
 
 async function shown(args: readonly string[], content = log): Promise<string> {
   await writeFile(join(folder, 'log'), content);
@@ -75,6 +103,12 @@ describe('the table', () => {
     [['--denied'], aligned(title + rows.denied) + rows.shadow + aligned(rows.expired)],
     [['--route', 'api'], title + rows.expired],
     [['--subject', 'bob'], title + rows.denied],
+    [['--subject', 'b@a.example'], title + rows.denied],
+    [['--address', '192.0.2.7'], title + rows.denied],
+    [['--address', '2001:db8::/32'], title + rows.expired],
+    [['--path', '/orders'], title + rows.expired],
+    [['--path', '/orders/17'], title + rows.expired],
+    [['--path', '/order'], ''],
     [['--client', 'phone'], aligned(title) + rows.shadow],
     [['--tool', 'pay'], title + rows.denied],
     [['--tool', 'GET'], title + rows.expired],
@@ -82,10 +116,25 @@ describe('the table', () => {
     [['--reason', 'claim.denied'], title + rows.denied],
     [['--reason', 'claim.d'], ''],
     [['--since', '2026-11-22'], aligned(title) + rows.shadow + aligned(rows.expired)],
+    [['--since', '2026-11-21T09:00', '--until', '2026-11-21 12:00:30+03:00'], title + rows.denied],
+    [['--until', '2026-11-21T09:00Z'], title + rows.allowed],
     [['--since', '1m'], ''],
     [['--since', '9999d', '--subject', 'alice', '--denied'], aligned(title) + rows.shadow],
   ] as const)('%j', async ([args, stdout]) => {
     expect(await shown(args)).toBe(stdout);
+  });
+
+  test.for([
+    [['--since', clock(-2)], 'read'],
+    [['--since', clock(-2), '--until', clock(-1)], 'read'],
+    [['--until', clock(-2)], 'old'],
+    // Still to come today.
+    [['--since', clock(1)], 'read'],
+    [['--until', clock(1)], 'old'],
+  ] as const)('%j is a time of the last 24 hours', async ([args, tool]) => {
+    const content = line({ tool: 'old', time: inHours(-30) }) + line({ tool: 'read', time: inHours(-1.5) });
+    const logged = (await shown([...args, '--json'], content)).trimEnd().split('\n');
+    expect(logged.map((each) => (JSON.parse(each) as { tool: string }).tool)).toEqual([tool]);
   });
 
   test('reads stdin, and lines that a collector put something before', async () => {
@@ -158,7 +207,7 @@ describe('--summary', () => {
   allowed   denied  tool
         2        0  read_account
         0        1  pay
-        0        1  GET
+        0        1  GET /orders/17
 
   allowed   denied  subject
         2        0  alice
@@ -190,9 +239,19 @@ describe('--summary', () => {
 });
 
 describe('wrong usage', () => {
+  const times =
+    'write a duration such as 30m or 1d, a time of day such as 22:27, or a date such as 2026-01-31T22:27 (UTC)';
   test.for([
-    [['--since', 'yesterday'], '--since: "yesterday" is neither a duration such as 30m or 1d nor a date'],
-    [['--since', '2026-99-99'], '--since: "2026-99-99" is neither a duration such as 30m or 1d nor a date'],
+    [['--since', 'yesterday'], `--since: "yesterday" is not a time: ${times}`],
+    [['--since', '2026-99-99'], `--since: "2026-99-99" is not a time: ${times}`],
+    [['--until', '24:00'], `--until: "24:00" is not a time: ${times}`],
+    [
+      ['--since', '2026-01-02', '--until', '2026-01-01'],
+      '--until is not after --since: 2026-01-01T00:00:00.000Z, 2026-01-02T00:00:00.000Z',
+    ],
+    [['--path', 'orders'], '--path: "orders" is not a path: begin with /, and omit the query'],
+    [['--path', '/orders?q=1'], '--path: "/orders?q=1" is not a path: begin with /, and omit the query'],
+    [['--address', 'bob'], '--address: "bob" is neither an address nor a network such as 10.0.0.0/8'],
     [['--summary', '--follow'], '--summary needs the end of the log: omit --follow'],
   ] as const)('%j', async ([args, message]) => {
     const stderr = `sallyport: ${message}; see sallyport help log\n`;
