@@ -31,8 +31,9 @@ export interface ExplainOptions extends DescribedCall {
   readonly route: string | undefined;
   /** An access token; `-` reads it from stdin, so that no list of processes shows it. */
   readonly token: string | undefined;
-  /** The id of a logged decision or of its request; needs `log`. */
+  /** The id of a logged decision or of its request. */
   readonly decision: string | undefined;
+  /** The log that has it; undefined: `log.file` of the configuration. */
   readonly log: string | undefined;
   /** A file with the calls before, as `given: { history: … }` of a test; undefined: they are unknown. */
   readonly history: string | undefined;
@@ -56,7 +57,7 @@ export async function explain(options: ExplainOptions): Promise<ExitCode> {
     return 0;
   } catch (error) {
     if (error instanceof ConfigError) return reportProblems(options.history ?? '', error);
-    const { decision, log = '', history = '' } = options;
+    const { decision, log = config.log.file ?? '', history = '' } = options;
     if (!(error instanceof Denial)) return reportUnreadable(decision === undefined ? history : log, error);
     const { reason, detail } = error;
     process.stdout.write(
@@ -70,8 +71,11 @@ export async function explain(options: ExplainOptions): Promise<ExitCode> {
 
 async function explained(config: Config, options: ExplainOptions): Promise<Explained> {
   if (options.decision !== undefined) {
-    if (options.log === undefined) throw new UsageError('--decision needs --log FILE, the log that has it');
-    return explainDecision(config, options.decision, options.log);
+    const log = options.log ?? config.log.file;
+    if (log === undefined) {
+      throw new UsageError(`--decision needs its log: pass --log FILE, or set log.file in ${options.config}`);
+    }
+    return explainDecision(config, options.decision, log);
   }
   const route = routeNamed(config, options.route);
   const { attempt, principal } = describedCall(route, config, options);

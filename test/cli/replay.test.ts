@@ -330,9 +330,20 @@ describe('sallyport explain --decision', () => {
     expect((await ask(lines[1]?.['decision'])).stdout).toMatch(/^allow /);
   });
 
+  test('reads log.file of the configuration without --log', async () => {
+    const yaml = `${await readFile(join(folder, 'gateway.yaml'), 'utf8')}log: { file: log }\n`;
+    await writeFile(join(folder, 'logging.yaml'), yaml);
+    const id = String(of('tool.unlisted')['decision']);
+    const { stdout } = await outcome(['explain', '--decision', id, '--config', 'logging.yaml'], folder);
+    expect(stdout).toMatch(/^deny tool\.unlisted/);
+  });
+
   test('refuses an unknown id, and an id without a log', async () => {
     expect(await explain('x')).toMatchObject({ code: 2 });
-    expect(await outcome(['explain', '--decision', 'x'], folder)).toMatchObject({ code: 2 });
+    expect(await outcome(['explain', '--decision', 'x'], folder)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--decision needs its log: pass --log FILE, or set log.file in gateway.yaml'),
+    });
     const { code, stderr } = await outcome(['explain', '--decision', 'x', '--log', 'nothing'], folder);
     expect({ code, lines: stderr.trim().split('\n').length }).toEqual({ code: 1, lines: 1 });
   });
