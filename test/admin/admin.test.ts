@@ -1,15 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { describe, expect, test } from 'vitest';
+import { startTestGateway } from '../support/gateway.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { startBeforeEach } from '../support/start-before.ts';
 
-let issuer: Issuer;
-let upstream: Upstream;
-let gateway: TestGateway;
-
-beforeEach(async () => {
-  [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
-  gateway = await startTestGateway({
+const issuer = startBeforeEach(startIssuer);
+const upstream = startBeforeEach(startUpstream);
+const gateway = startBeforeEach(() =>
+  startTestGateway({
     yaml: `
 authorization_servers:
   main: { issuer: ${issuer.url}, jwt: { algorithms: [RS256] } }
@@ -28,9 +26,8 @@ routes:
     upstream: { url: ${upstream.url} }
 `,
     policies: { tools: 'tools: { "get_*": {}, pay: { scope: payments } }\n' },
-  });
-});
-afterEach(() => Promise.all([gateway.close(), issuer.close(), upstream.close()]));
+  }),
+);
 
 const get = (path: string): Promise<Response> => fetch(gateway.adminUrl + path);
 

@@ -3,9 +3,10 @@ import { get, type IncomingMessage } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { startIssuer } from '../support/issuer.ts';
 import { exchangeRaw } from '../support/raw.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const TOKEN = 'Kx7-admin-token-of-the-tests';
 const paths = ['/', '/console.json', '/readyz', '/metrics', '/sign-in', '/elsewhere'];
@@ -13,13 +14,12 @@ const paths = ['/', '/console.json', '/readyz', '/metrics', '/sign-in', '/elsewh
 const DETAIL = /authorization_servers|"routes"|<title>Sallyport</;
 
 let now = Date.parse('2026-01-01T00:00:00Z');
-let issuer: Issuer;
-let upstream: Upstream;
 let gateway: TestGateway;
 let withToken: TestGateway;
 
+const issuer = startBeforeAll(startIssuer);
+const upstream = startBeforeAll(startUpstream);
 beforeAll(async () => {
-  [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
   const yaml = `
 authorization_servers: { main: { issuer: ${issuer.url}, jwt: { algorithms: [RS256] } } }
 routes: [{ name: open, path: /, public: true, upstream: { url: ${upstream.url} } }]
@@ -32,7 +32,6 @@ routes: [{ name: open, path: /, public: true, upstream: { url: ${upstream.url} }
 beforeEach(() => (now += 3_600_000));
 afterAll(async () => {
   await Promise.all([gateway.close(), withToken.close()]);
-  await Promise.all([issuer.close(), upstream.close()]);
 });
 
 interface Answer {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { head } from '../support/raw.ts';
-import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
+import { startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const inner = 'GET /admin/inner HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
 const chunked = `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`;
@@ -59,11 +60,7 @@ const singletons: readonly (readonly [field: string, values: readonly string[]])
 ];
 
 describe.each(['http', 'https'])('over %s', (scheme) => {
-  let world: AttackWorld;
-  beforeAll(async () => {
-    world = await startAttackWorld({ tls: scheme === 'https' });
-  });
-  afterAll(() => world.close());
+  const world = startBeforeAll(() => startAttackWorld({ tls: scheme === 'https' }));
 
   test('answers 400 to a request whose body has two possible ends, and forwards nothing', async () => {
     const attacks = scheme === 'http' ? ambiguous : ambiguous.filter((_, i) => i % 16 === 0);

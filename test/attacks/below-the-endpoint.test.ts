@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bodyOf, get } from './requests.ts';
-import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { lastHead } from '../support/raw.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: AttackWorld;
-beforeAll(async () => {
-  world = await startAttackWorld({
+const world = startBeforeAll(() =>
+  startAttackWorld({
     routes: [
       'name: legacy, path: /legacy, protocol: mcp, audience: https://api.example, authorization_servers: [main], policy: tools, below: pass, query: pass, upstream: { url: UPSTREAM/old }',
     ],
@@ -13,9 +13,8 @@ beforeAll(async () => {
       void response
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { text: UPSTREAM_TEXT } })),
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 const ping = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
 const posted = (target: string, authorization?: string): string => {

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, test } from 'vitest';
+import { test } from 'vitest';
 import { lastHead } from '../support/raw.ts';
-import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
+import { startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 // test/pipeline/route/router.test.ts has the table of paths, test/pipeline/listen/allow.test.ts that of hosts.
 
-let world: AttackWorld;
-beforeAll(async () => {
-  world = await startAttackWorld();
-});
-afterAll(() => world.close());
+const world = startBeforeAll(startAttackWorld);
 
 test.each(['/Admin', '/%61dmin', '/%EF%BC%A1DMIN'])(
   'avoids no policy by another spelling of a path: %s',

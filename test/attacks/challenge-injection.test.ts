@@ -1,13 +1,12 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bodyOf, callOf, fieldOf, post } from './requests.ts';
-import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
+import { startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: AttackWorld;
-beforeAll(async () => {
-  world = await startAttackWorld({ policies: { tools: 'scope: read\ntools:\n  "*": { scope: payments }\n' } });
-});
-afterAll(() => world.close());
+const world = startBeforeAll(() =>
+  startAttackWorld({ policies: { tools: 'scope: read\ntools:\n  "*": { scope: payments }\n' } }),
+);
 
 const challenge =
   /^Bearer error="insufficient_scope", scope="read payments", resource_metadata="http:\/\/gateway\.test\/\.well-known\/oauth-protected-resource\/mcp"$/;

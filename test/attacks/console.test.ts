@@ -1,15 +1,12 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ConsoleWorld, startConsoleWorld } from '../admin/console/world.ts';
+import { expect, test } from 'vitest';
+import { startConsoleWorld } from '../admin/console/world.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const TOKEN = 'Kx7-admin-token-of-the-tests';
 
-let world: ConsoleWorld;
-beforeAll(async () => {
-  world = await startConsoleWorld({ admin: `{ listen: 127.0.0.1:0, token: "${TOKEN}" }` });
-});
-afterAll(() => world.close());
+const world = startBeforeAll(() => startConsoleWorld({ admin: `{ listen: 127.0.0.1:0, token: "${TOKEN}" }` }));
 
 async function watch(headers: Record<string, string> = {}): Promise<IncomingMessage> {
   const request = get(`${world.adminUrl}/console/decisions`, { headers });

@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Reason } from '../../src/model/reasons.ts';
 import { lastHead } from '../support/raw.ts';
-import { type AttackWorld, AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { bodyOf, callOf, fieldOf, get, post } from './requests.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 // Each class has its table of inputs at the unit that decides. Here stands one request of each through a whole gateway.
 
-let world: AttackWorld;
-beforeAll(async () => {
-  world = await startAttackWorld({
+const world = startBeforeAll(() =>
+  startAttackWorld({
     yaml: 'limits: { failures: off }',
     routes: [
       `name: risk, path: /risk, audience: "${AUDIENCE}", policy: risk, upstream: { url: "UPSTREAM" }`,
@@ -33,9 +33,8 @@ tools:
       const result = method === 'tools/list' ? { tools: names.map((name) => ({ name })) } : {};
       response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result, title: UPSTREAM_TEXT }));
     },
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 const message = (method: string, params: object = {}): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { lastHead } from '../support/raw.ts';
-import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
+import { startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 // test/pipeline/listen/allow.test.ts has the tables of hosts and origins.
 
@@ -16,11 +17,7 @@ const starts = [
   'GET /socket',
 ];
 
-let world: AttackWorld;
-beforeAll(async () => {
-  world = await startAttackWorld();
-});
-afterAll(() => world.close());
+const world = startBeforeAll(startAttackWorld);
 
 describe('a page of another origin', () => {
   test.each(starts)('gets 403 that it cannot read, with or without a token: %s', async (start) => {

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { lastHead } from '../support/raw.ts';
-import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: AttackWorld;
-beforeAll(async () => {
-  world = await startAttackWorld({
+const world = startBeforeAll(() =>
+  startAttackWorld({
     routes: [
       'name: live, path: /live, audience: https://api.example, authorization_servers: [main], policy: live, upgrade: websocket, upstream: { url: UPSTREAM/live }',
       'name: shop, path: /shop, audience: https://api.example, authorization_servers: [main], policy: shop, methods: [GET, HEAD, POST, DELETE], upstream: { url: UPSTREAM/shop }',
@@ -27,9 +27,8 @@ requests:
   'GET /shop/counted': { quota: [{ count: 2, per: 1h }] }
 `,
     },
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 const refused = { statuses: [403], reasons: ['request.unlisted'] } as const;
 const malformed = { statuses: [400], reasons: ['request.path'] } as const;

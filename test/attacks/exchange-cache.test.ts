@@ -1,20 +1,22 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { get } from './requests.ts';
-import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
+import { AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: AttackWorld;
 let granted: (form: URLSearchParams) => object;
 
 const exchange = (asked: string): string => `token: exchange, exchange: { server: main, ${asked} }`;
 
-beforeAll(async () => {
-  world = await startAttackWorld({
+const world = startBeforeAll(() =>
+  startAttackWorld({
     server: 'introspection: { client_id: gateway, client_secret: s3cr3t-of-the-gateway }',
     routes: [
       `name: ex, path: /ex, audience: "${AUDIENCE}", upstream: { url: "UPSTREAM/ex", ${exchange('audience: b, scope: [api, more]')} }`,
       `name: ex2, path: /ex2, audience: "${AUDIENCE}", upstream: { url: "UPSTREAM/ex2", ${exchange('audience: c, scope: [api, more]')} }`,
     ],
-  });
+  }),
+);
+beforeAll(async () => {
   world.issuer.intercept = (request, response, body) => {
     if (request.url !== '/token') return false;
     const form = new URLSearchParams(body);
@@ -33,7 +35,6 @@ beforeAll(async () => {
     return true;
   };
 });
-afterAll(() => world.close());
 beforeEach(() => {
   granted = () => ({});
   world.issuer.requests.length = 0;

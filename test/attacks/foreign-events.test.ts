@@ -1,17 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { bodyOf, fieldOf, post } from './requests.ts';
-import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { lastHead } from '../support/raw.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 /** One row of numbers for the events of all sessions, as stores behind several sessions have it. */
 const events = `id: 41\ndata: "${UPSTREAM_TEXT}"\n\nid: 42\r\n\r\nevent: x\rid:43\r\rid:\n\ndata: {}\n\n`;
 const initialize = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}';
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 
-let world: AttackWorld;
 let sessions = 0;
-beforeAll(async () => {
-  world = await startAttackWorld({
+const world = startBeforeAll(() =>
+  startAttackWorld({
     routes: [
       'name: other, path: /other, protocol: mcp, audience: "http://gateway.test/mcp", policy: tools, upstream: { url: "UPSTREAM/mcp" }',
     ],
@@ -20,9 +20,8 @@ beforeAll(async () => {
       const session = body.includes('initialize') ? { 'mcp-session-id': `session-${(sessions += 1)}` } : {};
       response.writeHead(200, { ...type, ...session }).end(events);
     },
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 const by = async (sub: string): Promise<string> => `Authorization: Bearer ${await world.token({ sub })}`;
 

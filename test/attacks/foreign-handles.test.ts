@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bodyOf, fieldOf, post } from './requests.ts';
-import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { lastHead } from '../support/raw.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 // Sessions, tasks and states. test/mcp/bindings.test.ts and test/mcp/handles-binding.test.ts have the tables.
 
@@ -17,9 +18,8 @@ const theirs = 'upstream-session-1';
 let result: object = {};
 let answeredAsEvents = false;
 
-let world: AttackWorld;
-beforeAll(async () => {
-  world = await startAttackWorld({
+const world = startBeforeAll(() =>
+  startAttackWorld({
     routes: ['open', 'exact', 'any', 'other'].map(
       (name) =>
         `name: ${name}, path: /${name}, protocol: mcp, audience: "http://gateway.test/mcp", policy: ${name}, upstream: { url: "UPSTREAM/mcp" }`,
@@ -31,9 +31,8 @@ beforeAll(async () => {
       response.writeHead(200, { 'content-type': type, 'mcp-session-id': theirs });
       response.end(answeredAsEvents ? `data: ${message}\n\n` : message);
     },
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 const authorizationOf = async (claims: Record<string, unknown>): Promise<string> =>
   `Authorization: Bearer ${await world.token(claims)}`;

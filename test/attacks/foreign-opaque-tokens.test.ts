@@ -3,12 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { get } from './requests.ts';
-import { type AttackWorld, AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { lastHead } from '../support/raw.ts';
+import { startBeforeEach } from '../support/start-before.ts';
 
-let world: AttackWorld;
-let partner: Issuer;
-let plain: Issuer;
 let sockets: WebSocketServer;
 
 const explains = 'client_id: gateway, client_secret: s3cr3t, cache: 0s';
@@ -17,9 +15,10 @@ const route = (name: string, servers: string, more = ''): string =>
 const identity =
   'identity: { x-auth-subject: sub, x-auth-issuer: iss, signed: { header: x-auth-identity, audience: them, claims: [/iss] } }';
 
-beforeEach(async () => {
-  [partner, plain] = await Promise.all([startIssuer(), startIssuer()]);
-  world = await startAttackWorld({
+const partner = startBeforeEach(startIssuer);
+const plain = startBeforeEach(startIssuer);
+const world = startBeforeEach(() =>
+  startAttackWorld({
     yaml: 'limits: { failures: off }',
     server: `introspection: { ${explains}, prefix: bank_ }`,
     servers: `partner: { issuer: "${partner.url}", introspection: { ${explains}, prefix: partner_, response: jwt, algorithms: [RS256] } },
@@ -35,7 +34,9 @@ beforeEach(async () => {
     ],
     policies: { both: '{}', bank: 'claims: { iss: { matches: "^http://127" } }' },
     answer: (_request, response) => void response.end(UPSTREAM_TEXT),
-  });
+  }),
+);
+beforeEach(async () => {
   sockets = new WebSocketServer({ server: world.upstream.server });
   const about = { active: true, sub: 'alice', aud: AUDIENCE, scope: 'read' };
   for (const token of ['bank_1', 'unclaimed']) world.issuer.introspection.set(token, about);
@@ -51,7 +52,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   sockets.close();
-  await Promise.all([world.close(), partner.close(), plain.close()]);
 });
 
 /** Every token that a server was shown. */

@@ -4,19 +4,18 @@
  *
  * @module
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: FrontDoorWorld;
 let client: OAuthClient;
 
+const world = startBeforeAll(startFrontDoorWorld);
 beforeAll(async () => {
-  world = await startFrontDoorWorld();
   world.provider.person = { sub: 'the victim' };
   client = await registerClient(world.issuer);
 });
-afterAll(() => world.close());
 
 /** A browser that takes one step at a time, and sends every cookie that it has. */
 function createTab() {

@@ -19,19 +19,20 @@ import { exchangeRaw } from '../support/raw.ts';
 import { keepSecret } from '../support/secrecy.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, oauthClient, register, registerClient } from '../worlds/oauth-client.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: FrontDoorWorld;
 let client: OAuthClient;
 
-beforeAll(async () => {
-  world = await startFrontDoorWorld({
+const world = startBeforeAll(() =>
+  startFrontDoorWorld({
     frontDoor: `clients:
     refresh: true
     registration: { redirect_uris: ["http://127.0.0.1:*/**", "http://localhost:*/**", "https://app.example/cb/*"] }`,
-  });
+  }),
+);
+beforeAll(async () => {
   client = await registerClient(world.issuer, { grant_types: ['authorization_code', 'refresh_token'] });
 });
-afterAll(() => world.close());
 
 /** The status of an authorization request: 303 goes on to consent. */
 async function statusOf(at: FrontDoorWorld, id: string, uri?: string): Promise<number> {

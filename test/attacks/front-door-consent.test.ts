@@ -5,21 +5,19 @@
  * @module
  */
 import { hash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createBrowser } from '../../demo/browser.ts';
 import { createCookieJar } from '../../demo/cookie-jar.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: FrontDoorWorld;
-
-beforeAll(async () => {
-  world = await startFrontDoorWorld({
+const world = startBeforeAll(() =>
+  startFrontDoorWorld({
     frontDoor:
       'clients: { registration: { redirect_uris: ["http://127.0.0.1:*/**", "https://known.example/**", "https://evil.example/**"] } }',
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 /** The answers to consent pages that counted. */
 const decisions = (): readonly string[] => world.observed.filter((line) => line.startsWith('consent'));

@@ -7,19 +7,18 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/front-door/memory-store.ts';
 import { createSignIns } from '../../src/front-door/sign-ins.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { register, registerClient } from '../worlds/oauth-client.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: FrontDoorWorld;
-beforeAll(async () => {
-  world = await startFrontDoorWorld({
+const world = startBeforeAll(() =>
+  startFrontDoorWorld({
     frontDoor: 'clients: { refresh: true, registration: { redirect_uris: ["http://127.0.0.1:*/**"] } }',
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 const from = (address: string): Record<string, string> => ({ 'x-forwarded-for': address });
 

@@ -5,24 +5,25 @@
  * @module
  */
 import type { JWTPayload } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Browser, createBrowser } from '../../demo/browser.ts';
 import { type EmulatedProvider, google, signed, startEmulatedProvider } from '../support/emulated-provider.ts';
 import { createKey } from '../support/issuer.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: FrontDoorWorld;
 let provider: EmulatedProvider;
 let client: OAuthClient;
 
-beforeAll(async () => {
-  world = await startFrontDoorWorld({
+const world = startBeforeAll(() =>
+  startFrontDoorWorld({
     startProvider: async (redirectUri) => (provider = await startEmulatedProvider(google, redirectUri)),
-  });
+  }),
+);
+beforeAll(async () => {
   client = await registerClient(world.issuer);
 });
-afterAll(() => world.close());
 beforeEach(() => {
   provider.forge = undefined;
   provider.answer = undefined;

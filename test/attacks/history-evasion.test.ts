@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { traefik } from '../forward-auth/ask.ts';
-import { startMcpWorld, type McpWorld } from '../worlds/mcp.ts';
+import { startMcpWorld } from '../worlds/mcp.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const policy = `
 tools:
@@ -15,14 +16,12 @@ tools:
 `;
 
 const initialized = '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}';
-let world: McpWorld;
 let callers = 0;
 let subject: string;
-beforeAll(async () => {
+const world = startBeforeAll(async () => {
   const top = 'forward_auth: { listen: 127.0.0.1:0, trusted: [127.0.0.1] }';
-  world = await startMcpWorld({ policy, top });
+  return startMcpWorld({ policy, top });
 });
-afterAll(() => world.close());
 beforeEach(() => {
   callers += 1;
   subject = `mallory-${callers}`;

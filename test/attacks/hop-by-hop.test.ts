@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { describe, expect, test } from 'vitest';
+import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { lastHead } from '../support/raw.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: AttackWorld;
 /** What the upstream says of its connection. */
 let theirs: Readonly<Record<string, string>> = {};
-beforeAll(async () => {
-  world = await startAttackWorld({
+const world = startBeforeAll(() =>
+  startAttackWorld({
     answer: (_request, response) => response.writeHead(200, { ...theirs, 'x-kept': '1' }).end(UPSTREAM_TEXT),
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 /** The names of the header fields that reached the upstream. */
 function namesOf(wire: readonly string[]): string[] {

@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ConsoleWorld, startConsoleWorld } from '../admin/console/world.ts';
+import { expect, test } from 'vitest';
+import { startConsoleWorld } from '../admin/console/world.ts';
 import type { DraftAnswer } from '../../src/admin/console/messages.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: ConsoleWorld;
-beforeAll(async () => {
-  world = await startConsoleWorld();
-});
-afterAll(() => world.close());
+const world = startBeforeAll(startConsoleWorld);
 
 async function draft(text: string, question?: Readonly<Record<string, string>>): Promise<Response> {
   return fetch(`${world.adminUrl}/console/draft`, {

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SeenRequest } from '../support/upstream.ts';
 import { head, lastHead } from '../support/raw.ts';
-import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
+import { startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 /** RFC 9110 §5.6.2 `tchar` that is no letter or digit: CGI and its kin make `_` of some or all of them. */
 const separators = "-_.!#$%&'*+^`|~".split('');
@@ -39,11 +40,7 @@ function told({ rawHeaders }: SeenRequest): string[] {
     .toSorted();
 }
 
-let world: AttackWorld;
-beforeAll(async () => {
-  world = await startAttackWorld();
-});
-afterAll(() => world.close());
+const world = startBeforeAll(startAttackWorld);
 
 const fields = (names: readonly string[]): string[] => names.map((name) => `${name}: mallory`);
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { type Authority, createCachedVerifier } from '../../src/pipeline/authenticate/cached-verifier.ts';
 import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';
@@ -6,16 +6,15 @@ import type { Failures } from '../../src/model/limits.ts';
 import { bearer } from '../support/bearer.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { get } from './requests.ts';
-import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
+import { AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: AttackWorld;
-let other: Issuer;
 let passedMs: number;
 const introspection = '{ client_id: gateway, client_secret: s3cr3t, cache: 10m }';
 
-beforeAll(async () => {
-  other = await startIssuer();
-  world = await startAttackWorld({
+const other = startBeforeAll(startIssuer);
+const world = startBeforeAll(() =>
+  startAttackWorld({
     yaml: 'limits: { failures: off }',
     server: `introspection: ${introspection}`,
     servers: `other: { issuer: "${other.url}", introspection: ${introspection} }`,
@@ -26,9 +25,8 @@ beforeAll(async () => {
       `name: elsewhere, path: /elsewhere, audience: "https://b.example", authorization_servers: [main], upstream: { url: "UPSTREAM/elsewhere" }`,
     ],
     clock: () => Date.now() + passedMs,
-  });
-});
-afterAll(() => Promise.all([world.close(), other.close()]));
+  }),
+);
 beforeEach(() => {
   passedMs = 0;
   world.issuer.requests.length = 0;

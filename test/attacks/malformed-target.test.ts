@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { lastHead } from '../support/raw.ts';
-import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
+import { startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 // test/pipeline/route/target.test.ts has the table of targets.
 
@@ -43,11 +44,7 @@ describe.each([
   ['http', [...starts, ...others, 'TRACK /public']],
   ['https', [...starts.slice(0, 2), ...others.slice(0, 4)]],
 ])('over %s', (scheme, malformed) => {
-  let world: AttackWorld;
-  beforeAll(async () => {
-    world = await startAttackWorld({ tls: scheme === 'https' });
-  });
-  afterAll(() => world.close());
+  const world = startBeforeAll(() => startAttackWorld({ tls: scheme === 'https' }));
 
   test('a malformed target gets 400, and its reason is logged', async () => {
     for (const start of malformed) {

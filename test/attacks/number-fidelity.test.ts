@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bodyOf, post } from './requests.ts';
-import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
+import { startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: AttackWorld;
-beforeAll(async () => {
-  world = await startAttackWorld({
+const world = startBeforeAll(() =>
+  startAttackWorld({
     policies: {
       tools: 'scope: read\ntools:\n  get_price: {}\n  pay: { arguments: { /amount: { at_most: 1000 } } }\n',
     },
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 const numbers = [
   '0',

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { request, startMcpWorld, type McpWorld } from '../worlds/mcp.ts';
+import { describe, expect, test } from 'vitest';
+import { request, startMcpWorld } from '../worlds/mcp.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: McpWorld;
-beforeAll(async () => {
-  world = await startMcpWorld({
+const world = startBeforeAll(() =>
+  startMcpWorld({
     route: 'refusals: { final: tool_error }',
     policy: `
 claims: { tenant: acme }
@@ -15,9 +15,8 @@ tools:
     arguments: { /to: [SE1, SE2], /amount: { at_most: 1000 } }
     because: Only traders pay.
 `,
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 const acme = { tenant: 'acme' };
 const trader = { tenant: 'acme', role: 'trader' };

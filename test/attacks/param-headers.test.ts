@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bodyOf, post } from './requests.ts';
-import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const version = 'io.modelcontextprotocol/protocolVersion';
 /** What the upstream declares now; `undefined` lists the tool without any header. */
 let declared: object | undefined;
-let world: AttackWorld;
 
 const schema = {
   type: 'object',
@@ -17,8 +17,8 @@ const schema = {
   },
 };
 
-beforeAll(async () => {
-  world = await startAttackWorld({
+const world = startBeforeAll(() =>
+  startAttackWorld({
     policies: { tools: 'scope: read\ntools:\n  get_price: {}\n' },
     answer: (request, response, body) => {
       const isList = body.includes('"tools/list"');
@@ -29,9 +29,8 @@ beforeAll(async () => {
       response.writeHead(200, { 'content-type': sse ? 'text/event-stream' : 'application/json' });
       response.end(sse ? `data: ${text}\n\n` : text);
     },
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 function message(method: string, params: object, ...lines: readonly string[]): Buffer {
   const name = 'name' in params ? [`Mcp-Name: ${String(params.name)}`] : [];

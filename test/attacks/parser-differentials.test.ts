@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Reason } from '../../src/model/reasons.ts';
 import { callOf, post } from './requests.ts';
-import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
+import { startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 // test/mcp/message.test.ts and test/lib/json/scanner.test.ts have the tables of texts.
 
-let world: AttackWorld;
-beforeAll(async () => {
-  world = await startAttackWorld({
+const world = startBeforeAll(() =>
+  startAttackWorld({
     policies: {
       tools: 'scope: read\ntools:\n  get_price: { arguments: { /amount: { at_most: 1 } } }\n  "*_read": {}\n',
     },
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 const good = callOf('get_price', { amount: 1 });
 

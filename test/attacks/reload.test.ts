@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startEditedGateway, type EditedGateway } from '../support/edited-gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { startBeforeEach } from '../support/start-before.ts';
 
-let issuer: Issuer;
-let upstream: Upstream;
 let gateway: EditedGateway;
 let jwt: string;
 
@@ -31,8 +30,9 @@ routes:
   - { name: api, path: ${path}, audience: a, policy: api, upstream: { url: "${upstream.url}" }${route && `, ${route}`} }
 `;
 
+const issuer = startBeforeEach(startIssuer);
+const upstream = startBeforeEach(startUpstream);
 beforeEach(async () => {
-  [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
   issuer.introspection.set('opaque', { active: true, sub: 'alice', aud: 'a', scope: 'read' });
   jwt = await issuer.sign({ aud: 'a', scope: 'read' });
   gateway = await startEditedGateway(yamlOf({}), { api: 'scope: read\n' });
@@ -41,7 +41,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await gateway.close();
-  await Promise.all([issuer.close(), upstream.close()]);
 });
 
 /** Saves, and waits until other text than before is in force: that of a moment ago may be read once more. */

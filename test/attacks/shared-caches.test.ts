@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isInstalled } from '../worlds/proxies.ts';
 import { accepts, freePort } from '../support/ports.ts';
-import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { until } from '../support/until.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 /** What an upstream says so that caches keep its answer. */
 const inviting: readonly Readonly<Record<string, string | readonly string[]>>[] = [
@@ -28,15 +29,16 @@ const inviting: readonly Readonly<Record<string, string | readonly string[]>>[] 
 let folder = '';
 let nginx: ChildProcess | undefined;
 let url = '';
-let world: AttackWorld;
 let theirs: Readonly<Record<string, string | readonly string[]>> = {};
 const program = 'nginx';
 const installed = isInstalled(program, '-v');
 
-beforeAll(async () => {
-  world = await startAttackWorld({
+const world = startBeforeAll(() =>
+  startAttackWorld({
     answer: (_request, response) => response.writeHead(200, { ...theirs, 'x-kept': '1' }).end(UPSTREAM_TEXT),
-  });
+  }),
+);
+beforeAll(async () => {
   if (!installed) return;
   folder = await mkdtemp(join(tmpdir(), 'sallyport-nginx-'));
   const port = await freePort();
@@ -71,7 +73,6 @@ afterAll(async () => {
     await ended;
     await rm(folder, { recursive: true });
   }
-  await world.close();
 });
 
 let asked = 0;

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { lastHead, open } from '../support/raw.ts';
-import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
+import { startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const tools = (method: string, params = {}): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
 
@@ -9,11 +10,7 @@ describe.each([
   ['https', { tls: true }],
   ['http beside another client', { inTurn: true }],
 ])('a client that expects 100-continue, over %s', (_how, options) => {
-  let world: AttackWorld;
-  beforeAll(async () => {
-    world = await startAttackWorld(options);
-  });
-  afterAll(() => world.close());
+  const world = startBeforeAll(() => startAttackWorld(options));
 
   /** Sends a head and waits for the answer to it, then sends the body. */
   async function asked(start: string, lines: readonly string[], body: string): Promise<string> {

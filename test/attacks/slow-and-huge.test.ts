@@ -1,19 +1,19 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { connectTo, head, lastHead, open } from '../support/raw.ts';
 import { until } from '../support/until.ts';
-import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
+import { startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const MIB = 1024 * 1024;
 
 describe.each(['http', 'https'])('over %s', (scheme) => {
-  let world: AttackWorld;
   /** The listener that clients reach. */
   let server: Server;
+  const world = startBeforeAll(() => startAttackWorld({ tls: scheme === 'https' }));
   beforeAll(async () => {
-    world = await startAttackWorld({ tls: scheme === 'https' });
     const { port } = new URL(world.url);
     const seen = (message: unknown): void => {
       const { server: asked } = message as { server: Server };
@@ -23,7 +23,6 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
     await world.withstand(lastHead('GET /nowhere'), { statuses: [404] });
     unsubscribe('http.server.request.start', seen);
   });
-  afterAll(() => world.close());
 
   const message = (params: unknown): string =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_price', arguments: params } });

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { callOf, get, post } from './requests.ts';
-import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
+import { AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 /** Patterns that the gateway takes, and texts that look as if they made a backtracking engine go back for long. */
 const patterns: readonly (readonly [tool: string, pattern: string, texts: readonly string[]])[] = [
@@ -10,10 +11,9 @@ const patterns: readonly (readonly [tool: string, pattern: string, texts: readon
   ['number', '-[0-9]+$', [`${'-1'.repeat(2047)}!`, `-${'1'.repeat(4094)}!`]],
 ];
 
-let world: AttackWorld;
-beforeAll(async () => {
+const world = startBeforeAll(async () => {
   const tools = patterns.map(([tool, pattern]) => `  ${tool}: { arguments: { /text: { matches: "${pattern}" } } }\n`);
-  world = await startAttackWorld({
+  return startAttackWorld({
     routes: [`name: claim, path: /claim, audience: "${AUDIENCE}", policy: claim, upstream: { url: "UPSTREAM" }`],
     policies: {
       tools: `scope: read\ntools:\n${tools.join('')}`,
@@ -21,7 +21,6 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(() => world.close());
 
 describe.each(patterns)('the pattern of %s', (tool, _pattern, texts) => {
   test('matches every text that it accepts without delay', async () => {

@@ -3,16 +3,16 @@ import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { callOf } from './requests.ts';
-import { type AttackWorld, AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { startBeforeEach } from '../support/start-before.ts';
 
 /** A timer counts from the beginning of its turn of the event loop, which may be a moment ago on a busy machine. */
 const EARLY_MS = 100;
 
-let world: AttackWorld;
 let sockets: WebSocketServer;
 
-beforeEach(async () => {
-  world = await startAttackWorld({
+const world = startBeforeEach(() =>
+  startAttackWorld({
     server: 'introspection: { client_id: gateway, client_secret: s3cr3t, cache: 10m }, clock_tolerance: 0s',
     routes: [
       `name: asked, path: /asked, audience: "${AUDIENCE}", revalidate: 50ms, upgrade: websocket, upstream: { url: "UPSTREAM/asked" }`,
@@ -29,12 +29,13 @@ beforeEach(async () => {
       const timer = setInterval(() => response.write('data: 1\n\n'), 5);
       response.on('close', () => clearInterval(timer));
     },
-  });
+  }),
+);
+beforeEach(async () => {
   sockets = new WebSocketServer({ server: world.upstream.server });
 });
 afterEach(async () => {
   sockets.close();
-  await world.close();
 });
 
 /** Reads a stream to its end, and says when that was. */

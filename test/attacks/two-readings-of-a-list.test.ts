@@ -1,21 +1,20 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bodyOf, post } from './requests.ts';
-import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
-import { asJson, type LockedWorld, startLockedWorld } from '../worlds/locked.ts';
+import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { asJson, startLockedWorld } from '../worlds/locked.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 // test/mcp/lists.test.ts and test/mcp/body-filter.test.ts have the tables of lists and of events.
 
 /** What the upstream answers now. */
 let say: (response: ServerResponse) => void;
-let world: AttackWorld;
-beforeAll(async () => {
-  world = await startAttackWorld({
+const world = startBeforeAll(() =>
+  startAttackWorld({
     answer: (request, response) => (request.url === '/mcp' ? say(response) : void response.writeHead(200).end()),
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 const asked = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
 const hidden = `[{"name":"hidden","title":"${UPSTREAM_TEXT}"}]`;
@@ -100,13 +99,11 @@ test.each(['\v', '\u001C', '\u0085', '\u2028'])('no list is in a comment that en
 });
 
 describe('an answer that no client should take a list from, under a lock', () => {
-  let locked: LockedWorld;
   const changed = list.replace(UPSTREAM_TEXT, 'mallory');
+  const locked = startBeforeAll(() => startLockedWorld({ approved: { tools: [{ name: 'hidden' }] } }));
   beforeAll(async () => {
-    locked = await startLockedWorld({ approved: { tools: [{ name: 'hidden' }] } });
     await locked.compared();
   });
-  afterAll(() => locked.close());
 
   async function ask(form: typeof say): Promise<readonly [status: number, type: string | null, text: string]> {
     locked.form = form;

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
-import { type McpWorld, request, startMcpWorld } from '../worlds/mcp.ts';
+import { request, startMcpWorld } from '../worlds/mcp.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const result = '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}';
 const json = { 'content-type': 'application/json' };
@@ -21,14 +22,13 @@ const forms: readonly (readonly [string, (response: ServerResponse) => void])[] 
 ];
 
 describe.each(['tools/call', 'ping'])('a client that has its answer can go on at another replica: %s', (method) => {
-  let world: McpWorld;
   let headers: Record<string, string>;
   let settling: PromiseWithResolvers<void>;
   let settled: PromiseWithResolvers<void>;
 
-  beforeAll(async () => {
+  const world = startBeforeAll(async () => {
     const ledger = createMemoryLedger(() => 0);
-    world = await startMcpWorld({
+    return startMcpWorld({
       policy: 'tools: { pay: { quota: [{ count: 100, per: 1h }] } }',
       ledger: {
         reserve: (reservation) => ledger.reserve(reservation),
@@ -41,10 +41,11 @@ describe.each(['tools/call', 'ping'])('a client that has its answer can go on at
       handle: (_request, response) =>
         void response.writeHead(200, { ...json, 'mcp-session-id': 'session' }).end(result),
     });
+  });
+  beforeAll(async () => {
     const opened = await world.send(request('initialize'));
     headers = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
   });
-  afterAll(() => world.close());
   beforeEach(() => {
     [settling, settled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   });

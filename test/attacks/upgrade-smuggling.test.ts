@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { head, lastHead } from '../support/raw.ts';
-import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
+import { startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const key = ['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
 const handshake = ['Connection: Upgrade', 'Upgrade: websocket', ...key];
@@ -14,11 +15,7 @@ describe.each([
   ['http', offers],
   ['https', offers.slice(0, 1)],
 ])('over %s', (scheme, offers) => {
-  let world: AttackWorld;
-  beforeAll(async () => {
-    world = await startAttackWorld({ tls: scheme === 'https' });
-  });
-  afterAll(() => world.close());
+  const world = startBeforeAll(() => startAttackWorld({ tls: scheme === 'https' }));
 
   test.each(offers)('ignores and drops Upgrade: %s, and serves the request', async (protocol) => {
     for (const target of ['/public', '/api', '/socket']) {

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
-import { head, lastHead, type RawUpstream, startRawUpstream } from '../support/raw.ts';
+import { describe, expect, test } from 'vitest';
+import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { head, lastHead, startRawUpstream } from '../support/raw.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: AttackWorld;
-let upstream: RawUpstream;
 /** The bytes of its answer. */
 let answer = '';
-beforeAll(async () => {
-  upstream = await startRawUpstream(({ socket }) => socket.end(answer));
-  world = await startAttackWorld({
+const upstream = startBeforeAll(() => startRawUpstream(({ socket }) => socket.end(answer)));
+const world = startBeforeAll(() =>
+  startAttackWorld({
     routes: [route('raw', ''), route('files', ', allow_response_headers: [x-accel-redirect]')],
-  });
-});
-afterAll(() => Promise.all([world.close(), upstream.close()]));
+  }),
+);
 
 function route(name: string, more: string): string {
   const trust = 'audience: "https://api.example", authorization_servers: [main], upgrade: websocket';

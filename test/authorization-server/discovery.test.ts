@@ -1,19 +1,16 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { createServerClient } from '../../src/authorization-server/client.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { Denial } from '../../src/model/denial.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { startIssuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
+import { startBeforeEach } from '../support/start-before.ts';
 
-let issuer: Issuer;
 const clients: AuthorizationServerClient[] = [];
 
-beforeEach(async () => {
-  issuer = await startIssuer();
-});
+const issuer = startBeforeEach(startIssuer);
 afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
-  await issuer.close();
 });
 
 function clientOf(otherwise: Partial<AuthorizationServer> = {}): AuthorizationServerClient {

@@ -4,18 +4,17 @@ import type { AuthorizationServerClient, ServerAnswer } from '../../src/model/au
 import type { Denial } from '../../src/model/denial.ts';
 import { startFaultServer, type FaultServer } from '../support/fault-server.ts';
 import { serverOf } from '../support/server.ts';
+import { startBeforeEach } from '../support/start-before.ts';
 
-let server: FaultServer;
 let client: AuthorizationServerClient;
 
+const server = startBeforeEach(startFaultServer);
 beforeEach(async () => {
-  server = await startFaultServer();
   client = createServerClient(serverOf(server.issuer, { timeoutMs: 60_000 }), () => {}, Date.now);
   server.fault('introspection', 'silence');
 });
 afterEach(async () => {
   client.close();
-  await server.close();
 });
 
 const { credentials } = serverOf({ url: '' } as FaultServer['issuer']).introspection ?? {};

@@ -4,9 +4,8 @@ import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 
-import type { AuthorizationServer } from '../../demo/authorization-server.ts';
 import { createBrowser, signIn } from '../../demo/browser.ts';
 import {
   demoApiClient,
@@ -26,19 +25,19 @@ import {
   start,
   type Answer,
 } from './authorization-server-requests.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 const documentsAt = 'https://agent.example/oauth/';
 const redirectUri = 'http://127.0.0.1:7777/callback';
 
-let server: AuthorizationServer;
 let issuer: string;
 let agent: OAuthClient;
 /** The documents that the server has fetched. */
 const fetched: string[] = [];
 
-beforeAll(async () => {
-  server = await start({
+const server = startBeforeAll(() =>
+  start({
     clientDocuments: [documentsAt],
     // The site of an agent. It asks for more than it gets.
     fetchClientDocument: async (input) => {
@@ -58,11 +57,12 @@ beforeAll(async () => {
         grant_types: ['client_credentials'],
       },
     ],
-  });
+  }),
+);
+beforeAll(async () => {
   ({ issuer } = server);
   agent = await registerClient(issuer);
 });
-afterAll(() => server.close());
 
 /** A token of alice for the agent, unless the wish differs. */
 const tokenFor = (wish: Partial<TokenWish> = {}) => obtainToken({ issuer, client: agent, user: 'alice', ...wish });

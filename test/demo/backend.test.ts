@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { startBackend } from '../../demo/backend.ts';
-import type { Running } from '../../demo/listen.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let backend: Running;
-
-beforeAll(async () => {
-  backend = await startBackend({ port: 0 });
-});
-
-afterAll(() => backend.close());
+const backend = startBeforeAll(() => startBackend({ port: 0 }));
 
 async function get(path: string, headers: Record<string, string> = {}): Promise<unknown> {
   const response = await fetch(backend.url + path, { headers });

@@ -3,28 +3,24 @@ import { createServer } from 'node:http';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-import { listen, type Running } from '../../demo/listen.ts';
+import { listen } from '../../demo/listen.ts';
 import { startMcpServer } from '../../demo/mcp-server.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 /** Stands for the demo API: answers with what it was shown. */
-let api: Running;
-let server: Running;
 let url: URL;
 
-beforeAll(async () => {
+const api = startBeforeAll(async () => {
   const echo = createServer(({ url, headers: { authorization } }, response) => {
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ url, authorization }));
   });
-  api = await listen(echo, 0);
-  server = await startMcpServer({ port: 0, apiUrl: api.url });
-  url = new URL(`${server.url}/mcp`);
+  return listen(echo, 0);
 });
-
-afterAll(async () => {
-  await server.close();
-  await api.close();
+const server = startBeforeAll(() => startMcpServer({ port: 0, apiUrl: api.url }));
+beforeAll(async () => {
+  url = new URL(`${server.url}/mcp`);
 });
 
 const toolNames = [

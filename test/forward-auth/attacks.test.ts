@@ -1,19 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestGateway } from '../support/gateway.ts';
 import { envoy, nginx, question, traefik } from './ask.ts';
 import { startForwardAuthWorld } from '../worlds/forward-auth.ts';
-import type { World } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: World;
 let url: string;
 let bearer: string;
 
+const world = startBeforeAll(startForwardAuthWorld);
 beforeAll(async () => {
-  world = await startForwardAuthWorld();
   url = world.gateway.forwardAuthUrl;
   bearer = `Authorization: Bearer ${await world.token()}`;
 });
-afterAll(() => world.close());
 
 const reason = async (): Promise<unknown> => (await world.gateway.decision())['reason'];
 const conventions = [

@@ -1,21 +1,19 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createProver } from '../support/prover.ts';
 import { type Answer, envoy, nginx, question, traefik } from './ask.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { startForwardAuthWorld } from '../worlds/forward-auth.ts';
-import type { World } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: World;
 let url: string;
 let bearer: string;
 
+const world = startBeforeAll(startForwardAuthWorld);
 beforeAll(async () => {
-  world = await startForwardAuthWorld();
   url = world.gateway.forwardAuthUrl;
   bearer = `Authorization: Bearer ${await world.token({ client_id: 'app' })}`;
 });
-afterAll(() => world.close());
 
 describe.each([
   ['Traefik and Caddy', traefik],

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { describeProxies, startProxyWorld, type ProxyWorld } from '../worlds/proxies.ts';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { describeProxies, startProxyWorld } from '../worlds/proxies.ts';
 import { question, type Answer } from './ask.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 describeProxies(['nginx', 'caddy', 'haproxy'], 'with the example in deploy/forward-auth', (program) => {
-  let world: ProxyWorld;
   let bearer: string;
 
+  const world = startBeforeAll(() => startProxyWorld(program, { yaml: 'trusted_proxies: [127.0.0.1]' }));
   beforeAll(async () => {
-    world = await startProxyWorld(program, { yaml: 'trusted_proxies: [127.0.0.1]' });
     bearer = `Authorization: Bearer ${await world.token()}`;
   });
-  afterAll(() => world.close());
 
   const send = (requestLine: string, lines: readonly string[] = [], body = ''): Promise<Answer> =>
     question(world.proxyUrl, requestLine, ['Host: gateway.test', ...lines], body);

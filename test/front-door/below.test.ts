@@ -1,17 +1,16 @@
 /** The front door behind a public route of the gateway: the same origin, a path of its own. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { createAgent } from '../clients/agent.ts';
 import { legacyClients, sdkV2Auto } from '../clients/official-clients.ts';
 import { keepSecret } from '../support/secrecy.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { register, registerClient } from '../worlds/oauth-client.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: FrontDoorWorld;
+const world = startBeforeAll(() => startFrontDoorWorld({ below: '/signin' }));
 beforeAll(async () => {
-  world = await startFrontDoorWorld({ below: '/signin' });
   world.provider.person = { sub: '248289761001' };
 });
-afterAll(() => world.close());
 
 test.each([...legacyClients, sdkV2Auto])('$name signs its user in', async (client) => {
   const agent = createAgent(client, world.mcpUrl);

@@ -1,19 +1,17 @@
 /** Official MCP clients sign in through the front door, with an OpenID provider behind it that knows nothing of MCP. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createAgent } from '../clients/agent.ts';
 import { officialClients } from '../clients/official-clients.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: FrontDoorWorld;
-
+const world = startBeforeAll(startFrontDoorWorld);
 beforeAll(async () => {
-  world = await startFrontDoorWorld();
   world.provider.person = {
     sub: '248289761001',
     claims: { roles: ['trader', 'user'], tid: 'acme', email: 'jane@acme.com' },
   };
 });
-afterAll(() => world.close());
 
 describe.each(officialClients)('$name', (client) => {
   test('registers itself, signs its user in at the provider, and calls a tool', async () => {

@@ -1,12 +1,13 @@
 /** Tokens that the front door binds to the key of a client (DPoP), used and stolen at the gateway. */
 import { DpopSession, type OAuthClientProvider } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { WalkingClient } from '../../demo/walk/oauth-client.ts';
 import { createAgent } from '../clients/agent.ts';
 import { officialClients } from '../clients/official-clients.ts';
 import { createProver, type Prover } from '../support/prover.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 /** A client that has a key, and binds its tokens to it. */
 class ProvingClient extends WalkingClient implements OAuthClientProvider {
@@ -20,16 +21,16 @@ describe.each([
   ['at an origin of its own', undefined],
   ['behind a public route', '/signin'],
 ])('a front door %s', (_place, below) => {
-  let world: FrontDoorWorld;
-  beforeAll(async () => {
-    world = await startFrontDoorWorld({
+  const world = startBeforeAll(() =>
+    startFrontDoorWorld({
       ...(below !== undefined && { below }),
       routeLines: '    dpop: {}',
       frontDoor: 'clients: { refresh: true, registration: { redirect_uris: ["http://127.0.0.1:*/**"] } }',
-    });
+    }),
+  );
+  beforeAll(async () => {
     world.provider.person = { sub: '248289761001' };
   });
-  afterAll(() => world.close());
 
   const tokenUrl = (): string => `${world.issuer}/token`;
 

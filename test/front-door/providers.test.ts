@@ -5,9 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createBrowser } from '../../demo/browser.ts';
 import { certificate } from '../support/certificates.ts';
-import { startIdentityProvider, type TestIdentityProvider } from '../support/identity-provider.ts';
+import { startIdentityProvider } from '../support/identity-provider.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
 import { oauthClient, registerClient } from '../worlds/oauth-client.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 describe('tokens as JWTs', () => {
   let world: FrontDoorWorld;
@@ -48,16 +49,15 @@ describe('tokens as JWTs', () => {
 
 describe('several providers', () => {
   let world: FrontDoorWorld;
-  let partners: TestIdentityProvider;
+  const partners = startBeforeAll(() => startIdentityProvider({ redirectUri: 'http://127.0.0.1:1/unused' }));
   beforeAll(async () => {
-    partners = await startIdentityProvider({ redirectUri: 'http://127.0.0.1:1/unused' });
     world = await startFrontDoorWorld({
       providerLines: `      domains: [acme.com]
     partners: { issuer: ${partners.issuer}, client_id: ${partners.clientId}, client_secret: ${partners.clientSecret}, domains: [partners.example] }`,
     });
     world.provider.person = { sub: '1', claims: { email: 'jane@acme.com' } };
   });
-  afterAll(() => Promise.all([world.close(), partners.close()]));
+  afterAll(() => world.close());
 
   test('the address decides which one, and single sign-on asks for it no more', async () => {
     const browser = createBrowser();

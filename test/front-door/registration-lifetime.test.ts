@@ -1,19 +1,20 @@
 /** A registration lives for its lifetime after its last use. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const MINUTE_MS = 60_000;
 let ahead = 0;
-let world: FrontDoorWorld;
-beforeAll(async () => {
-  world = await startFrontDoorWorld({
+const world = startBeforeAll(() =>
+  startFrontDoorWorld({
     frontDoor: 'clients: { registration: { redirect_uris: ["http://127.0.0.1:*/**"], lifetime: 1h } }',
     clock: () => Date.now() + ahead,
-  });
+  }),
+);
+beforeAll(async () => {
   world.provider.person = { sub: '248289761001' };
 });
-afterAll(() => world.close());
 beforeEach(() => {
   ahead = 0;
 });

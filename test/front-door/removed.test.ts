@@ -1,25 +1,26 @@
 /** What the operator removes from the configuration ends for those who used it. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { FrontDoor } from '../../src/model/front-door.ts';
 import { keepSecret } from '../support/secrecy.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, oauthClient } from '../worlds/oauth-client.ts';
+import { startBeforeEach } from '../support/start-before.ts';
 
 const secret = 'the-secret-of-the-desk-app';
 keepSecret(secret);
-let world: FrontDoorWorld;
 let desk: OAuthClient;
 
-beforeEach(async () => {
-  world = await startFrontDoorWorld({
+const world = startBeforeEach(() =>
+  startFrontDoorWorld({
     frontDoor: `clients:
     registered:
       desk-app: { client_secret: ${secret}, redirect_uris: ["http://127.0.0.1:*/callback"], refresh: true }`,
-  });
+  }),
+);
+beforeEach(async () => {
   world.provider.person = { sub: '248289761001' };
   desk = oauthClient(world.issuer, 'desk-app', undefined, { client_secret: secret });
 });
-afterEach(() => world.close());
 
 function reload(change: Partial<FrontDoor>): void {
   world.frontDoor.reload(world.configWith(change));

@@ -1,18 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createBrowser } from '../../demo/browser.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: FrontDoorWorld;
 let client: OAuthClient;
 let people = 0;
-beforeAll(async () => {
-  world = await startFrontDoorWorld({
+const world = startBeforeAll(() =>
+  startFrontDoorWorld({
     frontDoor:
       'clients: { refresh: true, registration: { redirect_uris: ["http://127.0.0.1:*/**"] } }\n  acr_values: [phr, mfa]',
     top: 'revocation: {}',
     policy: '{}',
-  });
+  }),
+);
+beforeAll(async () => {
   client = await registerClient(world.issuer, { grant_types: ['authorization_code', 'refresh_token'] });
 });
 beforeEach(() => {
@@ -20,7 +22,6 @@ beforeEach(() => {
   world.provider.person = { sub: `person-${people}`, claims: { email: `person-${people}@acme.com` } };
 });
 afterAll(async () => {
-  await world.close();
   const bugs = world.observed.filter((line) => line.startsWith('bug'));
   if (bugs.length > 0) throw new Error(bugs.join('\n'));
 });

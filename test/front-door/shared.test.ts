@@ -1,24 +1,21 @@
 /** Two front doors with one store are one authorization server. */
 import { readFile } from 'node:fs/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import { createSharedStore } from '../../src/front-door/shared-store.ts';
 import type { Store } from '../../src/front-door/store.ts';
 import type { StoreObserver } from '../../src/model/shared.ts';
 import { createShared } from '../../src/store/store.ts';
-import { hasRedis, type Redis, startRedis } from '../support/redis.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
 import { oauthClient, registerClient } from '../worlds/oauth-client.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const sessionKey = 'k3y-of-at-least-thirty-two-characters';
 
 describe.runIf(hasRedis)('with a store', () => {
-  let redis: Redis;
-  beforeAll(async () => {
-    redis = await startRedis();
-  });
-  afterAll(() => redis.close());
+  const redis = startBeforeAll(startRedis);
 
   describe('the records', () => {
     let [one, other]: [Store, Store] = [] as unknown as [Store, Store];

@@ -1,15 +1,14 @@
 /** A sign-in belongs to the browser that began it, and to the provider that it was sent to. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createCookieJar, type CookieJar } from '../../demo/cookie-jar.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { registerClient } from '../worlds/oauth-client.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: FrontDoorWorld;
+const world = startBeforeAll(startFrontDoorWorld);
 beforeAll(async () => {
-  world = await startFrontDoorWorld();
   world.provider.person = { sub: '248289761001' };
 });
-afterAll(() => world.close());
 
 /** A page or a redirect, without following it. */
 interface Step {

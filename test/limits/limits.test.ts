@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startNoisyClient } from './noisy-client.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld } from './world.ts';
 import { peakKiB } from '../../bench/machine/process.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 /** Far above the measurements in `bench/README.md`, far below the memory that the noise takes without limits. */
 const GENEROUS_MIB = 700;
 /** A client that is refused while it sends may lose the connection before it reads the status. */
 const CLOSED = '0';
 
-let world: World;
-beforeAll(async () => {
-  world = await startWorld();
-});
-afterAll(() => world.close());
+const world = startBeforeAll(startWorld);
 
 test.each([
   ['1 MB of header fields', ['431']],

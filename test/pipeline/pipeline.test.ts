@@ -1,24 +1,24 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { expect, test } from 'vitest';
+import { startTestGateway } from '../support/gateway.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let issuer: Issuer;
-let upstream: Upstream;
-let gateway: TestGateway;
 /** Called with a request that is not answered. */
 let onHeld = (): void => {};
 let status = 200;
 const answered = { 'www-authenticate': 'Bearer resource_metadata="http://evil.example"' };
 
-beforeAll(async () => {
-  issuer = await startIssuer();
-  upstream = await startUpstream((incoming, response) =>
+const issuer = startBeforeAll(startIssuer);
+const upstream = startBeforeAll(() =>
+  startUpstream((incoming, response) =>
     incoming.url === '/public/held' ? onHeld() : void response.writeHead(status, answered).end('ok'),
-  );
-  gateway = await startTestGateway({
+  ),
+);
+const gateway = startBeforeAll(() =>
+  startTestGateway({
     yaml: `
 authorization_servers:
   main:
@@ -45,12 +45,8 @@ routes:
       api: 'scope: read\nclaims:\n  risk: { integer: true, below: 50 }\n',
       tools: 'scope: read\ntools:\n  "get_*": {}\n  pay: { scope: payments }\n',
     },
-  });
-});
-afterAll(async () => {
-  await gateway.close();
-  await Promise.all([issuer.close(), upstream.close()]);
-});
+  }),
+);
 
 test('forwards an allowed call with its identity and without its token', async () => {
   const token = await issuer.sign({ aud: 'https://api.example', scope: 'read', risk: 20 });

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { callerOf } from '../../src/review/test-case.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import type { PolicyTest } from '../../src/config/policy-tests.ts';
 import { outcome } from '../cli/run.ts';
 import { inFolder } from '../config/folder.ts';
-import { startWorld, type World } from '../worlds/gateway.ts';
+import { startWorld } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const decided = (document: PolicyDocument, given: PolicyTest['given']) => {
   const decision = compilePolicy('p', document).decide(callerOf(given, new Map(), 'https://as.example'), {
@@ -110,18 +111,16 @@ routes: [{ name: api, path: /api, audience: a, policy: pay, upstream: { url: 'ht
 });
 
 describe('R-325, RFC 9470 §3: on the wire', () => {
-  let world: World;
-  beforeAll(async () => {
-    world = await startWorld({
+  const world = startBeforeAll(() =>
+    startWorld({
       yaml: (issuer, upstream) => `
 authorization_servers: { main: { issuer: ${issuer}, jwt: { algorithms: [RS256] } } }
 routes:
   - { name: mcp, path: /mcp, protocol: mcp, audience: a, policy: pay, upstream: { url: '${upstream}/mcp' } }
 `,
       policies: { pay: 'tools:\n  pay: { scope: pay, acr: [mfa, phr], max_age: 5m }\n' },
-    });
-  });
-  afterAll(() => world.close());
+    }),
+  );
 
   const now = (): number => Math.floor(Date.now() / 1000);
   const call = async (claims: Record<string, unknown>) => {

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { startEditedGateway, type EditedGateway } from '../support/edited-gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 /** What an edit may be about; everything else stays. */
 interface Edited {
@@ -12,24 +13,23 @@ interface Edited {
   readonly base?: string;
 }
 
-let issuer: Issuer;
-let upstream: Upstream;
 let sockets: WebSocketServer;
 let gateway: EditedGateway;
 let token: string;
 
-beforeAll(async () => {
-  issuer = await startIssuer();
-  upstream = await startUpstream((_request, response) => {
+const issuer = startBeforeAll(startIssuer);
+const upstream = startBeforeAll(() =>
+  startUpstream((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write('data: 1\n\n');
-  });
+  }),
+);
+beforeAll(async () => {
   sockets = new WebSocketServer({ server: upstream.server });
   token = await issuer.sign({ aud: 'r', scope: 'write' });
 });
 afterAll(async () => {
   sockets.close();
-  await Promise.all([issuer.close(), upstream.close()]);
 });
 afterEach(async () => {
   await gateway.close();

@@ -1,29 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startEditedGateway, type EditedGateway } from '../support/edited-gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startEditedGateway } from '../support/edited-gateway.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { startBeforeAll, startBeforeEach } from '../support/start-before.ts';
 
-let issuer: Issuer;
-let upstream: Upstream;
-let gateway: EditedGateway;
 let reader: string;
 
+const issuer = startBeforeAll(startIssuer);
+const upstream = startBeforeAll(() => startUpstream(answer));
 beforeAll(async () => {
-  [issuer, upstream] = await Promise.all([startIssuer(), startUpstream(answer)]);
   reader = await issuer.sign({ aud: 'r', scope: 'read' });
 });
-afterAll(async () => {
-  await Promise.all([issuer.close(), upstream.close()]);
-});
-beforeEach(async () => {
-  gateway = await startEditedGateway(yamlOf('api', '/base'), { api: 'scope: read\n' });
-});
-afterEach(async () => {
-  await gateway.close();
-});
+const gateway = startBeforeEach(() => startEditedGateway(yamlOf('api', '/base'), { api: 'scope: read\n' }));
 
 const yamlOf = (path: string, base: string, header = 'x-auth-subject'): string => `
 authorization_servers:

@@ -6,14 +6,14 @@ import type { Config } from '../../src/model/config.ts';
 import type { AuthorizationServer } from '../../src/model/authorization-server.ts';
 import { Log } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { startIssuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
+import { startBeforeEach } from '../support/start-before.ts';
 
-let issuer: Issuer;
 let newest: ReloadableGateway;
 
+const issuer = startBeforeEach(startIssuer);
 beforeEach(async () => {
-  issuer = await startIssuer();
   const log = new Log(
     { level: 'error', decisions: 'all' },
     { write() {}, writeText() {}, dropped: 0, close: async () => {} },
@@ -22,7 +22,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await newest.close();
-  await issuer.close();
 });
 
 /** A configuration as the loader would give it, in the parts that a gateway without routes looks at. */

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type McpWorld, request, startMcpWorld } from '../worlds/mcp.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { hasRedis, type Redis, startRedis } from '../support/redis.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const policy = `
 scope: read
@@ -57,11 +58,7 @@ function people(world: () => McpWorld) {
 }
 
 describe('one gateway', () => {
-  let world: McpWorld;
-  beforeAll(async () => {
-    world = await startMcpWorld({ policy, top });
-  });
-  afterAll(() => world.close());
+  const world = startBeforeAll(() => startMcpWorld({ policy, top }));
   beforeEach(() => {
     world.handle = (_request, response) =>
       void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(okAnswer));
@@ -352,11 +349,10 @@ describe('one gateway', () => {
 });
 
 describe.runIf(hasRedis)('two replicas', () => {
-  let redis: Redis;
   let one: McpWorld;
   let other: TestGateway;
+  const redis = startBeforeAll(startRedis);
   beforeAll(async () => {
-    redis = await startRedis();
     const shared = `shared: ${redis.url}\nsession_key: Kx7-0123456789abcdef0123456789abcdef\n${top}`;
     one = await startMcpWorld({ policy, top: shared });
     other = await startTestGateway({
@@ -368,7 +364,6 @@ routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { ur
   });
   afterAll(async () => {
     await Promise.all([one.close(), other.close()]);
-    await redis.close();
   });
   const { waitingId, decide, view } = people(() => one);
   const send = async (url: string, amount: number): Promise<Response> =>

@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { apiAudience, mcpAudience, metadataUrl, startService, type Service } from './service.ts';
+import { describe, expect, test } from 'vitest';
+import { apiAudience, mcpAudience, metadataUrl, startService } from './service.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
+const service = startBeforeAll(startService);
 
 const apiPaths = ['/demo/data', '/anything/else'];
 

@@ -1,13 +1,10 @@
 import { CompactSign } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { apiAudience, startService, type Service } from './service.ts';
+import { describe, expect, test } from 'vitest';
+import { apiAudience, startService } from './service.ts';
 import { normalized } from '../support/raw.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
+const service = startBeforeAll(startService);
 
 const highWorth = '/demo/highworthdata';
 const needsRead = 'Bearer error="insufficient_scope", scope="read"';

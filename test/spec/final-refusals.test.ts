@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { publicUrl, startWorld, type Answer, type World } from '../worlds/gateway.ts';
+import { describe, expect, test } from 'vitest';
+import { publicUrl, startWorld, type Answer } from '../worlds/gateway.ts';
 import { toolCall } from '../worlds/wire.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const policy = `
 scope: read
@@ -17,9 +18,8 @@ tools:
   short: { max_lifetime: 60s, because: For more use request_transfer. }
 `;
 
-let world: World;
-beforeAll(async () => {
-  world = await startWorld({
+const world = startBeforeAll(() =>
+  startWorld({
     yaml: (issuer, upstream) => `
 authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
 routes:
@@ -63,9 +63,8 @@ routes:
       api: 'scope: read\nclaims: { tenant: acme }\nbecause: Only Acme calls this.\n',
     },
     claims: { aud: 'a', scope: 'read payments', role: 'trader' },
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 async function post(path: string, claims: Record<string, unknown>, body: string, headers = {}): Promise<Answer> {
   return world.send(path, {

@@ -1,9 +1,10 @@
 /** What the front door promises, shown with real clients, a real OpenID provider and a real gateway. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createBrowser } from '../../demo/browser.ts';
 import { keepSecret } from '../support/secrecy.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { oauthClient, register, registerClient } from '../worlds/oauth-client.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const desk =
   '{ name: Desk, client_secret: a-secret-of-the-desk, redirect_uris: ["https://desk.example/callback"], refresh: true }';
@@ -14,11 +15,8 @@ const clients = `clients:
 const deskClient = (issuer: string) =>
   oauthClient(issuer, 'desk', 'https://desk.example/callback', { client_secret: 'a-secret-of-the-desk' });
 
-let world: FrontDoorWorld;
 let ahead = 0;
-beforeAll(async () => {
-  world = await startFrontDoorWorld({ frontDoor: clients, clock: () => Date.now() + ahead });
-});
+const world = startBeforeAll(() => startFrontDoorWorld({ frontDoor: clients, clock: () => Date.now() + ahead }));
 beforeEach(() => {
   world.provider.person = {
     sub: '248289761001',
@@ -26,7 +24,6 @@ beforeEach(() => {
   };
 });
 afterAll(async () => {
-  await world.close();
   const bugs = world.observed.filter((line) => line.startsWith('bug'));
   if (bugs.length > 0) throw new Error(bugs.join('\n'));
 });

@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startService, type Service } from './service.ts';
+import { expect, test } from 'vitest';
+import { startService } from './service.ts';
 import { startWorld } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
+const service = startBeforeAll(startService);
 
 test('R-47, R-127: sends the subject of the token to the API, whatever the client claims', async () => {
   const headers = { 'x-auth-subject': 'mallory', 'X-Auth-Risk': '1', x_auth_subject: 'mallory' };

@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { apiAudience, metadataUrl, startService, toolList, type Service } from './service.ts';
+import { expect, test } from 'vitest';
+import { apiAudience, metadataUrl, startService, toolList } from './service.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
+const service = startBeforeAll(startService);
 
 const begin = `Bearer error="invalid_token", scope="read", resource_metadata="${metadataUrl}"`;
 const stepUp = `Bearer error="insufficient_scope", scope="read payments", resource_metadata="${metadataUrl}"`;

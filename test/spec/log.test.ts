@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startService, type Service } from './service.ts';
+import { expect, test } from 'vitest';
+import { startService } from './service.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
+const service = startBeforeAll(startService);
 
 /** What is sent, and the reason that an operator finds without a debug level. */
 const refusals: readonly (readonly [reason: string, send: () => Promise<unknown>])[] = [

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { metadataUrl, startService, type Service } from './service.ts';
+import { describe, expect, test } from 'vitest';
+import { metadataUrl, startService } from './service.ts';
 import { publicUrl, startWorld } from '../worlds/gateway.ts';
 import { normalized } from '../support/raw.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
+const service = startBeforeAll(startService);
 
 const wellKnown = '/.well-known/oauth-protected-resource';
 

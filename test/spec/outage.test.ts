@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createKey, startIssuer } from '../support/issuer.ts';
-import { startWireWorld, toolCall, type WireWorld } from '../worlds/wire.ts';
+import { startWireWorld, toolCall } from '../worlds/wire.ts';
 import { startWorld } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 describe('the upstream', () => {
-  let world: WireWorld;
-  beforeAll(async () => {
-    world = await startWireWorld();
-  });
-  afterAll(() => world.close());
+  const world = startBeforeAll(startWireWorld);
 
   test('R-133: answers 502 when the upstream is unreachable', async () => {
     const token = await world.token();

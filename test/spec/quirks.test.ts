@@ -1,17 +1,17 @@
 /** Authorization servers as they are: what the gateway takes from them, and what it shows to their clients. */
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { startIssuer } from '../support/issuer.ts';
 import { keepSecret } from '../support/secrecy.ts';
 import { publicUrl, startWorld, type World } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const earlier = 'https://sts.example/TENANT/';
 const mcp = (name: string, more: string, upstream: string): string =>
   `  - { name: ${name}, path: /${name}, protocol: mcp, ${more}, upstream: { url: "${upstream}/mcp" } }`;
 
-let world: World;
-beforeAll(async () => {
-  world = await startWorld({
+const world = startBeforeAll(() =>
+  startWorld({
     yaml: (issuer, upstream) => `
 root_resource: tools
 oauth_endpoints_at_root: main
@@ -36,9 +36,8 @@ ${mcp('more', 'audience: b, resource: { name: More }', upstream)}
   - { name: rest, path: /, audience: a, upstream: { url: "${upstream}" } }
 `,
     policies: { tools: 'scope: read\ntools: { look: {}, pay: { scope: pay } }\n' },
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 const call = (tool: string): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: {} } });

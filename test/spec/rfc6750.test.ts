@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWireWorld, toolCall, type WireWorld } from '../worlds/wire.ts';
+import { expect, test } from 'vitest';
+import { startWireWorld, toolCall } from '../worlds/wire.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: WireWorld;
-beforeAll(async () => {
-  world = await startWireWorld();
-});
-afterAll(() => world.close());
+const world = startBeforeAll(startWireWorld);
 
 function withAuthorization(value: string): Promise<{ status: number; challenge: string | null }> {
   return world.send('/plain', { headers: { authorization: value } });

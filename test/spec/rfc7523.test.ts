@@ -1,13 +1,13 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { jwtVerify, type JWTPayload } from 'jose';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWorld, type World } from '../worlds/gateway.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { startWorld } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-let world: World;
 
-beforeAll(async () => {
-  world = await startWorld({
+const world = startBeforeAll(() =>
+  startWorld({
     yaml: (issuer, upstream) => `
 authorization_servers:
   main:
@@ -20,7 +20,9 @@ routes:
     upstream: { url: "${upstream}", token: exchange, exchange: { audience: b } }
 `,
     env: () => ({ KEY: privateKey.export({ format: 'pem', type: 'pkcs8' }) as string }),
-  });
+  }),
+);
+beforeAll(async () => {
   world.issuer.intercept = (request, response) => {
     if (request.url !== '/token') return false;
     const issued = { issued_token_type: 'urn:ietf:params:oauth:token-type:access_token', token_type: 'Bearer' };
@@ -29,7 +31,6 @@ routes:
     return true;
   };
 });
-afterAll(() => world.close());
 
 /** The forms that one call makes the authorization server see: of the introspection, and of the exchange. */
 async function formsOfOneCall(): Promise<readonly URLSearchParams[]> {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startWorld, type World } from '../worlds/gateway.ts';
+import { describe, expect, test } from 'vitest';
+import { startWorld } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await startWorld({
+const world = startBeforeAll(() =>
+  startWorld({
     yaml: (issuer, upstream) => `
 authorization_servers:
   main: { issuer: "${issuer}", introspection: { client_id: "gate way", client_secret: "a:b&c", cache: 1h } }
@@ -13,9 +13,8 @@ routes:
   - { name: api, path: /, audience: a, authorization_servers: [main], upstream: { url: "${upstream}" } }
   - { name: lenient, path: /lenient, audience: a, authorization_servers: [lenient], upstream: { url: "${upstream}" } }
 `,
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 const now = (): number => Math.floor(Date.now() / 1000);
 const good = (): Record<string, unknown> => ({ active: true, aud: 'a', sub: 'alice', exp: now() + 300 });

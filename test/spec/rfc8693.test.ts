@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { granted, startExchangeWorld, type, type ExchangeWorld } from '../worlds/exchange.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { granted, startExchangeWorld, type } from '../worlds/exchange.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: ExchangeWorld;
-beforeAll(async () => {
-  world = await startExchangeWorld();
-});
-afterAll(() => world.close());
+const world = startBeforeAll(startExchangeWorld);
 beforeEach(() => world.reset());
 
 describe('the request', () => {

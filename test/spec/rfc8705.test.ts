@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { x509 } from '../support/certificates.ts';
 import { createProver } from '../support/prover.ts';
-import { publicUrl, startWorld, type Answer, type World } from '../worlds/gateway.ts';
+import { publicUrl, startWorld, type Answer } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 /** Behind a proxy that is trusted with what it says of certificates. */
-let world: World;
-beforeAll(async () => {
-  world = await startWorld({
+const world = startBeforeAll(() =>
+  startWorld({
     yaml: (issuer, upstream) => `
 certificate_proxies: [127.0.0.1/32]
 authorization_servers:
@@ -20,9 +20,8 @@ routes:
   - { name: both, path: /both, audience: a, dpop: {}, upstream: { url: "${upstream}" } }
   - { name: required, path: /required, audience: a, dpop: { required: true }, upstream: { url: "${upstream}" } }
 `,
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 const { raw: mine } = x509('client');
 const { raw: others } = x509('server');

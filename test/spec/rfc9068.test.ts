@@ -1,20 +1,19 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createKey } from '../support/issuer.ts';
 import { forgedToken } from './forged-token.ts';
-import { startWorld, type World } from '../worlds/gateway.ts';
+import { startWorld } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 /** A server that accepts what RFC 9068 defines and nothing else. */
-let world: World;
-beforeAll(async () => {
-  world = await startWorld({
+const world = startBeforeAll(() =>
+  startWorld({
     yaml: (issuer, upstream) => `
 authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256, ES256], types: [at+jwt] } } }
 routes:
   - { name: api, path: /, audience: [a, b], upstream: { url: "${upstream}", identity: { x-sub: sub, x-client: client_id } } }
 `,
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 async function statusFor(claims: Record<string, unknown>, header: Record<string, unknown> = {}): Promise<number> {
   return (await world.send('/', { token: await world.issuer.sign({ aud: 'a', ...claims }, { header }) })).status;

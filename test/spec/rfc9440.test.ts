@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { certificateThumbprint } from '../../src/lib/thumbprint.ts';
 import { x509 } from '../support/certificates.ts';
 import { startWorld, type World } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const yaml = (issuer: string, upstream: string): string => `
 authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
@@ -11,15 +12,13 @@ routes:
 `;
 
 /** Behind a proxy that verifies certificates, behind one that reports addresses only, and behind none. */
-let trusting: World;
-let addressing: World;
-let plain: World;
-beforeAll(async () => {
-  trusting = await startWorld({ yaml: (...urls) => `certificate_proxies: [127.0.0.0/8]${yaml(...urls)}` });
-  addressing = await startWorld({ yaml: (...urls) => `trusted_proxies: [127.0.0.0/8]${yaml(...urls)}` });
-  plain = await startWorld({ yaml });
-});
-afterAll(() => Promise.all([trusting.close(), addressing.close(), plain.close()]));
+const trusting = startBeforeAll(() =>
+  startWorld({ yaml: (...urls) => `certificate_proxies: [127.0.0.0/8]${yaml(...urls)}` }),
+);
+const addressing = startBeforeAll(() =>
+  startWorld({ yaml: (...urls) => `trusted_proxies: [127.0.0.0/8]${yaml(...urls)}` }),
+);
+const plain = startBeforeAll(() => startWorld({ yaml }));
 
 const base64 = (name: string): string => x509(name).raw.toString('base64');
 const mine = `Client-Cert: :${base64('client')}:`;

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createProver } from '../support/prover.ts';
-import { startDpopWorld, type DpopWorld } from '../worlds/dpop.ts';
+import { startDpopWorld } from '../worlds/dpop.ts';
 import { publicUrl } from '../worlds/gateway.ts';
 import { normalized } from '../support/raw.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: DpopWorld;
 let token: string;
+const world = startBeforeAll(startDpopWorld);
 beforeAll(async () => {
-  world = await startDpopWorld();
   token = await world.bound({ exp: Math.floor(Date.now() / 1000) + 36_000 });
 });
-afterAll(() => world.close());
 
 const api = `${publicUrl}/api`;
 

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { answerIntrospection, phantom, statement, type Question, type RawAnswer } from '../support/signed-answers.ts';
-import { startWorld, type Answer, type World } from '../worlds/gateway.ts';
+import { startWorld, type Answer } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: World;
 let answers: Map<string, RawAnswer>;
 let asked: readonly Question[];
 
-beforeAll(async () => {
-  world = await startWorld({
+const world = startBeforeAll(() =>
+  startWorld({
     yaml: (issuer, upstream) => `
 authorization_servers:
   main:
@@ -23,11 +23,12 @@ routes:
     upstream: { url: "${upstream}", token: phantom, identity: { x-auth-subject: sub } }
   - { name: api, path: /api, audience: a, upstream: { url: "${upstream}" } }
 `,
-  });
+  }),
+);
+beforeAll(async () => {
   answers = new Map();
   asked = answerIntrospection(world.issuer, (token) => answers.get(token) ?? { text: '{"active":false}' });
 });
-afterAll(() => world.close());
 
 const seconds = (): number => Math.floor(Date.now() / 1000);
 const good = (otherwise: object = {}): Record<string, unknown> => ({

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWorld, type World } from '../worlds/gateway.ts';
+import { expect, test } from 'vitest';
+import { startWorld } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 /** An upstream whose stream never ends by itself. */
-let world: World;
-beforeAll(async () => {
-  world = await startWorld({
+const world = startBeforeAll(() =>
+  startWorld({
     yaml: (issuer, upstream) => `
 authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
 routes: [{ name: tools, path: /mcp, protocol: mcp, audience: a, upstream: { url: "${upstream}" } }]
@@ -12,9 +12,8 @@ routes: [{ name: tools, path: /mcp, protocol: mcp, audience: a, upstream: { url:
     upstream: (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: message\ndata: {}\n\n');
     },
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 test('R-136: passes events on as they arrive, on a stream that stays open', async () => {
   const token = await world.issuer.sign({ aud: 'a' });

@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { exchangeRaw, normalized } from '../support/raw.ts';
-import { startService, toolList, type Service } from './service.ts';
+import { startService, toolList } from './service.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
+const service = startBeforeAll(startService);
 
 const event = `event: message\ndata: ${JSON.stringify(toolList)}\n\n`;
 

@@ -1,14 +1,11 @@
 import { exportSPKI, importJWK, type CryptoKey } from 'jose';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createKey } from '../support/issuer.ts';
 import { forgedToken, hmacWith } from './forged-token.ts';
-import { apiAudience, startService, type Service } from './service.ts';
+import { apiAudience, startService } from './service.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
+const service = startBeforeAll(startService);
 
 const accepted = { status: 200, challenge: null };
 const refused = { status: 401, challenge: 'Bearer error="invalid_token"', text: '' };

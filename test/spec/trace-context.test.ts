@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startCollector, type Collector } from '../support/collector.ts';
+import { expect, test } from 'vitest';
+import { startCollector } from '../support/collector.ts';
 import { startWorld, type World } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 const id = '4bf92f3577b34da6a3ce929d0e0e4736';
 const parent = '00f067aa0ba902b7';
@@ -12,20 +13,13 @@ routes:
 `;
 
 /** Without spans of its own, and with. */
-let plain: World;
-let participant: World;
-let collector: Collector;
-beforeAll(async () => {
-  collector = await startCollector();
-  plain = await startWorld({ yaml: (_issuer, upstream) => routes(upstream) });
-  participant = await startWorld({
+const collector = startBeforeAll(startCollector);
+const plain = startBeforeAll(() => startWorld({ yaml: (_issuer, upstream) => routes(upstream) }));
+const participant = startBeforeAll(() =>
+  startWorld({
     yaml: (_issuer, upstream) => `telemetry: { otlp: "${collector.url}" }${routes(upstream)}`,
-  });
-});
-afterAll(async () => {
-  await Promise.all([plain.close(), participant.close()]);
-  await collector.close();
-});
+  }),
+);
 
 interface Seen {
   /** All fields of that name, as the upstream got them. */

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { startWorld, type World } from '../worlds/gateway.ts';
+import { expect, test } from 'vitest';
+import { startIssuer } from '../support/issuer.ts';
+import { startWorld } from '../worlds/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 /** Another organization's authorization server, which one route trusts and the other does not. */
-let partner: Issuer;
-let world: World;
-beforeAll(async () => {
-  partner = await startIssuer();
+const partner = startBeforeAll(startIssuer);
+const world = startBeforeAll(async () => {
   const introspection = 'client_id: gateway, client_secret: secret';
-  world = await startWorld({
+  return startWorld({
     yaml: (issuer, upstream) => `
 authorization_servers:
   main: { issuer: "${issuer}", jwt: { algorithms: [RS256] }, introspection: { ${introspection}, prefix: main_ } }
@@ -18,10 +17,6 @@ routes:
   - { name: both, path: /both, audience: a, authorization_servers: [main, partner], upstream: { url: "${upstream}" } }
 `,
   });
-});
-afterAll(async () => {
-  await world.close();
-  await partner.close();
 });
 
 async function statuses(token: string): Promise<readonly number[]> {

@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Answer } from '../worlds/gateway.ts';
-import { metadataOf, startWireWorld, toolCall, type WireWorld } from '../worlds/wire.ts';
+import { metadataOf, startWireWorld, toolCall } from '../worlds/wire.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let world: WireWorld;
-beforeAll(async () => {
-  world = await startWireWorld();
-});
-afterAll(() => world.close());
+const world = startBeforeAll(startWireWorld);
 
 const begin = `Bearer error="invalid_token", scope="read", resource_metadata="${metadataOf('/mcp')}"`;
 const mcp = (token?: string): Promise<Answer> => world.post('/mcp', token, toolCall('get_x'));

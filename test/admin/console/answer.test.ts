@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { DecisionDetail, Past } from '../../../src/admin/console/messages.ts';
-import { type ConsoleWorld, startConsoleWorld } from './world.ts';
+import { startConsoleWorld } from './world.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
-let world: ConsoleWorld;
-beforeAll(async () => {
-  world = await startConsoleWorld({ route: 'refusals: { final: tool_error }' });
-});
-afterAll(() => world.close());
+const world = startBeforeAll(() => startConsoleWorld({ route: 'refusals: { final: tool_error }' }));
 
 async function ask<Answer>(path: string): Promise<Answer> {
   return (await (await fetch(world.adminUrl + path)).json()) as Answer;

@@ -1,14 +1,11 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeEach } from 'vitest';
 import { launchChromium } from '../../clients/chromium.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 /** Opens Chromium for the tests of a block, and a page for each. @param use Gets the page before its test. */
 export function browserPage(use: (page: Page) => void): void {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchChromium();
-  });
-  afterAll(() => browser.close());
+  const browser = startBeforeAll(launchChromium);
   beforeEach(async () => {
     const page = await browser.newPage();
     use(page);

@@ -1,23 +1,21 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium, launchChromium } from '../../clients/chromium.ts';
-import { type ConsoleWorld, startConsoleWorld } from './world.ts';
+import { startConsoleWorld } from './world.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 /** Runs in each page, before its own scripts. */
 const report = `addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI }) =>
   console.error('securitypolicyviolation', effectiveDirective, blockedURI));`;
 
 describe.skipIf(!hasChromium)('the content security policy of the console', () => {
-  let world: ConsoleWorld;
-  let browser: Browser;
+  const world = startBeforeAll(() =>
+    startConsoleWorld({ admin: '{ listen: 127.0.0.1:0, token: 0123456789abcdef0123456789abcdef }' }),
+  );
+  const browser = startBeforeAll(launchChromium);
   beforeAll(async () => {
-    [world, browser] = await Promise.all([
-      startConsoleWorld({ admin: '{ listen: 127.0.0.1:0, token: 0123456789abcdef0123456789abcdef }' }),
-      launchChromium(),
-    ]);
     await world.calls();
   });
-  afterAll(() => Promise.all([world.close(), browser.close()]));
 
   /** What a reader does in each view. */
   const views: Readonly<Record<string, (page: Page) => Promise<void>>> = {

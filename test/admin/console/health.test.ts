@@ -1,24 +1,22 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium, launchChromium } from '../../clients/chromium.ts';
 import { startLockedWorld } from '../../worlds/locked.ts';
 import { findings } from './accessibility.ts';
-import { type ConsoleWorld, startConsoleWorld } from './world.ts';
+import { startConsoleWorld } from './world.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 describe.skipIf(!hasChromium)('Health in a browser', () => {
-  let world: ConsoleWorld;
-  let browser: Browser;
   let page: Page;
+  const world = startBeforeAll(() =>
+    startConsoleWorld({ more: 'console: { grafana: https://grafana.example/d/sallyport }' }),
+  );
+  const browser = startBeforeAll(launchChromium);
   beforeAll(async () => {
-    [world, browser] = await Promise.all([
-      startConsoleWorld({ more: 'console: { grafana: https://grafana.example/d/sallyport }' }),
-      launchChromium(),
-    ]);
     page = await browser.newPage();
   });
-  afterAll(() => Promise.all([world.close(), browser.close()]));
 
   test('shows what the gateway depends on', async () => {
     await page.goto(`${world.adminUrl}/health`);

@@ -1,8 +1,9 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium } from '../../clients/chromium.ts';
 import { browserPage } from './browser-page.ts';
-import { type ConsoleWorld, startConsoleWorld } from './world.ts';
+import { startConsoleWorld } from './world.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 const alice = { sub: 'alice', client_id: 'claude', scope: 'read payments', role: 'trader' };
 
@@ -28,11 +29,12 @@ const focused = `(() => {
 })()`;
 
 describe.skipIf(!hasChromium)('the console by keyboard', () => {
-  let world: ConsoleWorld;
   let page: Page;
   let decision: string;
+  const world = startBeforeAll(() =>
+    startConsoleWorld({ more: 'console: { grafana: https://grafana.example/d/sallyport }' }),
+  );
   beforeAll(async () => {
-    world = await startConsoleWorld({ more: 'console: { grafana: https://grafana.example/d/sallyport }' });
     await world.call(alice, 'get_balance');
     await world.call({ ...alice, scope: 'read' }, 'transfer_funds', { amount: 10 });
     const past = (await (await fetch(`${world.adminUrl}/console/past?outcome=challenged`)).json()) as {
@@ -40,7 +42,6 @@ describe.skipIf(!hasChromium)('the console by keyboard', () => {
     };
     decision = past.rows[0]?.id ?? '';
   });
-  afterAll(() => world.close());
   browserPage((opened) => (page = opened));
 
   const focusNow = (): Promise<Focused> => page.evaluate<Focused>(focused);

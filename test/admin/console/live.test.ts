@@ -1,20 +1,16 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Past, Status } from '../../../src/admin/console/messages.ts';
 import { hasChromium, launchChromium } from '../../clients/chromium.ts';
 import { findings } from './accessibility.ts';
-import { type ConsoleWorld, startConsoleWorld } from './world.ts';
+import { startConsoleWorld } from './world.ts';
+import { startBeforeAll, startBeforeEach } from '../../support/start-before.ts';
 
 if (!hasChromium) process.stdout.write('skipped: the console in a browser; there is no /usr/bin/chromium\n');
 
 const alice = { sub: 'alice', client_id: 'claude', scope: 'read payments', role: 'trader' };
 const markup = '<img src=x onerror="document.title=1">';
 
-let world: ConsoleWorld;
-beforeAll(async () => {
-  world = await startConsoleWorld();
-});
-afterAll(() => world.close());
+const world = startBeforeAll(startConsoleWorld);
 
 async function read<Answer>(path: string): Promise<Answer> {
   return (await (await fetch(world.adminUrl + path)).json()) as Answer;
@@ -56,21 +52,15 @@ describe('the listener', () => {
 });
 
 describe.skipIf(!hasChromium)('Live in a browser', () => {
-  let browser: Browser;
-  let page: Page;
   const complaints: string[] = [];
-  beforeAll(async () => {
-    browser = await launchChromium();
-  });
-  afterAll(() => browser.close());
+  const browser = startBeforeAll(launchChromium);
+  const page = startBeforeEach(() => browser.newPage());
   beforeEach(async () => {
-    page = await browser.newPage();
     complaints.length = 0;
     page.on('console', (message) => complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(error.message));
   });
   afterEach(async () => {
-    await page.close();
     if (complaints.length > 0) throw new Error(complaints.join('\n'));
   });
   const rows = (text: string) => page.locator('.row', { hasText: text });

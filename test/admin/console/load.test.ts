@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Batch, DecisionRow } from '../../../src/admin/console/messages.ts';
 import { hasChromium, launchChromium } from '../../clients/chromium.ts';
-import { type ConsoleWorld, startConsoleWorld } from './world.ts';
+import { startConsoleWorld } from './world.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 const built = new URL('../../../console/built/', import.meta.url);
 
@@ -22,12 +22,8 @@ test('the page is under 150 KiB compressed, without the editor, which is loaded 
 });
 
 describe.skipIf(!hasChromium)('a page under load', () => {
-  let world: ConsoleWorld;
-  let browser: Browser;
-  beforeAll(async () => {
-    [world, browser] = await Promise.all([startConsoleWorld(), launchChromium('--enable-precise-memory-info')]);
-  });
-  afterAll(() => Promise.all([world.close(), browser.close()]));
+  const world = startBeforeAll(startConsoleWorld);
+  const browser = startBeforeAll(() => launchChromium('--enable-precise-memory-info'));
 
   test('goes on through a minute of 1,000 decisions a second at once, and stays small', async () => {
     const page = await browser.newPage();

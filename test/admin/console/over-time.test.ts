@@ -1,12 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { DecisionDetail, Past } from '../../../src/admin/console/messages.ts';
 import { hasChromium } from '../../clients/chromium.ts';
 import { findings } from './accessibility.ts';
 import { browserPage } from './browser-page.ts';
-import { type ConsoleWorld, startConsoleWorld } from './world.ts';
+import { startConsoleWorld } from './world.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 const policy = `scope: read
 tools:
@@ -19,14 +20,12 @@ tools:
     quota: [{ sum: /amount, at_most: 5000, per: 1h }]
 `;
 
-let world: ConsoleWorld;
+const world = startBeforeAll(startConsoleWorld);
 beforeAll(async () => {
-  world = await startConsoleWorld();
   await writeFile(join(world.folder, 'policies', 'demo-tools.yaml'), policy);
   await writeFile(join(world.folder, 'policies', 'demo-tools.test.yaml'), '[]\n');
   await world.reload();
 });
-afterAll(() => world.close());
 
 const trader = (sub: string) => ({ sub, scope: 'read', role: 'trader' });
 

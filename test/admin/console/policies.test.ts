@@ -1,18 +1,17 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium } from '../../clients/chromium.ts';
 import { findings } from './accessibility.ts';
 import { browserPage } from './browser-page.ts';
-import { type ConsoleWorld, startConsoleWorld } from './world.ts';
+import { startConsoleWorld } from './world.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
-let world: ConsoleWorld;
+const world = startBeforeAll(startConsoleWorld);
 beforeAll(async () => {
-  world = await startConsoleWorld();
   await world.calls();
 });
-afterAll(() => world.close());
 
 function post(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
   const own = { origin: world.adminUrl, 'x-sallyport-console': '1', ...headers };

@@ -1,29 +1,22 @@
 import { readFile } from 'node:fs/promises';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, test, vi } from 'vitest';
 import type { Past } from '../../../src/admin/console/messages.ts';
 import { hasChromium, launchChromium } from '../../clients/chromium.ts';
 import { inFolder } from '../../config/folder.ts';
 import { sallyport } from '../../serve/process.ts';
-import { startIssuer, type Issuer } from '../../support/issuer.ts';
+import { startIssuer } from '../../support/issuer.ts';
 import { accepts, freePort } from '../../support/ports.ts';
-import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import { startUpstream } from '../../support/upstream.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 /** Callers at the same time, each on a connection of its own: connections go to the workers in turn. */
 const CALLERS = 8;
 
 describe.skipIf(!hasChromium)('Live of several workers, in a browser', () => {
-  let issuer: Issuer;
-  let upstream: Upstream;
-  let browser: Browser;
-  beforeAll(async () => {
-    [issuer, upstream, browser] = await Promise.all([
-      startIssuer(),
-      startUpstream((_request, response) => void response.end('done')),
-      launchChromium(),
-    ]);
-  });
-  afterAll(() => Promise.all([issuer.close(), upstream.close(), browser.close()]));
+  const issuer = startBeforeAll(startIssuer);
+  const upstream = startBeforeAll(() => startUpstream((_request, response) => void response.end('done')));
+  const browser = startBeforeAll(launchChromium);
 
   const yamlOf = (port: number): string => `public_url: https://gateway.bank.example
 allowed_hosts: [127.0.0.1]

@@ -12,8 +12,9 @@ import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { freePort } from '../../support/ports.ts';
 import { ownClient, type ProviderName, type QuirkyServer, startQuirkyServer } from '../../support/quirky-server.ts';
 import { Stopped, walk } from '../../support/simulated-client.ts';
-import { type RequestHandler, startUpstream, type Upstream } from '../../support/upstream.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../../worlds/front-door.ts';
+import { type RequestHandler, startUpstream } from '../../support/upstream.ts';
+import { startFrontDoorWorld } from '../../worlds/front-door.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 const policy = 'scope: read\ntools:\n  look: {}\n  pay: { scope: write }\n  admin: { scope: admin }\n';
 const rows = Object.entries<ClientQuirks>(clients);
@@ -26,11 +27,7 @@ const tools: RequestHandler = (_request, response, body) => {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
 };
 
-let upstream: Upstream;
-beforeAll(async () => {
-  upstream = await startUpstream(tools);
-});
-afterAll(() => upstream.close());
+const upstream = startBeforeAll(() => startUpstream(tools));
 
 /** What each obstacle looks like to the client. */
 const told: Readonly<Record<string, RegExp>> = {
@@ -134,9 +131,8 @@ test('R-313: oauth_endpoints_at_root leads a client that refuses the metadata', 
 });
 
 describe.each(['entra', 'cognito', 'keycloak', 'google'] as const)('the front door before %s', (name) => {
-  let world: FrontDoorWorld;
-  beforeAll(async () => {
-    world = await startFrontDoorWorld({
+  const world = startBeforeAll(() =>
+    startFrontDoorWorld({
       startProvider: () => startQuirkyServer(name, 'https://not.asked.for/'),
       upstream: upstream.url,
       policy,
@@ -149,9 +145,8 @@ describe.each(['entra', 'cognito', 'keycloak', 'google'] as const)('the front do
       .filter((key) => clients[key as 'vscode'].redirectUris.length > 0)
       .map((key) => `known:${key}`)
       .join(', ')}, known:loopback] }`,
-    });
-  });
-  afterAll(() => world.close());
+    }),
+  );
 
   test.each(rows)('R-313: with %s', async (_name, client) => {
     const walked = walk(client, world.mcpUrl.href, { query: '?utm_source=x' });

@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createIntrospector } from '../../../src/pipeline/authenticate/introspection.ts';
 import { KeySource } from '../../../src/pipeline/authenticate/keys.ts';
 import { createServerClient } from '../../../src/authorization-server/client.ts';
 import type { Introspection } from '../../../src/model/authorization-server.ts';
 import type { Principal } from '../../../src/model/principal.ts';
-import { createKey, startIssuer, type Issuer } from '../../support/issuer.ts';
+import { createKey, startIssuer } from '../../support/issuer.ts';
 import { serverOf } from '../../support/server.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 const key = await createKey('k1', 'ES256');
-let issuer: Issuer;
 
-beforeAll(async () => {
-  issuer = await startIssuer(0, key);
-});
+const issuer = startBeforeAll(() => startIssuer(0, key));
 beforeEach(() => {
   issuer.intercept = undefined;
 });
-afterAll(() => issuer.close());
 
 const seconds = (): number => Math.floor(Date.now() / 1000);
 

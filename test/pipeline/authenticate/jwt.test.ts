@@ -5,16 +5,16 @@ import { createJwtVerifier } from '../../../src/pipeline/authenticate/jwt.ts';
 import { KeySource } from '../../../src/pipeline/authenticate/keys.ts';
 import { createServerClient } from '../../../src/authorization-server/client.ts';
 import type { AuthorizationServerClient, JwtValidation } from '../../../src/model/authorization-server.ts';
-import { createKey, startIssuer, type Issuer, type IssuerKey } from '../../support/issuer.ts';
+import { createKey, startIssuer, type IssuerKey } from '../../support/issuer.ts';
 import { serverOf } from '../../support/server.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 // Made once, however often the tests are run: RSA keys take long.
 const [k1, k2, k3] = await Promise.all([createKey('k1'), createKey('k2'), createKey('k3')]);
-let issuer: Issuer;
 let client: AuthorizationServerClient;
 
+const issuer = startBeforeAll(() => startIssuer(0, k1));
 beforeAll(async () => {
-  issuer = await startIssuer(0, k1);
   client = createServerClient(serverOf(issuer), () => {}, Date.now);
 });
 afterEach(() => {
@@ -22,7 +22,6 @@ afterEach(() => {
 });
 afterAll(async () => {
   client.close();
-  await issuer.close();
 });
 
 const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');

@@ -3,11 +3,12 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
 import type { JWK } from 'oidc-provider';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { startOidcProvider, type OidcProvider } from '../../support/oidc-provider.ts';
-import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import { startOidcProvider } from '../../support/oidc-provider.ts';
+import { startUpstream } from '../../support/upstream.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 const keys = {
   rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }),
@@ -26,26 +27,20 @@ function keyed(id: string, key: KeyObject, signedAnswers?: 'RS256' | 'ES256') {
   };
 }
 
-let provider: OidcProvider;
-let upstream: Upstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  provider = await startOidcProvider([
+const provider = startBeforeAll(() =>
+  startOidcProvider([
     keyed('gateway', keys.rsa.publicKey, 'ES256'),
     keyed('gateway-ec', keys.ec.publicKey),
     keyed('gateway-ed', keys.ed.publicKey),
     { client_id: 'gateway-secret', client_secret: 'a-secret-of-the-tests' },
-  ]);
-  upstream = await startUpstream();
-  gateway = await gatewayWith('client_id: gateway, client_auth: private_key_jwt, client_key: "${env:RSA}"', {
+  ]),
+);
+const upstream = startBeforeAll(startUpstream);
+const gateway = startBeforeAll(() =>
+  gatewayWith('client_id: gateway, client_auth: private_key_jwt, client_key: "${env:RSA}"', {
     algorithms: 'ES256',
-  });
-});
-afterAll(async () => {
-  await gateway.close();
-  await Promise.all([provider.close(), upstream.close()]);
-});
+  }),
+);
 
 function gatewayWith(
   credentials: string,

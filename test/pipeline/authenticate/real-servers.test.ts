@@ -1,10 +1,11 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startDocumentedServer, type DocumentedServer, type Fixture } from '../../support/documented-server.ts';
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 const folder = new URL('../../fixtures/authorization-servers/', import.meta.url);
 
@@ -97,11 +98,7 @@ async function start(fixture: Fixture, edit: (yaml: string) => string = (yaml) =
 }
 
 describe.each(fixtures)('$section', (fixture) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await start(fixture);
-  });
-  afterAll(() => world.close());
+  const world = startBeforeAll(() => start(fixture));
 
   test('its access token is accepted, and the log names its subject', async () => {
     const { status, ...said } = await world.call(await world.server.token());

@@ -1,25 +1,22 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createIntrospector } from '../../../src/pipeline/authenticate/introspection.ts';
 import { KeySource } from '../../../src/pipeline/authenticate/keys.ts';
 import { createServerClient } from '../../../src/authorization-server/client.ts';
 import type { Introspection, JwtValidation } from '../../../src/model/authorization-server.ts';
 import type { Principal } from '../../../src/model/principal.ts';
-import { createKey, startIssuer, type Issuer } from '../../support/issuer.ts';
+import { createKey, startIssuer } from '../../support/issuer.ts';
 import { serverOf } from '../../support/server.ts';
 import { answerIntrospection, phantom, statement, type RawAnswer } from '../../support/signed-answers.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 // Made once, however often the tests are run: RSA keys take long.
 const [key, stranger] = await Promise.all([createKey('k1'), createKey('k1')]);
-let issuer: Issuer;
 
-beforeAll(async () => {
-  issuer = await startIssuer(0, key);
-});
+const issuer = startBeforeAll(() => startIssuer(0, key));
 beforeEach(() => {
   issuer.intercept = undefined;
 });
-afterAll(() => issuer.close());
 
 const seconds = (): number => Math.floor(Date.now() / 1000);
 const active = (otherwise: object = {}): object => ({

@@ -1,22 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { bearer } from '../../support/bearer.ts';
 import { cacheKey, purposeOf } from '../../../src/pipeline/exchange/credential-source.ts';
 import type { Grant } from '../../../src/model/grant.ts';
 import type { TokenExchange } from '../../../src/model/route.ts';
-import {
-  credentialOf,
-  exchangeWith,
-  grantFor,
-  issued,
-  startTokenEndpointWorld,
-  type TokenEndpointWorld,
-} from '../../worlds/token-endpoint.ts';
+import { credentialOf, exchangeWith, grantFor, issued, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
+import { startBeforeEach } from '../../support/start-before.ts';
 
-let world: TokenEndpointWorld;
-beforeEach(async () => {
-  world = await startTokenEndpointWorld();
-});
-afterEach(() => world.close());
+const world = startBeforeEach(startTokenEndpointWorld);
 
 describe('RFC 8693 §2.1 — the request', () => {
   test('has these parameters', async () => {

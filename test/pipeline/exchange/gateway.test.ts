@@ -1,25 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AuthorizationServer } from '../../../demo/authorization-server.ts';
 import { obtainToken, registerClient, type OAuthClient } from '../../../demo/obtain-token.ts';
 import { apiAudience, mcpResource, post, start } from '../../demo/authorization-server-requests.ts';
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { startIssuer, type Issuer } from '../../support/issuer.ts';
+import { startIssuer } from '../../support/issuer.ts';
 import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
-let server: AuthorizationServer;
 let upstream: Upstream;
 let agent: OAuthClient;
+const server = startBeforeAll(start);
 beforeAll(async () => {
-  server = await start();
   agent = await registerClient(server.issuer);
   upstream = await startUpstream((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
   });
 });
 afterAll(async () => {
-  await Promise.all([server.close(), upstream.close()]);
+  await upstream.close();
 });
 
 function gatewayWith(exchange: string, more = ''): Promise<TestGateway> {
@@ -105,11 +104,10 @@ describe('with a real authorization server', () => {
 });
 
 describe('with a scripted authorization server', () => {
-  let issuer: Issuer;
   let gateway: TestGateway;
   let passedMs = 0;
+  const issuer = startBeforeAll(startIssuer);
   beforeAll(async () => {
-    issuer = await startIssuer();
     let made = 0;
     issuer.intercept = (request, response) => {
       if (request.url !== '/token') return false;
@@ -136,7 +134,6 @@ routes:
   });
   afterAll(async () => {
     await gateway.close();
-    await issuer.close();
   });
 
   test.each([

@@ -1,16 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createCredentialSources } from '../../../src/pipeline/exchange/credential-source.ts';
 import type { Grant } from '../../../src/model/grant.ts';
 import type { Route } from '../../../src/model/route.ts';
 import type { SharedAnswers } from '../../../src/model/shared.ts';
 import { bearer } from '../../support/bearer.ts';
-import { exchangeWith, issued, startTokenEndpointWorld, type TokenEndpointWorld } from '../../worlds/token-endpoint.ts';
+import { exchangeWith, issued, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
+import { startBeforeEach } from '../../support/start-before.ts';
 
-let world: TokenEndpointWorld;
-beforeEach(async () => {
-  world = await startTokenEndpointWorld();
-});
-afterEach(() => world.close());
+const world = startBeforeEach(startTokenEndpointWorld);
 
 const grant = { principal: { issuer: 'https://as.example', subject: 'alice' } } as Grant;
 const invalid = { reason: 'exchange.invalid' };

@@ -1,12 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Denial } from '../../../src/model/denial.ts';
-import { credentialOf, issued, startTokenEndpointWorld, type TokenEndpointWorld } from '../../worlds/token-endpoint.ts';
+import { credentialOf, issued, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
+import { startBeforeEach } from '../../support/start-before.ts';
 
-let world: TokenEndpointWorld;
-beforeEach(async () => {
-  world = await startTokenEndpointWorld();
-});
-afterEach(() => world.close());
+const world = startBeforeEach(startTokenEndpointWorld);
 
 describe('actor: client_credentials', () => {
   const isOwn = (form: URLSearchParams): boolean => form.get('grant_type') === 'client_credentials';

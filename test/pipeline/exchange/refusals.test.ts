@@ -1,13 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Denial } from '../../../src/model/denial.ts';
 import type { TokenForm } from '../../../src/model/principal.ts';
-import { credentialOf, startTokenEndpointWorld, type TokenEndpointWorld } from '../../worlds/token-endpoint.ts';
+import { credentialOf, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
+import { startBeforeEach } from '../../support/start-before.ts';
 
-let world: TokenEndpointWorld;
-beforeEach(async () => {
-  world = await startTokenEndpointWorld();
-});
-afterEach(() => world.close());
+const world = startBeforeEach(startTokenEndpointWorld);
 
 describe('a refusal', () => {
   test('is cached for five seconds, for this token only', async () => {

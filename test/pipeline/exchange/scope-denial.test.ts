@@ -1,14 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Denial } from '../../../src/model/denial.ts';
 import type { Plan } from '../../../src/model/policy.ts';
 import type { Principal } from '../../../src/model/principal.ts';
-import { credentialOf, issued, startTokenEndpointWorld, type TokenEndpointWorld } from '../../worlds/token-endpoint.ts';
+import { credentialOf, issued, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
+import { startBeforeEach } from '../../support/start-before.ts';
 
-let world: TokenEndpointWorld;
-beforeEach(async () => {
-  world = await startTokenEndpointWorld();
-});
-afterEach(() => world.close());
+const world = startBeforeEach(startTokenEndpointWorld);
 
 describe('scope', () => {
   const narrower = (scope: unknown) => () => issued('new', { scope });

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { request, startMcpWorld, type McpWorld, type SendOptions } from '../../worlds/mcp.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { request, startMcpWorld, type SendOptions } from '../../worlds/mcp.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 // test/mcp/bindings.test.ts and test/mcp/handles-binding.test.ts have the tables of callers and the ids that they may present.
 
@@ -11,11 +12,7 @@ const others = [
   ['a client without a subject', { sub: undefined, client_id: 'alice' }],
 ] as const;
 
-let world: McpWorld;
-beforeAll(async () => {
-  world = await startMcpWorld();
-});
-afterAll(() => world.close());
+const world = startBeforeAll(startMcpWorld);
 beforeEach(() => answer(result({})));
 
 /** What the upstream answers from now on. */

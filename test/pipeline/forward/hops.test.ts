@@ -1,19 +1,12 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { head, open, type RawUpstream, startRawUpstream } from '../../support/raw.ts';
-import { type RoutesWorld, startRoutesWorld } from '../../worlds/routes.ts';
+import { describe, expect, test } from 'vitest';
+import { head, open, startRawUpstream } from '../../support/raw.ts';
+import { startRoutesWorld } from '../../worlds/routes.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
-let raw: RawUpstream;
 let answer = '';
-let world: RoutesWorld;
-beforeAll(async () => {
-  raw = await startRawUpstream(({ socket }) => socket.end(answer, 'latin1'));
-  world = await startRoutesWorld([`name: raw, path: /raw, upstream: { url: ${raw.url} }`]);
-});
-afterAll(async () => {
-  await world.close();
-  await raw.close();
-});
+const raw = startBeforeAll(() => startRawUpstream(({ socket }) => socket.end(answer, 'latin1')));
+const world = startBeforeAll(() => startRoutesWorld([`name: raw, path: /raw, upstream: { url: ${raw.url} }`]));
 // upstream-request.test.ts has what goes to the upstream.
 /** What a client gets of `bytes` that the upstream sends. */
 async function received(bytes: string): Promise<{ response: IncomingMessage; body: string }> {

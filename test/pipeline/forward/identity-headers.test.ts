@@ -1,31 +1,30 @@
 import { once } from 'node:events';
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ROTATION_MS } from '../../../src/lib/rotating-keys.ts';
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { type Issuer, startIssuer } from '../../support/issuer.ts';
-import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import { startIssuer } from '../../support/issuer.ts';
+import { startUpstream } from '../../support/upstream.ts';
 import { head, open } from '../../support/raw.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 const publicUrl = 'https://gateway.example';
 const jwksPath = '/.well-known/sallyport-jwks.json';
 const sessionKey = 'session_key: k3y-of-at-least-thirty-two-characters\n';
 
-let issuer: Issuer;
-let upstream: Upstream;
 /** The first moment of a day, and what the gateways think it is. */
 const midnight = Math.floor(Date.now() / ROTATION_MS) * ROTATION_MS;
 let now = midnight;
 const gateways: TestGateway[] = [];
 
+const issuer = startBeforeAll(startIssuer);
+const upstream = startBeforeAll(startUpstream);
 beforeAll(async () => {
-  [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
   upstream.server.on('upgrade', (request, socket) => {
     upstream.seen.push({ method: 'GET', url: '', headers: request.headers, rawHeaders: request.rawHeaders, body: '' });
     socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
   });
 });
-afterAll(() => Promise.all([issuer.close(), upstream.close()]));
 beforeEach(() => {
   now = midnight + ROTATION_MS / 2;
   upstream.seen.length = 0;

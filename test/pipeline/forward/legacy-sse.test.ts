@@ -2,14 +2,16 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startMcpWorld, type McpWorld } from '../../worlds/mcp.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { startMcpWorld } from '../../worlds/mcp.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
-let world: McpWorld;
 const transports = new Map<string, SSEServerTransport>();
 
+const world = startBeforeAll(() =>
+  startMcpWorld({ policy: 'tools:\n  ok: {}\n', route: 'below: pass\n    query: pass' }),
+);
 beforeAll(async () => {
-  world = await startMcpWorld({ policy: 'tools:\n  ok: {}\n', route: 'below: pass\n    query: pass' });
   world.handle = (request, response, body) => {
     if (request.method === 'POST') {
       const id = new URL(request.url ?? '', 'http://x').searchParams.get('sessionId') ?? '';
@@ -25,7 +27,6 @@ beforeAll(async () => {
     void server.connect(transport);
   };
 });
-afterAll(() => world.close());
 
 test('serves a server of HTTP+SSE (2024-11-05) with `below: pass` and `query: pass`, its list filtered', async () => {
   const client = new Client({ name: 'legacy', version: '1.0.0' });

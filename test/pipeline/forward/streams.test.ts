@@ -1,24 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { head, open, type RawConnection, type RawUpstream, startRawUpstream } from '../../support/raw.ts';
+import { describe, expect, test } from 'vitest';
+import { head, open, type RawConnection, startRawUpstream } from '../../support/raw.ts';
 import { sample } from '../../support/gateway.ts';
 import { until } from '../../support/until.ts';
-import { type RoutesWorld, startRoutesWorld } from '../../worlds/routes.ts';
+import { startRoutesWorld } from '../../worlds/routes.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 const eventStream =
   'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
 
-let upstream: RawUpstream;
-let world: RoutesWorld;
 /** What the upstream says first. */
 let beginning = eventStream;
-beforeAll(async () => {
-  upstream = await startRawUpstream(({ socket }) => socket.write(beginning));
-  world = await startRoutesWorld([`name: stream, path: /stream, upstream: { url: ${upstream.url} }`]);
-});
-afterAll(async () => {
-  await world.close();
-  await upstream.close();
-});
+const upstream = startBeforeAll(() => startRawUpstream(({ socket }) => socket.write(beginning)));
+const world = startBeforeAll(() =>
+  startRoutesWorld([`name: stream, path: /stream, upstream: { url: ${upstream.url} }`]),
+);
 
 /** A client whose request has reached the upstream, and the connection on which it did. */
 async function opened(

@@ -3,10 +3,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { head, open, type RawConnection, type RawUpstream, startRawUpstream } from '../../support/raw.ts';
+import { head, open, type RawConnection, startRawUpstream } from '../../support/raw.ts';
 import { sample } from '../../support/gateway.ts';
 import { until } from '../../support/until.ts';
 import { type RoutesWorld, startRoutesWorld } from '../../worlds/routes.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 /** An upstream that echoes, and refuses `/refused`. */
 const server = createServer();
@@ -28,12 +29,11 @@ server.on('upgrade', (request, socket, first) => {
   });
 });
 
-let raw: RawUpstream;
 let onHead: (connection: RawConnection) => void = () => {};
 let world: RoutesWorld;
 let port = 0;
+const raw = startBeforeAll(() => startRawUpstream((connection) => onHead(connection)));
 beforeAll(async () => {
-  raw = await startRawUpstream((connection) => onHead(connection));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   port = (server.address() as AddressInfo).port;
@@ -46,7 +46,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await world.close();
-  await raw.close();
   for (const client of sockets.clients) client.terminate();
   server.close();
   server.closeAllConnections();

@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { head, open, type RawUpstream, startRawUpstream } from '../../support/raw.ts';
+import { describe, expect, test } from 'vitest';
+import { head, open, startRawUpstream } from '../../support/raw.ts';
 import { sample } from '../../support/gateway.ts';
-import { type RoutesWorld, startRoutesWorld } from '../../worlds/routes.ts';
+import { startRoutesWorld } from '../../worlds/routes.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
-let upstream: RawUpstream;
-let world: RoutesWorld;
 /** All that the upstream says, at once. */
 let answer: Buffer;
-beforeAll(async () => {
-  upstream = await startRawUpstream(({ socket }) => socket.end(answer));
-  world = await startRoutesWorld([`name: whole, path: /whole, upstream: { url: ${upstream.url} }`]);
-});
-afterAll(async () => {
-  await world.close();
-  await upstream.close();
-});
+const upstream = startBeforeAll(() => startRawUpstream(({ socket }) => socket.end(answer)));
+const world = startBeforeAll(() => startRoutesWorld([`name: whole, path: /whole, upstream: { url: ${upstream.url} }`]));
 
 /** What the client sees of an answer with this header section and body. */
 async function relayed(fields: string, body: Buffer, method = 'GET'): Promise<string> {

@@ -1,9 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { startIssuer, type Issuer } from '../../support/issuer.ts';
-import { hasRedis, startRedis, type Redis } from '../../support/redis.ts';
-import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import { startIssuer } from '../../support/issuer.ts';
+import { hasRedis, startRedis } from '../../support/redis.ts';
+import { startUpstream } from '../../support/upstream.ts';
 import { request } from '../../worlds/mcp.ts';
+import { startBeforeAll, startBeforeEach } from '../../support/start-before.ts';
 
 const policy = `
 tools:
@@ -25,31 +26,24 @@ tools:
 const trials = process.env['LOAD_TESTS'] === undefined ? 30 : 1000;
 
 describe.skipIf(!hasRedis)('rules over time of two gateways with a shared store', () => {
-  let redis: Redis;
-  let issuer: Issuer;
-  let upstream: Upstream;
   let running: TestGateway[];
   let callers = 0;
   let subject: string;
 
-  beforeAll(async () => {
-    [issuer, upstream] = await Promise.all([
-      startIssuer(),
-      startUpstream((_request, response) => {
-        response.writeHead(200, { 'content-type': 'application/json' });
-        response.end('{"jsonrpc":"2.0","id":1,"result":{"content":[]}}');
-      }),
-    ]);
-  });
-  afterAll(() => Promise.all([issuer.close(), upstream.close()]));
+  const issuer = startBeforeAll(startIssuer);
+  const upstream = startBeforeAll(() =>
+    startUpstream((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end('{"jsonrpc":"2.0","id":1,"result":{"content":[]}}');
+    }),
+  );
+  const redis = startBeforeEach(startRedis);
   beforeEach(async () => {
-    redis = await startRedis();
     running = [];
     nextCaller();
   });
   afterEach(async () => {
     await Promise.all(running.map((gateway) => gateway.close()));
-    await redis.close();
   });
 
   function nextCaller(): void {

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { request, startMcpWorld, type McpWorld, type SendOptions } from '../../worlds/mcp.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { request, startMcpWorld, type SendOptions } from '../../worlds/mcp.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 const policy = `
 scope: read
@@ -19,14 +20,10 @@ tools:
     quota: [{ count: 1, per: 1h, by: client }]
 `;
 
-let world: McpWorld;
 let callers = 0;
 /** Each test has a caller of its own. */
 let claims: Record<string, unknown>;
-beforeAll(async () => {
-  world = await startMcpWorld({ policy });
-});
-afterAll(() => world.close());
+const world = startBeforeAll(() => startMcpWorld({ policy }));
 beforeEach(() => {
   callers += 1;
   claims = { sub: `caller-${callers}`, client_id: `client-${callers}`, scope: 'read' };

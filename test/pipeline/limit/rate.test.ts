@@ -1,17 +1,16 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { TestGateway } from '../../support/gateway.ts';
-import { hasRedis, startRedis, type Redis } from '../../support/redis.ts';
-import { startRateWorld, type RateWorld } from '../../worlds/rate.ts';
+import { hasRedis, startRedis } from '../../support/redis.ts';
+import { startRateWorld } from '../../worlds/rate.ts';
+import { startBeforeAll, startBeforeEach } from '../../support/start-before.ts';
 
 // limit.test.ts and failures.test.ts have the tables of who is limited, and by what.
 
-let world: RateWorld;
-beforeAll(async () => {
-  world = await startRateWorld(
+const world = startBeforeAll(() =>
+  startRateWorld(
     'limits: { rate: { requests: 10, per: 1s, burst: 20 }, failures: { requests: 30, per: 1m, burst: 40 } }\n',
-  );
-});
-afterAll(() => world.close());
+  ),
+);
 beforeEach(() => world.rest());
 
 describe('limits.rate', () => {
@@ -138,10 +137,9 @@ describe('limits.failures', () => {
 
 // A store that answers late, as on a busy machine, counts as away; then each replica counts alone.
 describe.skipIf(!hasRedis)('replicas that share a store', { retry: 2 }, () => {
-  let redis: Redis;
   let replicas: [TestGateway, TestGateway];
+  const redis = startBeforeEach(startRedis);
   beforeEach(async () => {
-    redis = await startRedis();
     const yaml = `shared: ${redis.url}
 session_key: k3y-of-at-least-thirty-two-characters
 limits: { rate: { requests: 10, per: 1h }, failures: { requests: 5, per: 1h } }
@@ -150,7 +148,6 @@ limits: { rate: { requests: 10, per: 1h }, failures: { requests: 5, per: 1h } }
   });
   afterEach(async () => {
     await Promise.all(replicas.map((each) => each.close()));
-    await redis.close();
   });
 
   test('count together, and each alone while the store is down', async () => {

@@ -1,14 +1,15 @@
 import { isIP } from 'node:net';
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { certificateThumbprint } from '../../../src/lib/thumbprint.ts';
 import { readFields } from '../../../src/pipeline/listen/fields.ts';
 import { createClientBehind } from '../../../src/pipeline/listen/trusted-proxies.ts';
 import { x509 } from '../../support/certificates.ts';
 import { exchangeRaw } from '../../support/raw.ts';
-import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import { startUpstream } from '../../support/upstream.ts';
 import type { Line } from '../../support/written-log.ts';
 import { startRoutesWorld } from '../../worlds/routes.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 const clientBehind = createClientBehind(['10.0.0.0/8', '192.0.2.7', '::1', 'fd00::/8'], []);
 
@@ -103,11 +104,7 @@ describe('the certificate', () => {
 });
 
 describe('the upstream', () => {
-  let upstream: Upstream;
-  beforeAll(async () => {
-    upstream = await startUpstream();
-  });
-  afterAll(() => upstream.close());
+  const upstream = startBeforeAll(startUpstream);
 
   /** The forwarded fields that it gets from a gateway with this line, of a client that sends `lines`. */
   async function forwarded(line: string, ...lines: readonly string[]): Promise<[string[], readonly Line[]]> {

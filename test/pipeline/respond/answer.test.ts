@@ -1,24 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startUpstream } from '../../support/upstream.ts';
 import { head, open } from '../../support/raw.ts';
 import { until } from '../../support/until.ts';
-import { type RoutesWorld, startRoutesWorld } from '../../worlds/routes.ts';
+import { startRoutesWorld } from '../../worlds/routes.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
-let upstream: Upstream;
-let world: RoutesWorld;
 let authorization = '';
-beforeAll(async () => {
-  upstream = await startUpstream();
-  world = await startRoutesWorld([
+const upstream = startBeforeAll(startUpstream);
+const world = startBeforeAll(() =>
+  startRoutesWorld([
     `name: api, path: /api, methods: [GET, POST], upstream: { url: ${upstream.url} }`,
     `name: all, path: /all, upstream: { url: ${upstream.url} }`,
     `name: mcp, path: /mcp, protocol: mcp, upstream: { url: ${upstream.url} }`,
-  ]);
+  ]),
+);
+beforeAll(async () => {
   authorization = `Authorization: Bearer ${await world.token()}`;
-});
-afterAll(async () => {
-  await world.close();
-  await upstream.close();
 });
 beforeEach(async () => {
   upstream.seen.length = 0;

@@ -1,21 +1,22 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { exchangeRaw, lastHead } from '../../support/raw.ts';
-import { request, startMcpWorld, type McpWorld } from '../../worlds/mcp.ts';
+import { request, startMcpWorld } from '../../worlds/mcp.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 // test/pipeline/listen/allow.test.ts has the tables of hosts and origins, cross-origin.test.ts that of preflights.
 
 const page = { origin: 'https://app.example' };
-let world: McpWorld;
 
+const world = startBeforeAll(() =>
+  startMcpWorld({ top: 'allowed_origins: [https://app.example]\nallowed_hosts: [internal]\n' }),
+);
 beforeAll(async () => {
-  world = await startMcpWorld({ top: 'allowed_origins: [https://app.example]\nallowed_hosts: [internal]\n' });
   world.handle = (_request, response) => {
     response
       .writeHead(200, { 'content-type': 'application/json', 'access-control-allow-origin': '*', vary: 'Accept' })
       .end('{}');
   };
 });
-afterAll(() => world.close());
 
 const ping = (headers: Record<string, string>): Promise<Response> => world.send(request('ping'), { headers });
 

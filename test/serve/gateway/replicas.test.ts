@@ -1,22 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { startIssuer, type Issuer } from '../../support/issuer.ts';
+import { startIssuer } from '../../support/issuer.ts';
 import { createProver } from '../../support/prover.ts';
-import { hasRedis, startRedis, type Redis } from '../../support/redis.ts';
-import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import { hasRedis, startRedis } from '../../support/redis.ts';
+import { startUpstream } from '../../support/upstream.ts';
+import { startBeforeEach } from '../../support/start-before.ts';
 
 const secrets = { session: 'k3y-of-at-least-thirty-two-characters', client: 'secret-of-the-gateway' };
 
 /** One configuration, as many replicas as a test starts. */
 describe.skipIf(!hasRedis)('replicas with a shared store', () => {
-  let redis: Redis;
-  let issuer: Issuer;
-  let upstream: Upstream;
   let running: TestGateway[];
 
+  const redis = startBeforeEach(startRedis);
+  const issuer = startBeforeEach(startIssuer);
+  const upstream = startBeforeEach(() => startUpstream(stream));
   beforeEach(async () => {
-    [redis, issuer, upstream] = await Promise.all([startRedis(), startIssuer(), startUpstream(stream)]);
     issuer.intercept = (request, response, body) => {
       if (request.url !== '/token') return false;
       const subject = new URLSearchParams(body).get('subject_token');
@@ -30,7 +30,6 @@ describe.skipIf(!hasRedis)('replicas with a shared store', () => {
   });
   afterEach(async () => {
     for (const gateway of running) await gateway.close();
-    await Promise.all([redis.close(), issuer.close(), upstream.close()]);
   });
 
   async function replica(): Promise<TestGateway> {

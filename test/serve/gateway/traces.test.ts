@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
+import { describe, expect, test, type TestContext } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { startCollector } from '../../support/collector.ts';
 import { startEditedGateway } from '../../support/edited-gateway.ts';
@@ -11,6 +11,7 @@ import { startUpstream } from '../../support/upstream.ts';
 import type { Line } from '../../support/written-log.ts';
 import { request, startMcpWorld } from '../../worlds/mcp.ts';
 import { clientSpan, startTracedWorld, toolCall, type TracedWorld } from '../../worlds/traces.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 // test/telemetry/tracer.test.ts has the table of what is recorded, test/mcp/message.test.ts that of traces in messages.
 
@@ -22,11 +23,9 @@ const anyTrace = () => {
 /** A call whose `_meta` names a trace, as SEP-414 says. */
 const callIn = (meta: object, name = 'get_price'): object => request('tools/call', { name, _meta: meta });
 
-let world: TracedWorld;
-beforeAll(async () => {
-  world = await startTracedWorld('', 'forward_auth: { listen: "127.0.0.1:0", trusted: [127.0.0.1] }');
-});
-afterAll(() => world.close());
+const world = startBeforeAll(() =>
+  startTracedWorld('', 'forward_auth: { listen: "127.0.0.1:0", trusted: [127.0.0.1] }'),
+);
 
 /** A world of its own, for a test that ends a part of it. */
 async function ownWorld({ onTestFinished }: TestContext, telemetry = '', top = ''): Promise<TracedWorld> {

@@ -2,22 +2,21 @@ import { once } from 'node:events';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { inFolder } from '../../config/folder.ts';
 import { pem, x509 } from '../../support/certificates.ts';
 import { freePort } from '../../support/ports.ts';
-import { startUpstream, type Upstream } from '../../support/upstream.ts';
+import { startUpstream } from '../../support/upstream.ts';
 import { sallyport, type Sallyport } from '../process.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 const patience = { timeout: 60_000 };
 
-let upstream: Upstream;
 let route: string;
+const upstream = startBeforeAll(startUpstream);
 beforeAll(async () => {
-  upstream = await startUpstream();
   route = `routes: [{ name: open, path: /, public: true, upstream: { url: "${upstream.url}" } }]\n`;
 });
-afterAll(() => upstream.close());
 
 interface Workers {
   readonly gateway: Sallyport;
