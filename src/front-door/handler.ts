@@ -94,7 +94,7 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   const interactions = createInteractions({ ...shared, providerOfAddress });
   const callback = createCallback({ ...shared, recorded: config.log.details.claims, clock });
   observe(provider, observer, onBug);
-  addDefaults(provider, resources, scopes, createMetadataRules(frontDoor, scopes));
+  addDefaults(provider, prefix, resources, scopes, createMetadataRules(frontDoor, scopes));
   const answer = provider.callback();
 
   let pages: Promise<ApprovalHandler> | undefined;
@@ -153,9 +153,9 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     // Also where oidc-provider shows a page of its own: after a sign-out without a session, for example.
     response.setHeader('x-frame-options', 'DENY');
     response.setHeader('content-security-policy', foreignPagePolicy);
-    // As a mounted application of Koa: oidc-provider builds its URLs from the difference.
     request.url = rest.length === 0 ? path : `${path}?${query}`;
-    return answer(Object.assign(request, { originalUrl: prefix + request.url }), response);
+    mount(request, prefix);
+    return answer(request, response);
   }
 
   /** The path below the issuer; undefined for any other. */
@@ -172,6 +172,11 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
 /** Approvals whose people sign in here. */
 function approvalsOf({ approvals }: Config): ApprovalSettings | undefined {
   return approvals?.route.authorizationServers.some(({ name }) => name === FRONT_DOOR) === true ? approvals : undefined;
+}
+
+/** Makes it a request to a mounted application of Koa: oidc-provider builds its URLs from the difference of the two URLs. */
+function mount(request: IncomingMessage, prefix: string): void {
+  Object.assign(request, { originalUrl: prefix + String(request.url) });
 }
 
 /** Refuses a caller whose address has sent too many requests, as a page or as an error of RFC 7591 §3.2.2. */
@@ -211,7 +216,13 @@ function observe(provider: Provider, observer: FrontDoorObserver, onBug: (error:
 }
 
 /** Adds what oidc-provider lacks: a default scope, CORS for registrations, and one member of their answer. */
-function addDefaults(provider: Provider, resources: Resources, scopes: ScopeRules, metadata: MetadataRules): void {
+function addDefaults(
+  provider: Provider,
+  prefix: string,
+  resources: Resources,
+  scopes: ScopeRules,
+  metadata: MetadataRules,
+): void {
   provider.use(async (ctx, next) => {
     const isRegistration = ctx.path === routes.registration;
     if (isRegistration) {
@@ -223,7 +234,10 @@ function addDefaults(provider: Provider, resources: Resources, scopes: ScopeRule
         return;
       }
     }
-    if (ctx.path === routes.authorization) ctx.query = completed(ctx.query, resources);
+    if (ctx.path === routes.authorization) {
+      ctx.query = completed(ctx.query, resources);
+      mount(ctx.req, prefix);
+    }
     await next();
     if (ctx.status === 503) ctx.set('retry-after', String(RETRY_SECONDS));
     // Not one of the client's settings: oidc-provider would then require OpenID Connect in each of its requests.

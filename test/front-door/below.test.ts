@@ -20,6 +20,19 @@ test.each([...legacyClients, sdkV2Auto])('$name signs its user in', async (clien
   await agent.close();
 });
 
+test.each([
+  ['without a scope', { scope: undefined }],
+  ['with two scopes', { scope: 'read payments' }],
+  ['with a resource in another spelling', { resource: 'the origin' }],
+  ['with max_age', { max_age: '300' }],
+])('R-271: a request %s comes back to its client', async (_kind, parameters) => {
+  const client = await registerClient(world.issuer);
+  const { origin } = world.mcpUrl;
+  const resource = 'resource' in parameters ? { resource: origin } : {};
+  const { callback } = await client.authorize({ parameters: { ...parameters, ...resource } });
+  expect(callback.searchParams.get('code')).toMatch(/./);
+});
+
 test('R-271: a client authenticates with a header, and learns why it is refused', async () => {
   const client = await registerClient(world.issuer, { token_endpoint_auth_method: 'client_secret_basic' });
   const { callback, verifier } = await client.authorize();
