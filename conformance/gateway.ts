@@ -10,7 +10,7 @@ import type { Running } from '../demo/listen.ts';
 
 /** The values of the gateway's configuration. */
 export interface GatewayOptions {
-  /** The folder for the configuration and for the log, `gateway.log`. */
+  /** The folder for the configuration and for the log. */
   readonly folder: string;
   readonly publicUrl: string;
   readonly issuer: string;
@@ -21,8 +21,8 @@ export interface GatewayOptions {
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Starts `sallyport serve` as a process of its own, with one MCP route. Its policy only requires a scope, so that a
- * difference comes from the protocol and not from a policy.
+ * Starts `sallyport serve` with one MCP route. Its policy only requires a scope, so that a difference comes from the
+ * protocol and not from a policy.
  */
 export async function startGateway({ folder, publicUrl, issuer, upstream }: GatewayOptions): Promise<Running> {
   await mkdir(join(folder, 'policies'), { recursive: true });
@@ -34,10 +34,14 @@ export async function startGateway({ folder, publicUrl, issuer, upstream }: Gate
     authorization_servers: { main: { issuer, jwt: { algorithms: ['RS256'] } } },
     routes: [{ name: 'everything', path: '/mcp', protocol: 'mcp', policy: 'reader', upstream: { url: upstream } }],
   };
-  const file = join(folder, 'gateway.yaml');
   // JSON is YAML.
-  await writeFile(file, JSON.stringify(config, undefined, 2));
-  const child = spawn(process.execPath, ['src/main.ts', 'serve', '--config', file], {
+  await writeFile(join(folder, 'gateway.yaml'), JSON.stringify(config, undefined, 2));
+  return serve(folder);
+}
+
+/** Starts `sallyport serve` as a process of its own, with the `gateway.yaml` of a folder. Its log is `gateway.log` there. */
+export async function serve(folder: string): Promise<Running> {
+  const child = spawn(process.execPath, ['src/main.ts', 'serve', '--config', join(folder, 'gateway.yaml')], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -1,6 +1,6 @@
 /**
  * Runs the official conformance suite against a server that passes it, directly and through the gateway, and compares
- * every check. The gateway must not change the protocol.
+ * every check. The gateway must not change the protocol. Then runs its scenarios for authorization servers.
  *
  *     npm run conformance -- [--revision 2025-11-25|2026-07-28] [--only SCENARIO]
  *
@@ -12,12 +12,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Running } from '../demo/listen.ts';
 import { startIssuer } from '../test/support/issuer.ts';
+import { examineFrontDoor } from './authorization.ts';
 import { startBearerProxy, type Onward } from './bearer-proxy.ts';
 import { differencesOf } from './compare.ts';
 import { startEverythingServer } from './everything-server.ts';
 import { startGateway } from './gateway.ts';
 import { checkText, differenceText, heading, rowText, type Row } from './report.ts';
-import { requirementsOf, revisions, runSuite, type Results, type Revision } from './suite.ts';
+import { requirementsOf, revisions, runServerScenarios, type Results, type Revision } from './suite.ts';
 
 /** The addresses of the same server, directly and through the gateway. */
 interface Ways {
@@ -34,6 +35,7 @@ try {
   const rows = (await Promise.all(chosen.map((revision) => compare(revision, ways)))).flat();
   process.stdout.write(`${[heading, ...rows.map(rowText)].join('\n')}\n`);
   const faults = rows.length > 0 ? rows.flatMap(faultsOf) : ['no scenario matches --revision and --only'];
+  if (options.revision === undefined && options.only === undefined) faults.push(...(await examineFrontDoor(folder)));
   if (faults.length > 0) {
     process.stdout.write(`\n${faults.join('\n')}\n\nThe results of the suite and the gateway's log are in ${folder}\n`);
     process.exitCode = 1;
@@ -67,8 +69,8 @@ async function compare(revision: Revision, ways: Ways): Promise<readonly Row[]> 
   const { scored, notScored } = await requirementsOf(revision);
   const wanted = (scenario: string): boolean => options.only === undefined || scenario === options.only;
   if (![...scored, ...notScored].some(wanted)) return [];
-  const direct = await runSuite(ways.direct, revision, options.only, join(folder, revision, 'direct'));
-  const through = await runSuite(ways.through, revision, options.only, join(folder, revision, 'through'));
+  const direct = await runServerScenarios(ways.direct, revision, options.only, join(folder, revision, 'direct'));
+  const through = await runServerScenarios(ways.through, revision, options.only, join(folder, revision, 'through'));
   const row = (names: readonly string[], isScored: boolean): Row => {
     const scenarios = names.filter(wanted);
     const differences = differencesOf(scenarios, direct, through);

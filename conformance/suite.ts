@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 
@@ -45,32 +46,43 @@ interface RequirementsFile {
   readonly not_scored: { readonly scenario: string; readonly leg: string }[];
 }
 
-/**
- * Runs the suite's server scenarios for a revision against `url`, or `only` one of them, and reads the results. Its log
- * and its results stay in `folder`.
- */
-export async function runSuite(
+/** A run of the suite. */
+export interface SuiteRun {
+  /** The suite's command and its options. */
+  readonly command: readonly string[];
+  /** The folder for the suite's log and its results. */
+  readonly folder: string;
+  /** Receives each line that the suite prints. */
+  readonly onLine?: (line: string) => void;
+  /** Ends the suite. */
+  readonly signal?: AbortSignal;
+}
+
+/** Runs the suite's scenarios for MCP servers of a revision against `url`, or `only` one of them. */
+export function runServerScenarios(
   url: string,
   revision: Revision,
   only: string | undefined,
   folder: string,
 ): Promise<Results> {
-  await mkdir(folder, { recursive: true });
-  const what =
+  const scenarios =
     only === undefined ? ['--requirements', revision] : ['--scenario', only, '--spec-version', revision, '--force'];
-  const command = [
-    fileURLToPath(new URL('dist/index.js', suite)),
-    'server',
-    '--url',
-    url,
-    '--output-dir',
-    folder,
-    ...what,
-  ];
-  const child = spawn(process.execPath, command, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  return runSuite({ command: ['server', '--url', url, ...scenarios], folder });
+}
+
+/** Runs the suite and reads its results. */
+export async function runSuite({ command, folder, onLine, signal }: SuiteRun): Promise<Results> {
+  await mkdir(folder, { recursive: true });
+  const program = fileURLToPath(new URL('dist/index.js', suite));
+  const child = spawn(process.execPath, [program, ...command, '--output-dir', folder], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const log = createWriteStream(join(folder, 'suite.log'));
   child.stdout.pipe(log);
   child.stderr.pipe(log);
+  if (onLine !== undefined) createInterface({ input: child.stdout }).on('line', onLine);
+  signal?.addEventListener('abort', () => child.kill());
   // It exits with 1 if a check failed. Its files have the details.
   await once(child, 'close');
   return readResults(folder);
@@ -79,7 +91,7 @@ export async function runSuite(
 async function readResults(folder: string): Promise<Results> {
   const results = new Map<string, readonly Check[]>();
   for (const entry of await readdir(folder)) {
-    const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(entry)?.[1];
+    const scenario = /^(?:authorization-)?server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(entry)?.[1];
     // A scenario that broke off leaves an empty folder.
     if (scenario === undefined || !(await readdir(join(folder, entry))).includes('checks.json')) continue;
     results.set(scenario, JSON.parse(await readFile(join(folder, entry, 'checks.json'), 'utf8')) as Check[]);
