@@ -1,7 +1,6 @@
 import { load } from '../config/load.ts';
 import { readPolicyTests } from '../config/policy-tests.ts';
 import { ConfigError } from '../config/problems.ts';
-import { trustsLoopbackOnly, warningsOf } from '../config/warnings.ts';
 import { coloured } from './colour.ts';
 import { type ExitCode, reportProblems } from './exit.ts';
 import { knownClientsText } from './known-clients.ts';
@@ -13,15 +12,10 @@ import { knownClientsText } from './known-clients.ts';
  */
 export async function check(file: string, isStrict = false): Promise<ExitCode> {
   try {
-    const { config, policyFolder, plainSecrets, policyWarnings } = await load(file);
-    const { routes, policies } = config;
+    const { config, policyFolder } = await load(file);
+    const { routes, policies, warnings } = config;
     const tests = await readPolicyTests(policyFolder.path, policyFolder.label, policies);
     if (tests.problems.length > 0) throw new ConfigError(tests.problems, [file]);
-    const warnings = [
-      ...warningsOf(config).map((warning) => `${file}: ${warning}`),
-      ...policyWarnings.map(String),
-      ...(trustsLoopbackOnly(config) ? [] : plainSecrets.map(String)),
-    ];
     const label = coloured('warning', 'warning', process.stderr);
     for (const warning of warnings) process.stderr.write(`${label}: ${warning}\n`);
     process.stdout.write(knownClientsText(config.frontDoor?.clients.registration?.known ?? []));

@@ -15,7 +15,7 @@ import { expand } from './placeholders.ts';
 import { plainSecrets } from './plain-secrets.ts';
 import { readLocks } from './lock-file.ts';
 import { type ReadPolicies, readPolicies } from './policies.ts';
-import { ConfigError, Problem } from './problems.ts';
+import { ConfigError, inTextOrder, Problem } from './problems.ts';
 import { readLimits, readRate } from './limits.ts';
 import { readRevocation } from './revocation.ts';
 import { readRootResource, readRoutes, type Referents, unreachableRequests } from './routes.ts';
@@ -24,7 +24,8 @@ import { readTelemetry } from './telemetry.ts';
 import { readTls } from './tls.ts';
 import { origin, pageUrl, storeUrl } from './urls.ts';
 import { anyText, longSecret, recordedClaim } from './values.ts';
-import { parseYaml } from './yaml-file.ts';
+import { trustsLoopbackOnly, warningsOf } from './warnings.ts';
+import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
 import { loopbackHosts } from '../lib/loopback.ts';
 
 /** A configuration and what it was made from. */
@@ -35,10 +36,6 @@ export interface Loaded {
   /** Everything that was read, so that another process can load the same. */
   readonly snapshot: Snapshot;
   readonly policyFolder: PolicyFolder;
-  /** The secrets that `gateway.yaml` itself holds. */
-  readonly plainSecrets: readonly Problem[];
-  /** What policies probably do not mean. */
-  readonly policyWarnings: readonly Problem[];
 }
 
 /**
@@ -74,20 +71,31 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
   const texts = new Map([...folder.texts, ...locks.texts]);
   const hash = hashOf(text, texts);
   const referents = { folder, folderLabel, locks: locks.locks };
-  const config: Config = { ...readRoot(root, base, referents, env), policyFolder, tls, hash };
+  const valid = { ...readRoot(root, base, referents, env), policyFolder, tls, hash };
 
   const files = [file, path, ...[...texts.keys()].map((name) => join(path, name)), ...expanded.files];
   const problems = [...report.problems(), ...folder.problems, ...locks.problems];
   if (problems.length === 0) {
     const message = 'matches no path of the routes with this policy; a path is that of the whole request';
-    for (const { policy, name } of unreachableRequests(config.routes)) {
-      problems.push(folder.problemAt(policy, ['requests', name], message));
+    for (const { policy, name } of unreachableRequests(valid.routes)) {
+      problems.push(folder.problemAt(policy, { path: ['requests', name], part: 'key', message }));
     }
   }
   // The listener watches the files of `tls` itself. While they have problems, they belong to what must be repaired.
   if (problems.length > 0) throw new ConfigError(problems, [...files, ...tlsFiles]);
-  const warnings = { plainSecrets: plainSecrets(document), policyWarnings: folder.warnings };
-  return { config, files, snapshot: read.snapshot(), policyFolder, ...warnings };
+  const config = { ...valid, warnings: warningLines(valid, document, folder) };
+  return { config, files, snapshot: read.snapshot(), policyFolder };
+}
+
+/** Warnings as problems are printed: those of `gateway.yaml` first, each file in the order of its text. */
+function warningLines(valid: Omit<Config, 'warnings'>, document: YamlFile, folder: ReadPolicies): readonly string[] {
+  const found = warningsOf(valid, folder.placedScopes).map((warning) =>
+    warning.policy === undefined ? problemIn(document, warning) : folder.problemAt(warning.policy, warning),
+  );
+  if (!trustsLoopbackOnly(valid)) found.push(...plainSecrets(document));
+  const isOwn = ({ file }: Problem): boolean => file === document.file;
+  const inPolicies = [...folder.warnings, ...found.filter((each) => !isOwn(each))];
+  return [...found.filter(isOwn).toSorted(inTextOrder), ...inPolicies].map(String);
 }
 
 function missingFile(fault: string): string {
@@ -110,7 +118,7 @@ async function readPolicyFolder(
 }
 
 /** The parts of a configuration that `gateway.yaml` alone determines. */
-type ConfigFromRoot = Omit<Config, 'tls' | 'hash' | 'policyFolder'>;
+type ConfigFromRoot = Omit<Config, 'tls' | 'hash' | 'policyFolder' | 'warnings'>;
 
 function readRoot(
   root: Field<GatewayKeys>,

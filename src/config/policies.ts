@@ -3,7 +3,7 @@ import { ownMember } from '../lib/json/own-member.ts';
 import type { Lock } from '../model/lock.ts';
 import type { Policy } from '../model/policy.ts';
 import { compilePolicy } from '../policy/compile.ts';
-import { type PolicyDocument, matchedPatterns } from '../policy/document.ts';
+import { conditionsIn, matchedPatterns, type PolicyDocument } from '../policy/document.ts';
 import { PolicyError } from '../policy/policy-error.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
 import type { Files } from './files.ts';
@@ -19,6 +19,12 @@ export interface LockKey {
   readonly problem: (message: string) => Problem;
 }
 
+/** A scope, and where a policy names it. */
+interface PlacedScope {
+  readonly scope: string;
+  readonly path: Path;
+}
+
 /** What one folder of policies holds. */
 export interface ReadPolicies {
   /** Whether there is such a folder. */
@@ -30,10 +36,12 @@ export interface ReadPolicies {
   /** The policies with `lock`. */
   readonly lockKeys: ReadonlyMap<string, LockKey>;
   readonly problems: readonly Problem[];
-  /** A problem at a key of a policy. */
-  readonly problemAt: (policy: string, path: Path, message: string) => Problem;
+  /** A problem in a policy. */
+  readonly problemAt: (policy: string, violation: Violation) => Problem;
   /** What is probably not meant. */
   readonly warnings: readonly Problem[];
+  /** The scopes that callers of a policy need, each with its place. */
+  readonly placedScopes: ReadonlyMap<string, readonly PlacedScope[]>;
   /** Files whose suffix is not `.yaml`, by the name with that suffix. They are not read. */
   readonly misnamed: ReadonlyMap<string, string>;
   /** The text of each file, by its name within the folder, sorted. */
@@ -50,6 +58,7 @@ export async function readPolicies(folder: string, label: string, read: Files): 
   const protocols = new Map<string, { readonly protocol: 'http' | 'mcp'; readonly key: string }>();
   const lockKeys = new Map<string, LockKey>();
   const documents = new Map<string, YamlFile>();
+  const placedScopes = new Map<string, readonly PlacedScope[]>();
   const problems: Problem[] = [];
   const texts = new Map<string, string>();
   const files = await read.names(folder);
@@ -72,6 +81,7 @@ export async function readPolicies(folder: string, label: string, read: Files): 
     documents.set(name, document);
     const policy = await compile(name, document, { problems, warnings });
     policies.set(name, policy);
+    if (policy !== undefined) placedScopes.set(name, scopesIn(document.value as PolicyDocument));
     const key = [...mcpKeys, 'requests'].find((each) => ownMember(document.value, each) !== undefined);
     if (key !== undefined) protocols.set(name, { protocol: key === 'requests' ? 'http' : 'mcp', key });
     const mode = policy === undefined ? undefined : (ownMember(document.value, 'lock') as Lock['mode'] | undefined);
@@ -80,12 +90,23 @@ export async function readPolicies(folder: string, label: string, read: Files): 
       lockKeys.set(name, { mode, problem });
     }
   }
-  const problemAt: ReadPolicies['problemAt'] = (policy, path, message) => {
+  const problemAt: ReadPolicies['problemAt'] = (policy, violation) => {
     const document = documents.get(policy);
     if (document === undefined) throw new TypeError(`no policy ${policy}`);
-    return problemIn(document, { path, part: 'key', message });
+    return problemIn(document, violation);
   };
-  return { exists: names !== undefined, policies, protocols, lockKeys, problems, problemAt, warnings, misnamed, texts };
+  return {
+    exists: names !== undefined,
+    policies,
+    protocols,
+    lockKeys,
+    problems,
+    problemAt,
+    warnings,
+    placedScopes,
+    misnamed,
+    texts,
+  };
 }
 
 /** The keys that speak of MCP messages. */
@@ -135,6 +156,17 @@ async function compile(name: string, file: YamlFile, { problems, warnings }: Fin
   }
   problems.push(...faults.map((fault) => problemIn(file, fault)).toSorted(inTextOrder));
   return undefined;
+}
+
+/** The scopes that callers need; those of approvers are for another token. */
+function scopesIn(document: PolicyDocument): readonly PlacedScope[] {
+  return conditionsIn(document)
+    .filter(({ path }) => !path.includes('by'))
+    .flatMap(({ path, condition: { scope = [] } }) =>
+      typeof scope === 'string'
+        ? scope.split(' ').map((each) => ({ scope: each, path: [...path, 'scope'] }))
+        : scope.map((each, index) => ({ scope: each, path: [...path, 'scope', index] })),
+    );
 }
 
 /** Callers choose arguments: an expression that takes seconds for one would block every other request. */

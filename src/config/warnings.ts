@@ -4,115 +4,174 @@ import { FRONT_DOOR } from '../model/front-door.ts';
 import type { Policy } from '../model/policy.ts';
 import { type Route, stepUpScopes } from '../model/route.ts';
 import { expandScopes } from '../model/scope-hierarchy.ts';
-import { quoted } from '../lib/wording.ts';
+import { didYouMean, quoted } from '../lib/wording.ts';
 import { isLoopbackUrl } from '../lib/loopback.ts';
+import type { ReadPolicies } from './policies.ts';
+import type { Path } from './problems.ts';
+import type { Violation } from './schema.ts';
 
 /** Shorter tokens can be guessed in spite of the rate limit of the admin listener. */
 const ADMIN_TOKEN_CHARACTERS = 16;
 
-/** Probable mistakes in a valid configuration, a sentence each. `check` prints them, and the log repeats them. */
-export function warningsOf(config: Config): readonly string[] {
-  const warnings: string[] = [];
-  const { publicUrl, tls, trustedProxies } = config;
+/** A probable mistake in a valid configuration. */
+interface Warning extends Violation {
+  /** The policy that has it; absent: `gateway.yaml`. */
+  readonly policy?: string;
+}
+
+/** What {@link warningsOf} judges: everything of a configuration but its own warnings. */
+type Judged = Omit<Config, 'warnings'>;
+
+/** Probable mistakes in a valid configuration, and where each is written. */
+export function warningsOf(config: Judged, placedScopes: ReadPolicies['placedScopes']): readonly Warning[] {
+  const { routes, publicUrl, tls, trustedProxies } = config;
+  const warnings: Warning[] = [];
   if (publicUrl.startsWith('https:') && tls === undefined && trustedProxies.length === 0) {
     const remedy =
       'add the proxy that terminates TLS to trusted_proxies; without it, all its callers share one address in limits';
-    warnings.push(`public_url is https and there is no tls: ${remedy}`);
+    warnings.push(at(['public_url'], `is https, and there is no tls: ${remedy}`));
   }
-  if (includesEveryAddress(config.trustedProxies)) {
-    warnings.push('trusted_proxies trusts every address: each client can choose its own address');
-  }
-  if (includesEveryAddress(config.certificateProxies)) {
-    warnings.push('certificate_proxies trusts every address: each client can claim any certificate');
-  }
+  warnings.push(
+    ...everyAddress(config, 'trusted_proxies', 'each client can choose its own address'),
+    ...everyAddress(config, 'certificate_proxies', 'each client can claim any certificate'),
+  );
   if ((config.admin?.token?.length ?? ADMIN_TOKEN_CHARACTERS) < ADMIN_TOKEN_CHARACTERS) {
-    warnings.push(`admin.token is short: use at least ${ADMIN_TOKEN_CHARACTERS} random characters`);
+    warnings.push(at(['admin', 'token'], `is short: use at least ${ADMIN_TOKEN_CHARACTERS} random characters`));
   }
-  for (const route of config.routes) {
-    const { name, firstChallenge } = route;
+  for (const [index, route] of routes.entries()) {
     const missing = stepUpScopes(route).join(' ');
-    if (missing === '' || firstChallenge !== 'supported') continue;
-    const remedy = 'add them, or some clients can never get them';
-    warnings.push(
-      `first_challenge: supported of route ${name} names scopes_supported, which lacks ${missing}: ${remedy}`,
-    );
+    if (missing === '' || route.firstChallenge !== 'supported') continue;
+    const message = `"supported" names scopes_supported, which lacks ${missing}: add them, or some clients can never get them`;
+    warnings.push(at(['routes', index, 'first_challenge'], message));
   }
-  warnings.push(...[...config.authorizationServers.values()].flatMap(insecureIssuer));
-  for (const { name, issuer } of config.frontDoor?.providers.values() ?? []) {
-    warnings.push(...insecure(`front_door.identity_providers.${name}`, issuer));
-  }
-  for (const { name, issuer } of config.revocation?.sources.values() ?? []) {
-    warnings.push(...insecure(`revocation.events.${name}`, issuer));
-  }
-  warnings.push(...revocationPlace(config));
-  warnings.push(...missingScopes(config), ...missingRoute(config));
-  warnings.push(...unsupportedScopes(config));
-  warnings.push(...config.routes.flatMap(placeholderClaims));
+  warnings.push(
+    ...insecureIssuers(config),
+    ...revocationPlace(config),
+    ...missingScopes(config),
+    ...missingRoute(config),
+    ...unnamedScopes(config),
+    ...routes.flatMap(placeholderClaims),
+    ...unsupportedScopes(config),
+    ...misspeltScopes(config, placedScopes),
+  );
   return warnings;
 }
 
+function at(path: Path, message: string, policy?: string): Warning {
+  return { path, part: 'value', message, ...(policy !== undefined && { policy }) };
+}
+
+/** Networks that are the whole of IPv4 or IPv6. */
+function everyAddress(config: Judged, key: 'trusted_proxies' | 'certificate_proxies', risk: string): Warning[] {
+  const networks = key === 'trusted_proxies' ? config.trustedProxies : config.certificateProxies;
+  return networks.flatMap((network, index) =>
+    network.endsWith('/0') ? [at([key, index], `${quoted(network)} trusts every address: ${risk}`)] : [],
+  );
+}
+
 /** Where revocations are kept, if that may surprise. */
-function revocationPlace({ revocation, shared }: Config): readonly string[] {
+function revocationPlace({ revocation, shared }: Judged): readonly Warning[] {
   if (revocation === undefined) return [];
-  if (shared === undefined && revocation.file === undefined)
-    return ['revocation keeps revocations in memory, and a restart forgets them: set revocation.file, or shared'];
+  if (shared === undefined && revocation.file === undefined) {
+    const message = 'keeps revocations in memory, and a restart forgets them: set revocation.file, or shared';
+    return [{ path: ['revocation'], part: 'key', message }];
+  }
   if (shared === undefined || revocation.file === undefined) return [];
-  return ['revocation.file has no effect with shared, which keeps revocations: remove it'];
+  return [at(['revocation', 'file'], 'has no effect with shared, which keeps revocations: remove it')];
 }
 
 /** Whether the configuration trusts only authorization servers on this machine: a demo, or a test. */
-export function trustsLoopbackOnly({ authorizationServers }: Config): boolean {
+export function trustsLoopbackOnly({ authorizationServers }: Pick<Config, 'authorizationServers'>): boolean {
   return [...authorizationServers.values()].every(({ issuer }) => isLoopbackUrl(issuer));
 }
 
-function insecureIssuer({ name, issuer }: AuthorizationServer): readonly string[] {
-  return insecure(name === FRONT_DOOR ? FRONT_DOOR : `authorization_servers.${name}`, issuer);
-}
-
-function insecure(place: string, issuer: string): readonly string[] {
-  if (!issuer.startsWith('http:') || isLoopbackUrl(issuer)) return [];
-  const risk = 'a party on the way can replace its keys';
-  return [`${place}.issuer ${quoted(issuer)} is http and not on loopback: ${risk}; use https`];
-}
-
-/** Scopes that look misspelled. */
-function unsupportedScopes({ routes, scopeHierarchy }: Config): readonly string[] {
-  const policies = new Set(routes.flatMap(({ policy }) => policy ?? []));
-  return [
-    ...unnamedScopes(routes, scopeHierarchy).map((scope) => `scopes has ${quoted(scope)}, which no route supports`),
-    ...[...policies].flatMap((policy) =>
-      unsupportedBy(routes, policy, scopeHierarchy).map((scope) => {
-        const wanted = `policy ${policy.name} wants the scope ${quoted(scope)} of every caller`;
-        return `${wanted}, which scopes_supported of no route has`;
-      }),
+function insecureIssuers({ authorizationServers, frontDoor, revocation }: Judged): readonly Warning[] {
+  const issuers: readonly (readonly [Path, { readonly issuer: string }])[] = [
+    ...[...authorizationServers.values()].map((server) => [pathOf(server), server] as const),
+    ...Array.from(
+      frontDoor?.providers ?? [],
+      ([name, provider]) => [[FRONT_DOOR, 'identity_providers', name], provider] as const,
     ),
+    ...Array.from(revocation?.sources ?? [], ([name, source]) => [['revocation', 'events', name], source] as const),
   ];
+  const risk = 'is http and not on loopback: a party on the way can replace its keys; use https';
+  return issuers
+    .filter(([, { issuer }]) => issuer.startsWith('http:') && !isLoopbackUrl(issuer))
+    .map(([path, { issuer }]) => at([...path, 'issuer'], `${quoted(issuer)} ${risk}`));
+}
+
+function pathOf({ name }: AuthorizationServer): Path {
+  return name === FRONT_DOOR ? [FRONT_DOOR] : ['authorization_servers', name];
 }
 
 /** The scopes of `scopes` that no route names, and that imply none that a route names. */
-function unnamedScopes(routes: readonly Route[], hierarchy: Config['scopeHierarchy']): readonly string[] {
+function unnamedScopes({ routes, scopeHierarchy }: Judged): readonly Warning[] {
   const named = new Set(
     routes.flatMap(({ policy, resource }) => (policy?.scopes ?? []).concat(resource?.scopesSupported ?? [])),
   );
-  const configured = new Set([...hierarchy.keys(), ...[...hierarchy.values()].flat()]);
-  return [...configured].filter((scope) => ![scope].concat(hierarchy.get(scope) ?? []).some((each) => named.has(each)));
+  const isUnnamed = (scope: string): boolean =>
+    ![scope].concat(scopeHierarchy.get(scope) ?? []).some((each) => named.has(each));
+  const bySize = [...scopeHierarchy].toSorted(([, one], [, other]) => one.length - other.length);
+  const implied = new Set(bySize.flatMap(([, scopes]) => scopes));
+  return [...new Set([...scopeHierarchy.keys(), ...implied])].filter(isUnnamed).map((scope) => {
+    // The hierarchy is closed: of the scopes that imply one, that with the fewest has it in its own list.
+    const key = scopeHierarchy.has(scope) ? scope : bySize.find(([, scopes]) => scopes.includes(scope))?.[0];
+    return { path: ['scopes', key ?? scope], part: 'key', message: `no route supports ${quoted(scope)}` };
+  });
 }
 
 /**
- * The scopes that a policy wants of every caller while no route with the policy supports them. A scope of one tool is
+ * The scopes that a policy asks for of every caller while no route with the policy supports them. A scope of one tool is
  * asked for when it is called, and need not be supported from the start.
  */
-function unsupportedBy(
-  routes: readonly Route[],
-  policy: Policy,
-  hierarchy: Config['scopeHierarchy'],
-): readonly string[] {
+function unsupportedScopes(config: Judged): readonly Warning[] {
+  const policies = new Set(config.routes.flatMap(({ policy }) => policy ?? []));
+  return [...policies].flatMap((policy) => {
+    const supported = supportedScopes(config, policy);
+    return policy.scope
+      .filter((scope) => supported !== undefined && !supported.has(scope))
+      .map((scope) => {
+        const message = `every caller needs ${quoted(scope)}, which scopes_supported of no route has${hint(scope, supported)}`;
+        return at(['scope'], message, policy.name);
+      });
+  });
+}
+
+/** What `scopes_supported` of the routes with a policy has, and implies; undefined where a route has none. */
+function supportedScopes({ routes, scopeHierarchy }: Judged, policy: Policy): ReadonlySet<string> | undefined {
   const lists = routes
     .filter((route) => route.policy === policy)
     .map(({ resource }) => resource?.scopesSupported ?? []);
-  if (lists.some((list) => list.length === 0)) return [];
-  const supported = expandScopes(lists.flat(), hierarchy);
-  return policy.scope.filter((scope) => !supported.has(scope));
+  return lists.some((list) => list.length === 0) ? undefined : expandScopes(lists.flat(), scopeHierarchy);
+}
+
+/** Scopes below the top of a policy that nothing else names, and that are a letter or two from one that is known. */
+function misspeltScopes(config: Judged, placed: ReadPolicies['placedScopes']): readonly Warning[] {
+  const { routes, scopeHierarchy, frontDoor } = config;
+  return [...placed].flatMap(([name, scopes]) => {
+    const users = routes.filter(({ policy }) => policy?.name === name);
+    const known = new Set([
+      ...users.flatMap(({ resource }) => resource?.scopesSupported ?? []),
+      ...(users.some(({ authorizationServers: servers }) => servers.some((server) => server.name === FRONT_DOOR))
+        ? (frontDoor?.scopes.keys() ?? [])
+        : []),
+      ...scopeHierarchy.keys(),
+      ...[...scopeHierarchy.values()].flat(),
+    ]);
+    return scopes
+      .filter(({ scope, path }) => path.length > 1 && !known.has(scope))
+      .flatMap(({ scope, path }) => {
+        const near = didYouMean(scope, [...known]);
+        if (near === undefined) return [];
+        const message = `no route supports ${quoted(scope)}; did you mean ${near}? If not, add it to scopes_supported`;
+        return [at(path, message, name)];
+      });
+  });
+}
+
+function hint(scope: string, supported: ReadonlySet<string> = new Set()): string {
+  const near = didYouMean(scope, [...supported]);
+  return near === undefined ? '' : `; did you mean ${near}?`;
 }
 
 /** Names of claims as templates and examples have them: brackets, words, fillers. */
@@ -122,22 +181,17 @@ const placeholder = new RegExp(
   'i',
 );
 
-function placeholderClaims({ name, upstream }: Route): readonly string[] {
+function placeholderClaims({ upstream }: Route, index: number): readonly Warning[] {
   return [...upstream.identity]
     .filter(([, claim]) => placeholder.test(claim))
     .map(([header, claim]) => {
-      const place = `route ${name}: upstream.identity.${header}`;
-      return `${place} is ${quoted(claim)}, which looks like a placeholder: write the name of a claim`;
+      const path = ['routes', index, 'upstream', 'identity', header];
+      return at(path, `${quoted(claim)} looks like a placeholder: write the name of a claim`);
     });
 }
 
-/** Whether one of the networks is the whole of IPv4 or IPv6. */
-function includesEveryAddress(networks: readonly string[]): boolean {
-  return networks.some((network) => network.endsWith('/0'));
-}
-
 /** Scopes that a policy asks for where the front door alone could grant them, and does not know them. */
-function missingScopes({ frontDoor, routes, scopeHierarchy }: Config): readonly string[] {
+function missingScopes({ frontDoor, routes, scopeHierarchy }: Judged): readonly Warning[] {
   if (frontDoor === undefined) return [];
   const granted = expandScopes([...frontDoor.scopes.keys()], scopeHierarchy);
   return routes
@@ -146,18 +200,19 @@ function missingScopes({ frontDoor, routes, scopeHierarchy }: Config): readonly 
       const missing = policy?.scopes.filter((scope) => !granted.has(scope)) ?? [];
       if (missing.length === 0) return [];
       const it = missing.length === 1 ? 'it' : 'them';
-      const wanted = `which policy ${policy?.name} of route ${name} asks for`;
-      return [`front_door.scopes lacks ${missing.join(' ')}, ${wanted}: add ${it}, or no caller can get ${it}`];
+      const message = `lacks ${missing.join(' ')}, which policy ${policy?.name} of route ${name} asks for`;
+      const path = [FRONT_DOOR, 'scopes'];
+      return [{ path, part: 'key' as const, message: `${message}: add ${it}, or no caller can get ${it}` }];
     });
 }
 
 /** An issuer below the URL of the gateway, which has no route for it. */
-function missingRoute({ frontDoor, publicUrl, routes }: Config): readonly string[] {
+function missingRoute({ frontDoor, publicUrl, routes }: Judged): readonly Warning[] {
   if (frontDoor?.issuer.startsWith(`${publicUrl}/`) !== true || routes.some(({ isFrontDoor }) => isFrontDoor))
     return [];
   const { issuer, server } = frontDoor;
   const path = issuer.slice(publicUrl.length);
   const route = `{ name: signin, path: ${path}, public: true, upstream: { url: '${server.backchannel}' } }`;
-  const remedy = `add ${route} to routes, unless the proxy before the gateway leads there`;
-  return [`front_door.issuer is a path of public_url, and no public route has it: ${remedy}`];
+  const remedy = `add ${route} to routes, unless the proxy in front of the gateway leads there`;
+  return [at([FRONT_DOOR, 'issuer'], `is a path of public_url, and no public route has it: ${remedy}`)];
 }

@@ -41,6 +41,8 @@ export interface LogSettings {
 
 /** A configuration as a whole, validated, with every duration in milliseconds and every size in bytes. */
 export interface Config {
+  /** Probable mistakes, each as an error would be reported: file, line, column, path, message. */
+  readonly warnings: readonly string[];
   /** An origin (`https://gateway.example`), without a trailing slash. Everything published is built from it. */
   readonly publicUrl: string;
   readonly listen: Address;

@@ -4,7 +4,6 @@ import { createAuthenticators } from '../pipeline/authenticate/authenticator.ts'
 import { tokenKey } from '../pipeline/authenticate/known-tokens.ts';
 import { createNonces } from '../pipeline/authenticate/nonces.ts';
 import { createServerClient } from '../authorization-server/client.ts';
-import { warningsOf } from '../config/warnings.ts';
 import { createCredentialSources } from '../pipeline/exchange/credential-source.ts';
 import { createStreamIndex, type OpenStream } from '../pipeline/forward/open-streams.ts';
 import { createPools } from '../pipeline/forward/pools.ts';
@@ -153,7 +152,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     log.configure(next.log);
     events.configLoaded(next.hash);
     for (const stream of open.all()) endIfRefused(stream);
-    for (const warning of warningsOf(next)) log.event('warn', warning);
+    for (const warning of next.warnings) log.event('warn', warning);
     if (next.revocation !== undefined && surroundings.revocation === undefined)
       log.event('warn', 'revocation was added: a restart is needed for it, the rest is in force');
   }

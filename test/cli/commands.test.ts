@@ -137,10 +137,10 @@ serve --worker=2 → "--worker" is not an option of serve; did you mean --worker
 describe('check', () => {
   test('R-222: prints a warning to stderr, and fails only with --strict', async () => {
     await inFolder({ yaml: `${base}trusted_proxies: [0.0.0.0/0]\n` }, async (folder) => {
-      const warning = 'trusted_proxies trusts every address: each client can choose its own address';
+      const warning = 'trusted_proxies[0]: "0.0.0.0/0" trusts every address: each client can choose its own address';
       const printed = {
         stdout: 'gateway.yaml: 1 route, 0 policies: ok, with 1 warning\n',
-        stderr: `warning: gateway.yaml: ${warning}\n`,
+        stderr: `warning: gateway.yaml:13:19: ${warning}\n`,
       };
       expect(await outcome(['check'], folder)).toEqual({ code: 0, ...printed });
       expect(await outcome(['check', '--strict'], folder)).toEqual({ code: 1, ...printed });

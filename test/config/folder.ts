@@ -82,6 +82,11 @@ export async function loaded(situation: Situation): Promise<Config> {
   return (await load(join(FOLDER, 'gateway.yaml'), situation.env ?? {}, inMemory(situation))).config;
 }
 
+/** The warnings of a configuration that must be good, without the name of the folder. */
+export async function warningsIn(situation: Situation): Promise<readonly string[]> {
+  return (await loaded(situation)).warnings.map((warning) => warning.replaceAll(`${FOLDER}/`, ''));
+}
+
 /** The lines that a configuration is refused with, without the name of the folder; none when it is accepted. */
 export async function refusals(situation: Situation): Promise<readonly string[]> {
   try {

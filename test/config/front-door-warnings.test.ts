@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { warningsOf } from '../../src/config/warnings.ts';
-import { loaded } from './folder.ts';
+import { warningsIn } from './folder.ts';
 
 interface Settings {
   readonly issuer?: string;
@@ -31,7 +30,7 @@ routes:
     authorization_servers: [front_door]
     upstream: { url: http://127.0.0.1:3001/mcp }
 ${settings.routes ?? ''}`;
-  return warningsOf(await loaded({ yaml, files: { 'policies/tools.yaml': policy } }));
+  return warningsIn({ yaml, files: { 'policies/tools.yaml': policy } });
 }
 
 const writing = 'scope: read\ntools: { pay: { scope: write } }\n';
@@ -43,10 +42,10 @@ test('has no warning for a front door with every scope of the policy', async () 
 
 test('warns of a scope of the policy that the front door lacks', async () => {
   expect(await warnings({ policy: writing })).toEqual([
-    'front_door.scopes lacks write, which policy tools of route tools asks for: add it, or no caller can get it',
+    'gateway.yaml:7:3: front_door.scopes: lacks write, which policy tools of route tools asks for: add it, or no caller can get it',
   ]);
   expect(await warnings({ policy: 'scope: read pay\ntools: { a: { scope: write } }\n' })).toContain(
-    'front_door.scopes lacks pay write, which policy tools of route tools asks for: add them, or no caller can get them',
+    'gateway.yaml:7:3: front_door.scopes: lacks pay write, which policy tools of route tools asks for: add them, or no caller can get them',
   );
 });
 
@@ -76,9 +75,9 @@ test.each([
 ])('warns of an issuer at a path with %s', async (_title, routes) => {
   const issuer = 'http://127.0.0.1:8080/signin';
   expect(await warnings({ issuer, routes })).toEqual([
-    'front_door.issuer is a path of public_url, and no public route has it: ' +
+    'gateway.yaml:5:11: front_door.issuer: is a path of public_url, and no public route has it: ' +
       "add { name: signin, path: /signin, public: true, upstream: { url: 'http://127.0.0.1:8090/signin' } } to routes, " +
-      'unless the proxy before the gateway leads there',
+      'unless the proxy in front of the gateway leads there',
   ]);
 });
 

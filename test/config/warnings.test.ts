@@ -1,12 +1,9 @@
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { load } from '../../src/config/load.ts';
-import { trustsLoopbackOnly, warningsOf } from '../../src/config/warnings.ts';
 import { tlsLine } from '../support/certificates.ts';
 import { route, top } from './edits.ts';
-import { base, edited, inFolder, loaded } from './folder.ts';
+import { base, edited, type Situation, warningsIn } from './folder.ts';
 
-const warnings = async (yaml: string): Promise<readonly string[]> => warningsOf(await loaded({ yaml }));
+const warnings = (yaml: string): Promise<readonly string[]> => warningsIn({ yaml });
 
 test('has no warning for a plain configuration', async () => {
   expect(await warnings(base)).toEqual([]);
@@ -15,7 +12,7 @@ test('has no warning for a plain configuration', async () => {
 test('warns of a public URL that needs a proxy while no proxy is listed', async () => {
   const https = edited(['public_url: http://127.0.0.1:8080', 'public_url: https://gateway.example']);
   expect(await warnings(https)).toEqual([
-    'public_url is https and there is no tls: add the proxy that terminates TLS to trusted_proxies; without it, all its callers share one address in limits',
+    'gateway.yaml:1:13: public_url: is https, and there is no tls: add the proxy that terminates TLS to trusted_proxies; without it, all its callers share one address in limits',
   ]);
   expect(await warnings(`${https}trusted_proxies: [10.0.0.1]\n`)).toEqual([]);
   expect(await warnings(`${https}${tlsLine()}`)).toEqual([]);
@@ -32,36 +29,39 @@ test.each([
     const resource = `resource: { scopes_supported: ${supported} }\n    first_challenge: ${first}\n    policy: p`;
     const yaml = edited(route(`protocol: mcp\n    ${resource}`));
     const policy = 'scope: read\ntools: { pay: { scope: payments }, drop: { scope: admin } }\n';
-    const config = await loaded({ yaml, files: { 'policies/p.yaml': policy } });
-    const remedy = 'add them, or some clients can never get them';
-    const line = `first_challenge: supported of route api names scopes_supported, which lacks ${missing.join(' ')}: ${remedy}`;
-    expect(warningsOf(config)).toEqual(missing.length === 0 ? [] : [line]);
+    const found = await warningsIn({ yaml, files: { 'policies/p.yaml': policy } });
+    const place = 'gateway.yaml:13:22: routes[0].first_challenge';
+    const line = `${place}: "supported" names scopes_supported, which lacks ${missing.join(' ')}: add them, or some clients can never get them`;
+    expect(found).toEqual(missing.length === 0 ? [] : [line]);
   },
 );
 
 test.each([
-  ['trusted_proxies: [0.0.0.0/0]', 'trusted_proxies trusts every address: each client can choose its own address'],
+  [
+    'trusted_proxies: [0.0.0.0/0]',
+    'trusted_proxies[0]: "0.0.0.0/0" trusts every address: each client can choose its own address',
+  ],
   [
     'certificate_proxies: [10.0.0.0/8, "::/0"]',
-    'certificate_proxies trusts every address: each client can claim any certificate',
+    'certificate_proxies[1]: "::/0" trusts every address: each client can claim any certificate',
   ],
-  ['admin: { listen: "x:1", token: hunter-2 }', 'admin.token is short: use at least 16 random characters'],
+  ['admin: { listen: "x:1", token: hunter-2 }', 'admin.token: is short: use at least 16 random characters'],
 ])('warns of %s', async (line, warning) => {
-  expect(await warnings(top(line))).toEqual([warning]);
+  const [found, ...others] = await warnings(top(line));
+  expect(found?.replace(/^gateway\.yaml:\d+:\d+: /, '')).toBe(warning);
+  expect(others).toEqual([]);
 });
 
 const remote = edited(['issuer: http://127.0.0.1:9000', 'issuer: https://as.example']);
-const inFile = async (yaml: string): Promise<readonly string[]> =>
-  inFolder({ yaml }, async (folder) => {
-    const { plainSecrets } = await load(join(folder, 'gateway.yaml'), { SECRET: 'x'.repeat(40) });
-    return plainSecrets.map((problem) => String(problem).replace(`${folder}/`, ''));
-  });
+const inFile = (yaml: string, files: Situation['files'] = {}): Promise<readonly string[]> =>
+  warningsIn({ yaml, files, env: { SECRET: 'x'.repeat(40) } });
 
 describe('an issuer that is http', () => {
   test('is warned of, unless it is on loopback', async () => {
-    const issuer = (url: string) => warnings(edited(['issuer: http://127.0.0.1:9000', `issuer: ${url}`]));
+    const issuer = (url: string) =>
+      inFile(edited(['issuer: http://127.0.0.1:9000', `issuer: ${url}`], ['s3cr3t', '"${env:SECRET}"']));
     expect(await issuer('http://as.example')).toEqual([
-      'authorization_servers.main.issuer "http://as.example" is http and not on loopback: a party on the way can replace its keys; use https',
+      'gateway.yaml:4:13: authorization_servers.main.issuer: "http://as.example" is http and not on loopback: a party on the way can replace its keys; use https',
     ]);
     for (const url of ['https://as.example', 'http://localhost:9000', 'http://127.0.0.2', 'http://[::1]:9000']) {
       expect(await issuer(url)).toEqual([]);
@@ -81,42 +81,59 @@ describe('a scope that no route supports', () => {
       ],
       ['audience: https', '# https'],
     )}${more}`;
-  const found = async (more: string, policy = 'scope: read\n', supported?: string) =>
-    warningsOf(await loaded({ yaml: mcp(more, supported), files: { 'policies/p.yaml': policy } }));
+  const found = (more: string, policy = 'scope: read\n', supported?: string) =>
+    warningsIn({ yaml: mcp(more, supported), files: { 'policies/p.yaml': policy } });
 
   test('is warned of in scopes', async () => {
     expect(
       await found('scopes: { admin: [write], wirte: [raed] }\n', 'scope: read\ntools: { t: { scope: write } }\n'),
-    ).toEqual(['scopes has "wirte", which no route supports', 'scopes has "raed", which no route supports']);
+    ).toEqual([
+      'gateway.yaml:16:27: scopes.wirte: no route supports "wirte"',
+      'gateway.yaml:16:27: scopes.wirte: no route supports "raed"',
+    ]);
   });
 
   test('is warned of in the scope that a policy wants of every caller', async () => {
     expect(await found('', 'scope: raed\n')).toEqual([
-      'policy p wants the scope "raed" of every caller, which scopes_supported of no route has',
+      'policies/p.yaml:1:8: scope: every caller needs "raed", which scopes_supported of no route has; did you mean read?',
     ]);
-    expect(await found('', 'scope: read,\n')).toHaveLength(1);
+    expect(await found('', 'scope: admin\n')).toEqual([
+      'policies/p.yaml:1:8: scope: every caller needs "admin", which scopes_supported of no route has',
+    ]);
+    expect(await found('', 'scope: read,\n')).toHaveLength(2);
+  });
+
+  test('is warned of in an entry if it is a letter or two from one that is supported', async () => {
+    const policy =
+      'scope: read\ntools:\n  pay: { scope: paymnets }\n  move: { any: [{ scope: [wirte] }, { scope: payments }] }\n';
+    const remedy = 'If not, add it to scopes_supported';
+    expect(await found('scopes: { write: [read] }\n', policy, 'read, payments')).toEqual([
+      `policies/p.yaml:3:17: tools.pay.scope: no route supports "paymnets"; did you mean payments? ${remedy}`,
+      `policies/p.yaml:4:27: tools.move.any[0].scope[0]: no route supports "wirte"; did you mean write? ${remedy}`,
+    ]);
   });
 
   test.each<[title: string, more: string, policy: string, supported?: string]>([
     ['that a tool adds', '', 'scope: read\ntools: { pay: { scope: payments } }\n'],
     ['that a supported scope implies', 'scopes: { write: [read] }\n', 'scope: read\n', 'write'],
     ['of alternatives', '', 'any: [{ scope: read }, { scope: admin }]\n'],
+    [
+      'of an approver',
+      'approvals: { authorization_servers: [main] }\n',
+      'scope: read\ntools: { pay: { approval: { by: { scope: raed } } } }\n',
+    ],
   ])('is not one %s', async (_title, more, policy, supported) => {
     expect(await found(more, policy, supported)).toEqual([]);
   });
 
   test('is unknown on a route that lists no scopes', async () => {
     const yaml = edited(['path: /api', 'path: /api\n    policy: p']);
-    expect(warningsOf(await loaded({ yaml, files: { 'policies/p.yaml': 'scope: any' } }))).toEqual([]);
+    expect(await warningsIn({ yaml, files: { 'policies/p.yaml': 'scope: any' } })).toEqual([]);
   });
 });
 
 describe('what a policy probably does not mean', () => {
-  const found = async (files: Readonly<Record<string, string>>): Promise<readonly string[]> =>
-    inFolder({ yaml: base, files }, async (folder) => {
-      const { policyWarnings } = await load(join(folder, 'gateway.yaml'), {});
-      return policyWarnings.map((problem) => String(problem).replace(`${folder}/`, ''));
-    });
+  const found = (files: Situation['files']) => inFile(base, files);
 
   test.each<[title: string, policy: string, ...warnings: string[]]>([
     [
@@ -157,7 +174,7 @@ describe('an identity claim that looks like a placeholder', () => {
     '%s',
     async (claim) => {
       expect(await identity(claim)).toEqual([
-        `route api: upstream.identity.x-auth-role is "${claim}", which looks like a placeholder: write the name of a claim`,
+        `gateway.yaml:12:32: routes[0].upstream.identity.x-auth-role: "${claim}" looks like a placeholder: write the name of a claim`,
       ]);
     },
   );
@@ -183,15 +200,14 @@ describe('a secret in the file', () => {
 
   test('may be the password in the URL of the store', async () => {
     const key = 'session_key: "${env:SECRET}0123456789"\n';
-    const store = (url: string) => inFile(`${base.replace('s3cr3t', '"${env:SECRET}"')}${key}shared: ${url}\n`);
+    const store = (url: string) => inFile(`${remote.replace('s3cr3t', '"${env:SECRET}"')}${key}shared: ${url}\n`);
     expect(await store('redis://127.0.0.1:6379')).toEqual([]);
     expect(await store('redis://:pw@127.0.0.1:6379')).toEqual([
       `gateway.yaml:14:9: shared: a secret in plain text; ${remedy}`,
     ]);
   });
 
-  test('matters unless all authorization servers are on loopback', async () => {
-    expect(trustsLoopbackOnly(await loaded({ yaml: base }))).toBe(true);
-    expect(trustsLoopbackOnly(await loaded({ yaml: remote }))).toBe(false);
+  test('does not matter while all authorization servers are on loopback', async () => {
+    expect(await inFile(base)).toEqual([]);
   });
 });

@@ -41,6 +41,7 @@ function configOf(otherwise: Partial<Config>): Config {
     policies: new Map(),
     hash: '',
     ...otherwise,
+    warnings: [],
   } as Config;
 }
 

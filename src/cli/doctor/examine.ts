@@ -5,7 +5,6 @@
  * @module
  */
 
-import { warningsOf } from '../../config/warnings.ts';
 import type { Config } from '../../model/config.ts';
 import { examineServer } from './authorization-server.ts';
 import { examineCertificates } from './certificates.ts';
@@ -40,7 +39,7 @@ export async function* examine(config: Config, token: PresentedToken | undefined
   const isStarted = frontDoor === undefined || !(await isNotStarted(frontDoor));
   const servers = isStarted ? config : withoutFrontDoor(config);
   const groups = [
-    Promise.resolve(warningsOf(config).map((text) => findingsOn('gateway.yaml').warn(text, 'see `sallyport check`'))),
+    Promise.resolve(config.warnings.map(findingOf)),
     examinePublicUrl(config),
     examineCertificates(config, now),
     ...[...servers.authorizationServers.values()].map((server) => examineServer(server, config)),
@@ -58,6 +57,11 @@ export async function* examine(config: Config, token: PresentedToken | undefined
   // A later group may fail while an earlier one is awaited.
   for (const group of groups) group.catch(() => {});
   for (const group of groups) yield* await group;
+}
+
+/** A warning of `sallyport check`. It has its remedy. */
+function findingOf(warning: string): Finding {
+  return { status: 'warn', subject: 'configuration', text: warning, remedy: undefined };
 }
 
 /** Examines the shared store, by the connection that serves requests: it must take a write. */
