@@ -91,6 +91,11 @@ function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
             </pre>
           ))}
           {answer.challenges.length === 0 && <p class="muted">no challenge: another token would not help</p>}
+          {answer.because !== undefined && (
+            <p>
+              <span class="muted">because</span> <q>{answer.because}</q>
+            </p>
+          )}
         </section>
       )}
       <Facts detail={detail} />

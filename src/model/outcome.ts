@@ -37,6 +37,8 @@ export interface RefusalAnswer {
   readonly status: number;
   /** The values of `WWW-Authenticate`. */
   readonly challenges: readonly string[];
+  /** The message of the policy in its body. */
+  readonly because?: string;
 }
 
 /**

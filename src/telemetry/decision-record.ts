@@ -107,7 +107,7 @@ function isSameRefusal(
 
 function isSameAnswer(one: RefusalAnswer | undefined, other: RefusalAnswer | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
-  return one.status === other.status && isSameList(one.challenges, other.challenges);
+  return one.status === other.status && one.because === other.because && isSameList(one.challenges, other.challenges);
 }
 
 function isSameTargets(one: readonly McpTarget[] | undefined, other: readonly McpTarget[] | undefined): boolean {

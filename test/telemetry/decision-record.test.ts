@@ -38,7 +38,10 @@ const route = fc.record({
 });
 const reason = fc.constantFrom('scope.insufficient', 'claim.denied', 'token.expired');
 const denial = fc.record({ reason, detail: text, scope: fc.array(text, { maxLength: 2 }) });
-const answer = fc.record({ status: fc.constantFrom(401, 403), challenges: fc.array(text, { maxLength: 2 }) });
+const answer = fc.record(
+  { status: fc.constantFrom(401, 403), challenges: fc.array(text, { maxLength: 2 }), because: text },
+  { requiredKeys: ['status', 'challenges'] },
+);
 /** A call is allowed unless a stage refused it. */
 const decided = (one: object): Outcome => {
   const { denial } = one as Outcome;

@@ -53,14 +53,15 @@ export function createRefuse(route: Route | undefined, parts: RefuseParts): Refu
     if (nonce !== undefined) headers['DPoP-Nonce'] = nonce();
     const retryAfter = retryAfterOf(refusal, denial);
     const scope = route === undefined ? denial.scope : requestedScopes(route, denial.scope);
+    const said = denial.because === undefined ? {} : { because: denial.because };
     const refused = { refusal, denial, scope, decision: call.decision, messageId, retryAfter };
     if (elicits && denial.approval?.requestState !== undefined && messageId !== null) {
       send(call, 200, headers, urlElicitation(denial.approval, messageId, denial.because));
-      return { status: 200, challenges: [] };
+      return { status: 200, challenges: [], ...said };
     }
     if (call.path === toolErrorPath && refusal.isFinal && expectsToolResult(action)) {
       send(call, 200, headers, toolError(refused, action.era));
-      return { status: 200, challenges: [] };
+      return { status: 200, challenges: [], ...said };
     }
     const challenges = challengesOf(call, refusal, denial);
     if (challenges !== undefined) headers['WWW-Authenticate'] = challenges;
@@ -72,7 +73,7 @@ export function createRefuse(route: Route | undefined, parts: RefuseParts): Refu
     } else {
       send(call, refusal.status, headers, body(refused));
     }
-    return { status: refusal.status, challenges: challenges === undefined ? [] : [challenges].flat() };
+    return { status: refusal.status, challenges: challenges === undefined ? [] : [challenges].flat(), ...said };
   };
 }
 

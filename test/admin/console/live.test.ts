@@ -236,6 +236,14 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
     expect(new URL(page.url()).search).toBe('?subject=alice');
   });
 
+  test('shows the message of the policy that the client got', async () => {
+    await world.call(alice, 'close_account');
+    await page.goto(`${world.adminUrl}/?subject=alice`);
+    await rows('close_account').first().click();
+    const panel = page.getByRole('complementary', { name: 'Decision' });
+    expect(await panel.locator('q').innerText()).toBe('Ask the owner of the account.');
+  });
+
   /** The outcomes of rows that are not shown whole. */
   const clipped = (): Promise<readonly string[]> =>
     page.evaluate<readonly string[]>(

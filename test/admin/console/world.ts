@@ -54,6 +54,7 @@ tools:
       /amount: { at_most: 1000 }
   close_account:
     claims: { role: { one_of: [owner, admin] } }
+    because: Ask the owner of the account.
 `;
 
 const toolsTests = `- name: a reader gets a balance

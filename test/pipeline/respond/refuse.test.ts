@@ -68,7 +68,12 @@ function refused(
   const result = refuse(call, new Denial(reason, 'why', extras), read);
   const sent = answer();
   const { 'WWW-Authenticate': challenges = [] } = sent?.headers ?? {};
-  expect(result, 'the record has what was sent').toEqual({ status: sent?.status, challenges: [challenges].flat() });
+  const { because } = extras;
+  expect(result, 'the record has what was sent').toEqual({
+    status: sent?.status,
+    challenges: [challenges].flat(),
+    ...(because !== undefined && { because }),
+  });
   return sent;
 }
 
