@@ -93,8 +93,12 @@ async function earlierCalls(file: string): Promise<readonly EarlierCall[]> {
   return history;
 }
 
-/** The route of this name; without a name, the only one. */
-function routeNamed(config: Config, name: string | undefined): Route {
+/**
+ * The route of this name; without a name, the only one.
+ *
+ * @throws {UsageError} for no such route.
+ */
+export function routeNamed(config: Config, name: string | undefined): Route {
   const [only, ...others] = config.routes;
   if (name === undefined && only !== undefined && others.length === 0) return only;
   const names = config.routes.map((route) => route.name).join(', ');

@@ -9,6 +9,7 @@ import { learntPolicy, type LearntPolicy } from '../review/learnt-policy.ts';
 import { isPolicyDecision } from '../review/recorded-decision.ts';
 import { type LoggedDecision, recordsIn, SkippedLines } from './decision-log.ts';
 import { type ExitCode, reportProblems, reportUnreadable, UsageError } from './exit.ts';
+import { routeNamed } from './explain.ts';
 
 /** The options of `sallyport learn`. */
 export interface LearnOptions {
@@ -35,12 +36,7 @@ export async function learn(files: readonly string[], options: LearnOptions): Pr
     return reportProblems(options.config, error);
   }
   const { routes } = loaded.config;
-  const route = routes.find(({ name }) => name === options.route);
-  if (route === undefined) {
-    return failed(
-      `--route: ${JSON.stringify(options.route ?? '')} is not a route: ${routes.map(({ name }) => name).join(', ')}`,
-    );
-  }
+  const route = routeNamed(loaded.config, options.route);
   const name = options.name ?? route.policy?.name ?? route.name;
   if (!/^[\w-]+$/.test(name))
     return failed(`--name: ${JSON.stringify(name)} is not the name of a policy: letters, digits, _ and -`);
@@ -69,7 +65,7 @@ export async function learn(files: readonly string[], options: LearnOptions): Pr
   if (learnt === undefined) {
     const lines = skipped.missing === '' ? '' : ` (${skipped.missing})`;
     return failed(
-      `nothing learnt: the log has no call that was let pass on the route ${route.name} and can be named${lines}`,
+      `nothing was written: the log has no allowed call of the route ${route.name} whose name a policy can have${lines}`,
     );
   }
   if (options.to === undefined) process.stdout.write(learnt.policy);

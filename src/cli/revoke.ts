@@ -26,7 +26,7 @@ export async function revoke(options: RevokeOptions): Promise<ExitCode> {
     [isPerson, email !== undefined, list].filter(Boolean).length !== 1 ||
     (!isPerson && (subject ?? issuer) !== undefined)
   )
-    throw new UsageError('write --subject S --issuer I, --email E, or --list');
+    throw new UsageError('pass --subject SUB with --issuer URL, or --email ADDRESS, or --list');
   try {
     const access = await operatorAccess(options.config, options.admin);
     const who =

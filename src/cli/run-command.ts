@@ -43,7 +43,8 @@ function parsed(name: string, { argument, options: own }: Command, args: readonl
   const odd = positionals.find(
     (word, index) => index >= most || (!(index > 0 && argument?.second !== undefined) && !takes(argument, word)),
   );
-  if (odd !== undefined) throw new UsageError(`${JSON.stringify(odd)} is not an argument of ${name}`);
+  if (odd !== undefined)
+    throw new UsageError(`${JSON.stringify(odd)} is not an argument of ${name}${hintFor(odd, table)}`);
   for (const [long, { oneOf }] of Object.entries(table)) {
     const value = values[long];
     if (oneOf === undefined || typeof value !== 'string' || oneOf.includes(value)) continue;
@@ -78,6 +79,11 @@ function requireForm({ name, rawName, value, inlineValue }: Written, command: st
   const isMissing = value === undefined || (inlineValue !== true && /^-./.test(value));
   const choice = option.oneOf === undefined ? '' : `, one of ${option.oneOf.join(', ')}`;
   if (isMissing) throw new UsageError(`${rawName} needs a value: ${rawName} ${option.value}${choice}`);
+}
+
+/** What was meant by a word that is no argument: the configuration is an option. */
+function hintFor(word: string, options: Options): string {
+  return 'config' in options && /\.ya?ml$/.test(word) ? `; write --config ${word}` : '';
 }
 
 function takes(argument: Command['argument'], word: string): boolean {

@@ -58,11 +58,15 @@ async function runOnce(options: TestOptions): Promise<{ readonly code: ExitCode;
     return { code: reportProblems(options.config, error), files };
   }
   const all = tests.flatMap((each) => run(each, loaded));
-  const rows = all.filter(({ policy, name }) => `${policy} ${name}`.includes(options.filter ?? ''));
+  // The path of a file stands for its policy.
+  const part = options.filter?.replace(/^.*\/([\w.-]+?)(?:\.test)?\.yaml$/, '$1') ?? '';
+  const rows = all.filter(({ policy, name }) => `${policy} ${name}`.includes(part));
   const gaps = options.filter === undefined ? gapLines(loaded, rows) : [];
   if (options.junit !== undefined) await writeFile(options.junit, junit(rows));
   if (rows.length === 0 && options.filter !== undefined) {
-    process.stderr.write(`no test has ${JSON.stringify(options.filter)} in its policy or name\n`);
+    const policies = [...new Set(all.map(({ policy }) => policy))].join(', ');
+    const none = `no test has ${JSON.stringify(options.filter)} in its policy or name`;
+    process.stderr.write(`${none}; there are tests of: ${policies}\n`);
     return { code: 1, files: loaded.files };
   }
   process.stdout.write(report(rows, gaps, loaded, options));

@@ -1,16 +1,7 @@
 import { isObject, ownMember } from '../lib/json/own-member.ts';
 import { durationMs, sizeBytes } from '../lib/quantity.ts';
 import { withoutDefaults, withoutRandom } from '../lib/wording.ts';
-import {
-  acceptsText,
-  gateway,
-  isSecret,
-  memberSchema,
-  numberIn,
-  type Schema,
-  textExpectation,
-  wordsOf,
-} from './keys.ts';
+import { acceptsText, gateway, isSecret, memberSchema, numberIn, type Schema, textRefusal, wordsOf } from './keys.ts';
 import { inTextOrder, type Path, pathText, type Problem } from './problems.ts';
 import { isDefault, unresolved } from './placeholders.ts';
 import { quotedAt, type Violation } from './schema.ts';
@@ -210,7 +201,7 @@ export class Field<out Keys = unknown> {
   }
 
   #refuse(hint?: string): never {
-    return reject(`is not ${textExpectation(this.schema)}`, hint);
+    return reject(textRefusal(this.schema), hint);
   }
 }
 

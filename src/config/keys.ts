@@ -74,10 +74,10 @@ export function acceptsText(schema: Schema, text: string): boolean {
   return anyOf?.some((branch) => branch.$ref !== PLACEHOLDER && acceptsText(branch, text)) ?? true;
 }
 
-/** What a schema accepts as a text, in words. */
-export function textExpectation(schema: Schema): string {
+/** What is wrong with a text that a schema does not accept, in words. */
+export function textRefusal(schema: Schema): string {
   const [first, second] = resolved(schema).anyOf ?? [];
-  return expectation(first?.not !== undefined && second !== undefined ? second : schema);
+  return refusalOf(first?.not !== undefined && second !== undefined ? second : schema);
 }
 
 /** The words that a schema lists, if it does. */
@@ -127,6 +127,31 @@ export function expectation(written: Schema): string {
   if (form !== undefined && !('type' in form)) return expectation(form);
   const words = typeInWords(schema);
   return schema.required === undefined ? words : `${words} with ${schema.required.join(', ')}`;
+}
+
+/** What is wrong with a value that a schema does not accept, in words; `expected` is what it does accept. */
+export function refusalOf(schema: Schema, expected = expectation(schema)): string {
+  const words = wordsOf(schema) ?? [];
+  if (expected !== either(words) || words.length < 2) return `is not ${expected}`;
+  const [first, second] = words;
+  return words.length === 2 ? `is neither ${first} nor ${second}` : `is not one of ${words.join(', ')}`;
+}
+
+/** The mapping of `gateway.yaml` that has a key, if there is exactly one: `routes[].upstream`. */
+export function placeOfKey(key: string): string | undefined {
+  const places = new Set(
+    everyKeySchema()
+      .filter(([path]) => path.length > 1 && path.at(-1) === key)
+      .map(([path]) =>
+        path
+          .slice(0, -1)
+          .map((step) => (step === 0 ? '[]' : `.${step}`))
+          .join('')
+          .slice(1),
+      ),
+  );
+  const [place, ...others] = places;
+  return others.length === 0 ? place : undefined;
 }
 
 /** Every key of {@link gateway}, with its schema. Names of the operator's choice are `*`, indices of lists 0. */

@@ -11,7 +11,7 @@ export interface PolicyMistakes {
   readonly warnings: readonly Violation[];
 }
 
-/** Finds commas in scopes, and slashes around regular expressions. */
+/** Finds commas in scopes, slashes around regular expressions, and parameters in paths. */
 export function mistakesIn(document: PolicyDocument): PolicyMistakes {
   const faults: Violation[] = [];
   const warnings: Violation[] = [];
@@ -30,6 +30,12 @@ export function mistakesIn(document: PolicyDocument): PolicyMistakes {
     const { fault, warning } = slashesAround(source);
     if (fault !== undefined) faults.push({ path, part: 'value', message: fault });
     else if (warning !== undefined) warnings.push({ path, part: 'value', message: warning });
+  }
+  for (const name of Object.keys(document.requests ?? {})) {
+    const [parameter] = /(?<=\/):[A-Za-z_]\w*(?=\/|$)/.exec(name) ?? [];
+    if (parameter === undefined) continue;
+    const message = `covers only the path with ${JSON.stringify(parameter)} itself; write * for any segment`;
+    warnings.push({ path: ['requests', name], part: 'key', message });
   }
   return { faults, warnings };
 }

@@ -64,7 +64,7 @@ const suffix = '.test.yaml';
 export async function readPolicyTests(
   folder: string,
   label: string,
-  policies: ReadonlyMap<string, Pick<Policy, 'listsRequests'>>,
+  policies: ReadonlyMap<string, Tested>,
   read: Files = disk,
 ): Promise<{ readonly files: readonly PolicyTestFile[]; readonly problems: readonly Problem[] }> {
   const entries = (await read.names(folder)) ?? [];
@@ -82,7 +82,7 @@ export async function readPolicyTests(
       continue;
     }
     const document = parseYaml(file, text);
-    const found = problemsOf(document, policies.get(policy)?.listsRequests === true);
+    const found = problemsOf(document, policies.get(policy));
     const { faults, ...tests } = found.length === 0 ? testsOf(document) : nothing;
     problems.push(...found, ...faults.map((fault) => problemIn(document, { ...fault, part: 'value' })));
     if (found.length + faults.length === 0) files.push({ file, policy, ...tests });
@@ -90,32 +90,42 @@ export async function readPolicyTests(
   return { files, problems };
 }
 
+/** What tests need to know of their policy. */
+type Tested = Pick<Policy, 'listsRequests' | 'listed'>;
+
 /** An item of a file: an example, or a property. */
 type Item = PolicyTest | PropertyDocument;
 
-function problemsOf(document: YamlFile, listsRequests: boolean): readonly Problem[] {
+function problemsOf(document: YamlFile, policy: Tested | undefined): readonly Problem[] {
   if (document.problems.length > 0) return document.problems;
   if (document.value === null) {
     return [problemIn(document, { path: [], part: 'value', message: 'is empty, so that it tests nothing' })];
   }
   const faults = violations('policy-test', document.value);
-  if (faults.length === 0) faults.push(...contradictions(document.value as readonly Item[], listsRequests));
+  if (faults.length === 0) faults.push(...contradictions(document.value as readonly Item[], policy));
   return faults.map((fault) => problemIn(document, fault)).toSorted(inTextOrder);
 }
 
 /** Tests of calls that cannot exist. */
-function contradictions(tests: readonly Item[], listsRequests: boolean): Violation[] {
+function contradictions(tests: readonly Item[], policy: Tested | undefined): Violation[] {
   return tests.flatMap((item, index): Violation[] => [
     ...('given' in item ? misspelledScope(item.given.scope ?? [], [index, 'given', 'scope']) : []),
     ...('given' in item ? impossibleHistory(item.given.history, [index, 'given', 'history']) : []),
     ...(item.when === 'any' ? [] : contradiction(item.when, [index, 'when'], 'for_all' in item ? 'any' : undefined)),
-    ...(listsRequests && Object.keys(item.when).length === 0 ? [unnamedRequest([index, 'when'])] : []),
+    ...(item.when === 'any' ? [] : otherProtocol(item.when, policy, [index, 'when'])),
   ]);
 }
 
-function unnamedRequest(path: Path): Violation {
-  const message = "names no request, and the policy has requests; write { request: 'GET /path' }";
-  return { path, part: 'value', message };
+/** Calls of the protocol that the policy is not for. */
+function otherProtocol(when: Named, policy: Tested | undefined, path: Path): Violation[] {
+  if (policy?.listsRequests === true && when.request === undefined) {
+    const message = "names no request, and the policy has requests; write { request: 'GET /path' }";
+    return [{ path, part: 'value', message }];
+  }
+  const other = policy?.listed.find(({ key }) => key !== 'requests');
+  if (other === undefined || when.request === undefined) return [];
+  const message = `the policy has ${other.key}, which is for MCP routes; name a tool, resource, prompt or method instead`;
+  return [{ path: [...path, 'request'], part: 'key', message }];
 }
 
 function misspelledScope(scope: string | readonly string[], path: Path): Violation[] {

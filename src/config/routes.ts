@@ -70,7 +70,13 @@ export function readRoutes(field: Field<GatewayKeys['routes']>, referents: Refer
     const same = paths.get(path.toLowerCase());
     if (path !== '' && same !== undefined) {
       const inCase = same.path === path ? '' : ' but for upper and lower case';
-      item.get('path').addProblem(`${item.get('path').quoted()} is also the path of routes[${same.index}]${inCase}`);
+      const remedy =
+        route.protocol === 'http' && inCase === ''
+          ? '; write one route, whose policy decides by method in requests'
+          : '';
+      item
+        .get('path')
+        .addProblem(`${item.get('path').quoted()} is also the path of routes[${same.index}]${inCase}${remedy}`);
     }
     paths.set(path.toLowerCase(), same ?? { path, index });
     if (referents.endpointsAtRoot !== undefined && rootEndpoints.has(path.toLowerCase())) {

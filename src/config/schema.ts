@@ -6,7 +6,7 @@ import policyTestSchema from '../../schema/policy-test.schema.json' with { type:
 import { gateway, policy, policyLock, policyTest } from '../../schema/validators.js';
 import { isObject, ownMember } from '../lib/json/own-member.ts';
 import { pointerKey } from '../lib/json/pointer.ts';
-import { expectation, isSecret, type Schema, typeInWords } from './keys.ts';
+import { expectation, isSecret, refusalOf, placeOfKey, type Schema, typeInWords } from './keys.ts';
 import type { Path } from './problems.ts';
 import { didYouMean, quoted } from '../lib/wording.ts';
 
@@ -107,7 +107,7 @@ function inWords(error: ErrorObject, path: Path): Violation {
   switch (keyword) {
     case 'additionalProperties': {
       const key = String(params['additionalProperty']);
-      return { path: [...path, key], part: 'key', message: unknownKey(key, parentSchema?.['properties'] ?? {}) };
+      return { path: [...path, key], part: 'key', message: unknownKey(key, parentSchema?.['properties'] ?? {}, path) };
     }
     case 'required':
       return { path, part: 'missing', message: `missing key: ${String(params['missingProperty'])}` };
@@ -130,7 +130,7 @@ function inWords(error: ErrorObject, path: Path): Violation {
     case 'enum':
     case 'anyOf':
       if (typeof data === 'string')
-        return { path, part: 'value', message: `${quotedAt(path, data)} is not ${expected}` };
+        return { path, part: 'value', message: `${quotedAt(path, data)} ${refusalOf(parentSchema ?? {}, expected)}` };
       break;
     default:
   }
@@ -141,7 +141,10 @@ function inWords(error: ErrorObject, path: Path): Violation {
 /** What to write instead of a value of another kind. */
 function remedyFor(found: unknown, wanted: string): string {
   if (wanted === 'object' && Array.isArray(found)) return '; write its entries as keys, without "- "';
-  if (wanted === 'object' && found === null) return '; write {} for an empty one';
+  if (wanted === 'object' && (found === null || found === true || found === 'allow')) {
+    return '; write {} for an empty one';
+  }
+  if (wanted === 'array' && typeof found === 'string') return '; put it in [ ]';
   return wanted === 'array' && isObject(found) ? '; begin each entry with "- "' : '';
 }
 
@@ -164,13 +167,18 @@ const synonyms: Readonly<Record<string, string>> = {
   regex: 'matches',
   pattern: 'matches',
   exists: 'present',
+  secret: 'client_secret',
+  certificate: 'cert',
 };
 
-function unknownKey(key: string, properties: object): string {
+function unknownKey(key: string, properties: object, path: Path): string {
   const accepted = Object.keys(properties);
   const synonym = Object.hasOwn(synonyms, key) ? synonyms[key] : undefined;
   const near = synonym !== undefined && accepted.includes(synonym) ? synonym : didYouMean(key, accepted);
-  return `unknown key${near === undefined ? '' : ` (did you mean ${near}?)`}; accepted: ${accepted.join(', ')}`;
+  // Deeper down, a common word such as `key` would be looked for far away.
+  const place = near === undefined && path.length <= 2 ? placeOfKey(key) : undefined;
+  const hint = near === undefined ? place && ` (it is a key of ${place} in gateway.yaml)` : ` (did you mean ${near}?)`;
+  return `unknown key${hint ?? ''}; accepted: ${accepted.join(', ')}`;
 }
 
 /** The kind of a value. Strings and lists are not shown: they may hold secrets, and are of the wrong kind anyway. */

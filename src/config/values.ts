@@ -52,6 +52,14 @@ export function policyName(text: string): string {
 
 /** A method that a route may accept, RFC 9110 §9.1: case-sensitive, and all that are registered are upper case. */
 export function method(text: string): string {
+  if (/[\s,]/.test(text))
+    reject(
+      'is not one HTTP method',
+      `write a list, [${text
+        .toUpperCase()
+        .split(/[\s,]+/)
+        .join(', ')}]`,
+    );
   if (text !== text.toUpperCase()) reject('is not an HTTP method in upper case', `write ${quoted(text.toUpperCase())}`);
   // CONNECT opens a tunnel and TRACE echoes the client's headers: neither can be forwarded safely.
   return text === 'CONNECT' || text === 'TRACE' ? reject('is never forwarded') : text;
@@ -83,6 +91,8 @@ export function algorithm(text: string): string {
  * everything below it anyway.
  */
 export function routePath(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text))
+    reject('is a URL', `write its path, ${quoted(new URL(text).pathname)}`);
   if (!text.startsWith('/')) reject('does not start with /', `write ${quoted(`/${text}`)}`);
   if (text === '/') return text;
   if (/[*{}]/.test(text)) reject('has a wildcard: a path already covers everything below it');

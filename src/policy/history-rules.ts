@@ -17,7 +17,7 @@ import { requestFlaw, requestsCoveredBy } from './request-pattern.ts';
 const historyKinds = {
   after: { reason: 'history.missing', found: 'none' },
   never_after: { reason: 'history.forbidden', found: 'one' },
-  quota: { reason: 'quota.exceeded', found: 'that this call would exceed it' },
+  quota: { reason: 'quota.exceeded', found: 'more with this call' },
 } as const satisfies Readonly<Record<string, { readonly reason: ReasonBy<'history'>; readonly found: string }>>;
 
 /** A compiled rule over time. */

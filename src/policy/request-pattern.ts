@@ -29,6 +29,7 @@ export function requestFlaw(text: string, allows: 'patterns' | 'requests'): stri
     return `is not a method ${methods}, one space, and a path that begins with /, such as GET /orders`;
   }
   if (/[?#]/.test(path)) return 'has a query or a fragment; policies decide on the path alone';
+  if (/[{}]/.test(path)) return 'has braces, which no path has; write * for any segment';
   const flaw = pathFlaw(path);
   if (flaw !== undefined) return `has a path that no request can have: ${flaw}`;
   if (allows === 'requests') return undefined;

@@ -111,7 +111,7 @@ check --config → --config needs a value: --config FILE; see sallyport help che
 check -c --strict → -c needs a value: -c FILE; see sallyport help check
 check --strict=yes → --strict takes no value; see sallyport help check
 init --client → --client needs a value: --client NAME, one of claude, vscode, cursor, inspector; see sallyport help init
-check gateway.yaml → "gateway.yaml" is not an argument of check; see sallyport help check
+check gateway.yaml → "gateway.yaml" is not an argument of check; write --config gateway.yaml; see sallyport help check
 schema routes → "routes" is not an argument of schema; see sallyport help schema
 schema gateway policy → "policy" is not an argument of schema; see sallyport help schema
 schema --config x → "--config" is not an option of schema; see sallyport help schema

@@ -145,13 +145,19 @@ test('a claim that not each call has is no condition', async () => {
 });
 
 describe('nothing is written', () => {
-  test.each<[string, readonly string[], readonly string[], string]>([
-    ['without a call of the route', ['no line'], [], 'nothing learnt: '],
+  test.each<[string, readonly string[], readonly string[], string, code?: number]>([
+    [
+      'without a call of the route',
+      ['no line'],
+      [],
+      'nothing was written: the log has no allowed call of the route tools',
+    ],
     [
       'for an unknown route',
       [line({ tool: 'a' })],
       ['--route', 'x'],
-      '--route: "x" is not a route: tools, api, twin, bare',
+      'there is no route "x"; there are: tools, api, twin, bare',
+      2,
     ],
     [
       'over files that exist',
@@ -166,10 +172,10 @@ describe('nothing is written', () => {
       'the policy api belongs to twin too',
     ],
     ['of a name with a path', [line({ tool: 'a' })], ['--name', '../x'], '--name: "../x" is not the name of a policy'],
-  ])('%s', async (_title, lines, options, message) => {
+  ])('%s', async (_title, lines, options, message, exit = 1) => {
     const before = await readFile(join(folder, 'policies/tools.yaml'), 'utf8');
     const { code, stderr } = await learn(lines, ...options);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) as unknown });
+    expect({ code, stderr }).toEqual({ code: exit, stderr: expect.stringContaining(message) as unknown });
     expect(await readFile(join(folder, 'policies/tools.yaml'), 'utf8')).toBe(before);
   });
 

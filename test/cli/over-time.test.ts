@@ -157,7 +157,7 @@ describe('R-274: sallyport explain shows what each rule over time found', () => 
     expect(code).toBe(0);
     expect(stdout.split('\n').filter((line) => /after|quota/.test(line))).toEqual([
       'deny quota.exceeded   (route tools, policy mcp)',
-      '  tools.disburse.quota[0]: wanted at most 2 calls per 1h, found that this call would exceed it',
+      '  tools.disburse.quota[0]: wanted at most 2 calls per 1h, found more with this call',
       expect.stringMatching(/^holds {2}tools\.disburse\.after +an answered call of .* +a call 600 s ago$/),
       expect.stringMatching(/^fails .* 2 used by 2 calls, 0 left; room for this call in 600 s$/),
       expect.stringMatching(/^fails .* 31\.5 used by 2 calls, 19 left; room for this call in 83400 s$/),

@@ -161,7 +161,7 @@ test('explain --decision shows the rule over time that refused as the log has it
     (await outcome(['explain', '--decision', decision, '--log', 'log', '--config', config], folder)).stdout;
   const same = await explained('gateway.yaml');
   expect(same).toMatch(/^deny quota\.exceeded/);
-  expect(same).toMatch(/^fails +tools\.get_price\.quota\[0\] .* that this call would exceed it$/m);
+  expect(same).toMatch(/^fails +tools\.get_price\.quota\[0\] .* more with this call$/m);
   expect(same).toContain('to be allowed:\n  at most 3 calls per 1h\n');
   expect(same).not.toMatch(/unknown|would allow/);
   // Under an edited rule the log tells nothing.

@@ -175,3 +175,21 @@ test('the policies of the repository pass their tests', async () => {
   expect(stdout).toMatch(/\n\d+ passed, 0 failed; (\d+) of \1 rules decided by a test\n$/);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
+
+test('runs the tests of one policy, by its name or its files, or says which policies have tests', async () => {
+  const test = '- { name: x, given: {}, when: {}, then: allow }\n';
+  const files = Object.fromEntries(['a', 'b'].map((name) => [`policies/${name}.test.yaml`, test]));
+  const policies = { 'policies/a.yaml': '{}', 'policies/b.yaml': '{}' };
+  await inFolder({ yaml: base, files: { ...files, ...policies } }, async (folder) => {
+    for (const written of ['a', 'policies/a.yaml', './policies/a.test.yaml']) {
+      expect((await outcome(['test', written], folder)).stdout).toMatch(
+        /^policies\/a\.test\.yaml {2}x {2}ok\n\n1 passed/,
+      );
+    }
+    expect(await outcome(['test', 'policies/c.yaml'], folder)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'no test has "policies/c.yaml" in its policy or name; there are tests of: a, b\n',
+    });
+  });
+});

@@ -40,7 +40,7 @@ describe('trusted_proxies', () => {
   refuses(`
 top trusted_proxies: [ proxy]
   :13:20: trusted_proxies[0]: "proxy" is neither an address nor a network such as 10.0.0.0/8
-top trusted_proxies: 10.0.0.1 → :13:18: trusted_proxies: expected a list, found a string
+top trusted_proxies: 10.0.0.1 → :13:18: trusted_proxies: expected a list, found a string; put it in [ ]
 top trusted_proxies: [10.0.0.0.0]
   :13:19: trusted_proxies[0]: "10.0.0.0.0" is neither an address nor a network such as 10.0.0.0/8
 top trusted_proxies: [10.0.0.0/8/8]

@@ -20,9 +20,9 @@ no jwt & no introspection → :3:3: authorization_servers.main: needs jwt, intro
 jwt { algorithms: [none] }
   :5:25: authorization_servers.main.jwt.algorithms[0]: "none" means unsigned: any party could make such a token
 jwt { algorithms: [RS1] }
-  :5:25: authorization_servers.main.jwt.algorithms[0]: "RS1" is not RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519
+  :5:25: authorization_servers.main.jwt.algorithms[0]: "RS1" is not one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519
 jwt { algorithms: [] } → :5:24: authorization_servers.main.jwt.algorithms: must not be empty
-jwt { algorithms: RS256 } → :5:24: authorization_servers.main.jwt.algorithms: expected a list, found a string
+jwt { algorithms: RS256 } → :5:24: authorization_servers.main.jwt.algorithms: expected a list, found a string; put it in [ ]
 jwt { algorithms: [RS256, RS256] } → :5:32: authorization_servers.main.jwt.algorithms[1]: is listed twice
 jwt { algorithms: [RS256], types: [a b] }
   :5:41: authorization_servers.main.jwt.types[0]: "a b" is not a type such as at+jwt
@@ -37,7 +37,7 @@ servers other: { issuer: "http://127.0.0.1:9001", jwt: { algorithms: [ES256], is
 jwt { algorithms: [RS256], issuers: ["http://127.0.0.1:9001"] } & servers other: { issuer: "http://127.0.0.1:9001", jwt: { algorithms: [ES256] } } & route authorization_servers: [main]
   :7:20: authorization_servers.other.issuer: is also the issuer of authorization_servers.main
 server scope_prefix: "api //" → :5:19: authorization_servers.main.scope_prefix: "api //" is not what a scope begins with, RFC 6749 §3.3
-server audience_claim: aud → :5:21: authorization_servers.main.audience_claim: "aud" is not client_id, azp or cid
+server audience_claim: aud → :5:21: authorization_servers.main.audience_claim: "aud" is not one of client_id, azp, cid
 servers other: { issuer: "http://127.0.0.1:9001", scope_prefix: "api://x/", jwt: { algorithms: [ES256] } } & route authorization_servers: [main, other]⏎tokens: [jwt]
   :12:28: routes[0].authorization_servers: have different values of scope_prefix: none (main) and api://x/ (other); use one route for each
 server clock_tolerance: 1h → :5:22: authorization_servers.main.clock_tolerance: "1h" is too long: at most 5m
@@ -52,13 +52,13 @@ describe('introspection', () => {
   refuses(`
 introspection { client_id: x } → :6:20: authorization_servers.main.introspection: missing key: client_secret
 introspection { client_id: x, client_secret: y, client_auth: none }
-  :6:67: authorization_servers.main.introspection.client_auth: "none" is not client_secret_basic, client_secret_post or private_key_jwt
+  :6:67: authorization_servers.main.introspection.client_auth: "none" is not one of client_secret_basic, client_secret_post, private_key_jwt
 introspection { client_id: x, client_secret: y, url: z }
   :6:54: authorization_servers.main.introspection.url: unknown key; accepted: client_id, client_secret, client_auth, client_key, client_key_id, endpoint, cache, prefix, response, algorithms, audience
 introspection { client_id: x, client_secret: y, prefix: "bank token=" }
   :6:62: authorization_servers.main.introspection.prefix: "bank token=" is not the beginning of a token, RFC 6750 §2.1
 introspection { client_id: x, client_secret: y, response: jws }
-  :6:64: authorization_servers.main.introspection.response: "jws" is not json or jwt
+  :6:64: authorization_servers.main.introspection.response: "jws" is neither json nor jwt
 introspection { client_id: x, client_secret: y, algorithms: [ES256] }
   :6:54: authorization_servers.main.introspection.algorithms: applies only with response: jwt
 introspection { client_id: x, client_secret: y, response: jwt, algorithms: [none] }
@@ -72,7 +72,7 @@ introspection { client_id: x, client_secret: y, cache: 0.5s }
 introspection { client_id: x, client_secret: y, cache: 720h }
   :6:61: authorization_servers.main.introspection.cache: "720h" is too long: at most 24h
 introspection { client_id: x, client_secret: y, audience: any }
-  :6:64: authorization_servers.main.introspection.audience: "any" is not required or optional
+  :6:64: authorization_servers.main.introspection.audience: "any" is neither required nor optional
 introspection { client_id: gateway, client_secret: 12345678 }
   :6:57: authorization_servers.main.introspection.client_secret: expected a string, found a number
 introspection { client_id: gateway, client_secret: "" }

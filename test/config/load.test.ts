@@ -466,7 +466,7 @@ top shared: "redis://:hunter 2@h"⏎session_key: k3y-of-at-least-thirty-two-char
   :13:9: shared: the value is not a URL: percent-encode special characters in the password
 top shared: redis://:hunter2@h⏎ → :13:1: shared: needs session_key: set the same one on all replicas
 top shared: redis://h⏎on_store_failure: maybe⏎session_key: k3y-of-at-least-thirty-two-characters
-  :14:19: on_store_failure: "maybe" is not closed or open
+  :14:19: on_store_failure: "maybe" is neither closed nor open
 top on_store_failure: open → :13:1: on_store_failure: applies only with shared
 `);
 });

@@ -59,7 +59,7 @@ describe('refuses', () => {
       'tools:\n  pay: { sha256: abc }',
       'policies/tools.lock.yaml:2:18: tools.pay.sha256: "abc" is not a SHA-256 in hex',
     ],
-    ['another value', 'lock: "on"', undefined, 'policies/tools.yaml:1:7: lock: "on" is not deny or report'],
+    ['another value', 'lock: "on"', undefined, 'policies/tools.yaml:1:7: lock: "on" is neither deny nor report'],
     [
       'deny in shadow mode',
       'mode: shadow\nlock: deny',

@@ -22,7 +22,7 @@ describe('a policy', () => {
       'claims:\n  risk:\n',
       ':2:8: claims.risk: expected a string, a number, true or false, a list or a mapping, found nothing',
     ],
-    ['a mode', 'mode: "on"', ':1:7: mode: "on" is not enforce or shadow'],
+    ['a mode', 'mode: "on"', ':1:7: mode: "on" is neither enforce nor shadow'],
     [
       'what only compiling finds',
       'claims:\n  "/a~b": x\n',

@@ -24,10 +24,8 @@ const wanted: Record<PolicyReason, true> = {
   'quota.exceeded': true,
   'approval.required': true,
 };
-const anyPolicy = { listsRequests: false };
-const reasons = Object.keys(wanted)
-  .join(', ')
-  .replace(/, ([^,]*)$/, ' or $1');
+const anyPolicy = { listed: [], listsRequests: false };
+const reasons = Object.keys(wanted).join(', ');
 
 test('a test can want each reason of a policy', () => {
   expect(policyTestSchema.$defs.reason.enum).toEqual(Object.keys(wanted));
@@ -69,7 +67,7 @@ describe('R-218: a mistake in a test has its place and its remedy', () => {
   :1:50: [0].when.arguments: only a tool or a prompt takes arguments
 - { name: x, given: {}, when: {}, then: denied } → :1:41: [0].then: "denied" is not allow, shadow or { deny: REASON }
 - { name: x, given: {}, when: {}, then: { deny: token.expired } }
-  :1:49: [0].then.deny: "token.expired" is not ${reasons}
+  :1:49: [0].then.deny: "token.expired" is not one of ${reasons}
 - { name: x, given: { history: [{ tool: a }] }, when: {}, then: allow } → :1:33: [0].given.history[0]: missing key: ago
 - { name: x, given: { history: [{ ago: 1m }] }, when: {}, then: allow }
   :1:33: [0].given.history[0]: names no call; add tool, resource, prompt, request or method
@@ -80,7 +78,7 @@ describe('R-218: a mistake in a test has its place and its remedy', () => {
 - { name: x, given: { history: [{ resource: "a:b", arguments: {}, ago: 1m }] }, when: {}, then: allow }
   :1:52: [0].given.history[0].arguments: only a tool or a prompt takes arguments
 - { name: x, given: { history: [{ tool: a, ago: 1m, outcome: failed }] }, when: {}, then: allow }
-  :1:62: [0].given.history[0].outcome: "failed" is not answered, error or unanswered
+  :1:62: [0].given.history[0].outcome: "failed" is not one of answered, error, unanswered
 - { name: x, given: { history: [{ tool: a, agoo: 1m }] }, when: {}, then: allow }
   :1:44: [0].given.history[0].agoo: unknown key (did you mean ago?); accepted: tool, resource, prompt, arguments, method, request, ago, subject, outcome
 - { name: x, for_all: {}, whn: {}, then: deny }
@@ -94,7 +92,7 @@ describe('R-218: a mistake in a test has its place and its remedy', () => {
 - { name: x, for_all: {}, when: {}, then: refuse }
   :1:43: [0].then: "refuse" is not allow, deny, { deny: REASON } or { deny: [REASON, …] }
 - { name: x, for_all: {}, when: {}, then: { deny: [no.such] } }
-  :1:52: [0].then.deny[0]: "no.such" is not ${reasons}
+  :1:52: [0].then.deny[0]: "no.such" is not one of ${reasons}
 `),
   )('%s', async (written, lines) => {
     const files = { 'policies/api.test.yaml': written.replaceAll('⏎', '\n') };
@@ -115,12 +113,22 @@ describe('R-218: a mistake in a test has its place and its remedy', () => {
 test('R-296: a test of a policy with requests names its request', async () => {
   const text = '- { name: a, given: {}, when: {}, then: allow }\n- { name: b, for_all: {}, when: {}, then: deny }\n';
   await inFolder({ yaml: base, files: { 'policies/api.test.yaml': text } }, async (folder) => {
-    const listing = new Map([['api', { listsRequests: true }]]);
+    const listing = new Map([['api', { listed: [], listsRequests: true }]]);
     const { problems } = await readPolicyTests(`${folder}/policies`, 'policies', listing);
     const message = "names no request, and the policy has requests; write { request: 'GET /path' }";
     expect(problems.map(String)).toEqual([
       `policies/api.test.yaml:1:31: [0].when: ${message}`,
       `policies/api.test.yaml:2:33: [1].when: ${message}`,
     ]);
+  });
+});
+
+test('a test of a policy with tools names no request', async () => {
+  const text = '- { name: a, given: {}, when: { request: GET /orders }, then: allow }\n';
+  await inFolder({ yaml: base, files: { 'policies/api.test.yaml': text } }, async (folder) => {
+    const listing = new Map([['api', { listed: [{ key: 'tools', name: 'pay' } as const], listsRequests: false }]]);
+    const { problems } = await readPolicyTests(`${folder}/policies`, 'policies', listing);
+    const remedy = 'the policy has tools, which is for MCP routes; name a tool, resource, prompt or method instead';
+    expect(problems.map(String)).toEqual([`policies/api.test.yaml:1:33: [0].when.request: ${remedy}`]);
   });
 });

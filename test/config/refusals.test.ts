@@ -58,12 +58,12 @@ describe('scopes, limits and log', () => {
   refuses(`
 top scopes: { "a b": [] } → :13:11: scopes["a b"]: the key is not a scope, RFC 6749 §3.3
 top scopes: { a: ["b c"] } → :13:15: scopes.a[0]: "b c" is not a scope, RFC 6749 §3.3
-top scopes: { a: b } → :13:14: scopes.a: expected a list, found a string
+top scopes: { a: b } → :13:14: scopes.a: expected a list, found a string; put it in [ ]
 top scopes: { "\${env:K}": [] } → :13:11: scopes["\${env:K}"]: the key is not a scope, RFC 6749 §3.3
 top limits: { request_body: 1MB } → :13:25: limits.request_body: "1MB" is not a size such as 512B, 16KiB or 1MiB
 top limits: { request_body: 0B } → :13:25: limits.request_body: "0B" is too small
 top limits: { request_headers: 2MiB } → :13:28: limits.request_headers: "2MiB" is too large: at most 1MiB
-top log: { level: loud } → :13:15: log.level: "loud" is not debug, info, warn or error
+top log: { level: loud } → :13:15: log.level: "loud" is not one of debug, info, warn, error
 top log: { decisions: 1 } → :13:19: log.decisions: expected all or denials, found 1
 top log: → :13:5: log: expected a mapping, found nothing; write {} for an empty one
 `);

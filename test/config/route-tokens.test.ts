@@ -29,7 +29,7 @@ ${introspecting('main_')}${two(', prefix: other_')} → accepted
 ${two()}⏎tokens: [jwt] → accepted
 ${two().replace('[main, other]', '[main]')} → accepted
 ${two()}⏎opaque_tokens: all⏎tokens: [jwt]
-  :13:20: routes[0].opaque_tokens: "all" is not by_prefix or shown_to_all
+  :13:20: routes[0].opaque_tokens: "all" is neither by_prefix nor shown_to_all
 no audience & route public: true⏎opaque_tokens: by_prefix
   :11:5: routes[0].opaque_tokens: cannot be combined with public: true
 `);
@@ -70,7 +70,7 @@ describe('dpop', () => {
   });
 
   refuses(`
-route dpop: true → :11:11: routes[0].dpop: expected a mapping, found true
+route dpop: true → :11:11: routes[0].dpop: expected a mapping, found true; write {} for an empty one
 route dpop: → :11:10: routes[0].dpop: expected a mapping, found nothing; write {} for an empty one
 route dpop: { require: true }
   :11:13: routes[0].dpop.require: unknown key (did you mean required?); accepted: required, nonce, algorithms, proof_lifetime

@@ -19,10 +19,10 @@ name a/b → :8:11: routes[0].name: "a/b" is not a name of letters, digits, dots
 routes - { name: api, path: /b, public: true, upstream: { url: http://x } }
   :13:13: routes[1].name: "api" is also the name of routes[0]
 routes - { name: b, path: /api, public: true, upstream: { url: http://x } }
-  :13:22: routes[1].path: "/api" is also the path of routes[0]
+  :13:22: routes[1].path: "/api" is also the path of routes[0]; write one route, whose policy decides by method in requests
 routes - { name: b, path: /API, public: true, upstream: { url: http://x } }
   :13:22: routes[1].path: "/API" is also the path of routes[0] but for upper and lower case
-no audience & route protocol: grpc → :10:15: routes[0].protocol: "grpc" is not http or mcp
+no audience & route protocol: grpc → :10:15: routes[0].protocol: "grpc" is neither http nor mcp
 no audience → :8:5: routes[0]: missing key: audience (only protocol: mcp has a default, public_url + path)
 audience 5 → :10:15: routes[0].audience: expected an audience or a list of them, found 5
 audience "" → :10:15: routes[0].audience: must not be empty
@@ -36,7 +36,7 @@ route authorization_servers: [constructor]
 route authorization_servers: [main, main] → :11:35: routes[0].authorization_servers[1]: is listed twice
 no introspection & route tokens: [jwt, opaque]
   :10:19: routes[0].tokens[1]: "opaque" needs introspection in an authorization server that this route trusts
-route tokens: [saml] → :11:14: routes[0].tokens[0]: "saml" is not jwt or opaque
+route tokens: [saml] → :11:14: routes[0].tokens[0]: "saml" is neither jwt nor opaque
 route policy: nope → :11:13: routes[0].policy: policies/nope.yaml does not exist; policies has no policy
 route policy: ../x → :11:13: routes[0].policy: "../x" is not a name of letters, digits, dots, dashes and underscores
 route methods: [get] → :11:15: routes[0].methods[0]: "get" is not an HTTP method in upper case; write "GET"
@@ -44,14 +44,14 @@ route methods: [CONNECT] → :11:15: routes[0].methods[0]: "CONNECT" is never fo
 route methods: [GET, POST, GET] → :11:26: routes[0].methods[2]: is listed twice
 route below: pass → :11:5: routes[0].below: applies only with protocol: mcp; an http route passes both
 route query: refuse → :11:5: routes[0].query: applies only with protocol: mcp; an http route passes both
-route protocol: mcp⏎query: keep → :12:12: routes[0].query: "keep" is not refuse or pass
+route protocol: mcp⏎query: keep → :12:12: routes[0].query: "keep" is neither refuse nor pass
 route refusals: { final: tool_error }
   :11:5: routes[0].refusals: applies only with protocol: mcp, where tools are called
-route protocol: mcp⏎refusals: { final: soap } → :12:24: routes[0].refusals.final: "soap" is not http or tool_error
+route protocol: mcp⏎refusals: { final: soap } → :12:24: routes[0].refusals.final: "soap" is neither http nor tool_error
 route first_challenge: none → :11:5: routes[0].first_challenge: applies only to a route with resource
 route resource: { name: API }⏎first_challenge: supported
   :12:22: routes[0].first_challenge: supported needs resource.scopes_supported
-route protocol: mcp⏎first_challenge: all → :12:22: routes[0].first_challenge: "all" is not policy, supported or none
+route protocol: mcp⏎first_challenge: all → :12:22: routes[0].first_challenge: "all" is not one of policy, supported, none
 no audience & route public: true⏎first_challenge: none
   :11:5: routes[0].first_challenge: cannot be combined with public: true
 route decision_point: acme → :11:21: routes[0].decision_point: "acme" is not in decision_points

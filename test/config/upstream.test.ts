@@ -4,7 +4,7 @@ import { edited } from './folder.ts';
 
 const commands =
   'alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, ' +
-  'x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2';
+  'x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile, x-sendfile2';
 
 describe('upstreams', () => {
   refuses(`
@@ -14,11 +14,11 @@ url http://x/?token=hunter2 → :12:12: routes[0].upstream.url: "http://x/?…" 
 url http://u:hunter2@x → :12:12: routes[0].upstream.url: "…@x" contains a user or password
 url "http:u:hunter2@x" → :12:12: routes[0].upstream.url: "…@x" is not an http(s) URL
 url http://u:hunt/er2@x → :12:12: routes[0].upstream.url: "…@x" is not an http(s) URL
-upstream token: same → :13:14: routes[0].upstream.token: "same" is not none, phantom, exchange or forward
+upstream token: same → :13:14: routes[0].upstream.token: "same" is not one of none, phantom, exchange, forward
 upstream allow_response_headers: [x-powered-by]
-  :13:32: routes[0].upstream.allow_response_headers[0]: "x-powered-by" is not ${commands}
+  :13:32: routes[0].upstream.allow_response_headers[0]: "x-powered-by" is not one of ${commands}
 upstream allow_response_headers: [X-Accel-Redirect]
-  :13:32: routes[0].upstream.allow_response_headers[0]: "X-Accel-Redirect" is not ${commands}; did you mean x-accel-redirect?
+  :13:32: routes[0].upstream.allow_response_headers[0]: "X-Accel-Redirect" is not one of ${commands}; did you mean x-accel-redirect?
 upstream timeouts: { connect: 0s } → :13:28: routes[0].upstream.timeouts.connect: "0s" is too short: at least 1ms
 upstream timeouts: { read: 1s } → :13:19: routes[0].upstream.timeouts.read: unknown key; accepted: connect, response
 upstream identity: { "x a": sub } → :13:19: routes[0].upstream.identity["x a"]: the key is not a header name
@@ -82,10 +82,10 @@ servers other: { issuer: "http://127.0.0.1:9001", jwt: { algorithms: [ES256] } }
 { audience: [] } → :14:29: routes[0].upstream.exchange.audience: must not be empty
 { audience: 5 } → :14:29: routes[0].upstream.exchange.audience: expected a string or a list of them, found 5
 { token_type: refresh_token }
-  :14:31: routes[0].upstream.exchange.token_type: "refresh_token" is not access_token or jwt
+  :14:31: routes[0].upstream.exchange.token_type: "refresh_token" is neither access_token nor jwt
 { subject_token_type: id_token }
-  :14:39: routes[0].upstream.exchange.subject_token_type: "id_token" is not access_token or jwt
-{ actor: gateway } → :14:26: routes[0].upstream.exchange.actor: "gateway" is not none or client_credentials
+  :14:39: routes[0].upstream.exchange.subject_token_type: "id_token" is neither access_token nor jwt
+{ actor: gateway } → :14:26: routes[0].upstream.exchange.actor: "gateway" is neither none nor client_credentials
 `,
     'upstream token: exchange⏎exchange: ',
   );
@@ -99,6 +99,6 @@ upstream token: exchange⏎exchange: { grant: on_behalf_of, scope: [read], audie
   :14:55: routes[0].upstream.exchange.audience: does not apply with grant: on_behalf_of
   :14:68: routes[0].upstream.exchange.resource: does not apply with grant: on_behalf_of
   :14:99: routes[0].upstream.exchange.actor: does not apply with grant: on_behalf_of
-upstream token: exchange⏎exchange: { grant: device_code } → :14:26: routes[0].upstream.exchange.grant: "device_code" is not token_exchange or on_behalf_of
+upstream token: exchange⏎exchange: { grant: device_code } → :14:26: routes[0].upstream.exchange.grant: "device_code" is neither token_exchange nor on_behalf_of
 `);
 });

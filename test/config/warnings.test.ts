@@ -147,6 +147,11 @@ describe('what a policy probably does not mean', () => {
       "tools: { t: { arguments: { /a: { matches: '/ops/' } } } }\n",
       'policies/p.yaml:1:43: tools.t.arguments["/a"].matches: "/ops/" matches only text with these slashes; write "ops", or "\\\\/ops\\\\/" if they are meant',
     ],
+    [
+      'a parameter in a path',
+      'requests: { "GET /api/:id/lines": {}, "GET /a:b": {} }\n',
+      'policies/p.yaml:1:13: requests["GET /api/:id/lines"]: covers only the path with ":id" itself; write * for any segment',
+    ],
     ['a claim named scope', 'claims: { scope: "read,write" }\n'],
     ['a regular expression for paths', 'claims: { path: { matches: "^/api/" }, area: { matches: "/eu/x" } }\n'],
     ['escaped slashes, and an escaped $', "claims: { path: { matches: '\\/api/' }, price: { matches: '/US\\$/x' } }\n"],

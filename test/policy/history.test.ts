@@ -102,7 +102,7 @@ test('a call has the checks of its entry, in the order never_after, after, quota
       denial: {
         reason: 'quota.exceeded',
         rule: 'tools.disburse.quota[0]',
-        detail: 'wanted at most 20 calls per 1h, found that this call would exceed it',
+        detail: 'wanted at most 20 calls per 1h, found more with this call',
         scope: [],
       },
       track: expect.any(String) as string,
@@ -117,7 +117,7 @@ test('a call has the checks of its entry, in the order never_after, after, quota
       denial: {
         reason: 'quota.exceeded',
         rule: 'tools.disburse.quota[1]',
-        detail: 'wanted a sum of /amount of at most 5000 per 1d by tenant, found that this call would exceed it',
+        detail: 'wanted a sum of /amount of at most 5000 per 1d by tenant, found more with this call',
         scope: [],
       },
       track: expect.any(String) as string,
@@ -127,7 +127,7 @@ test('a call has the checks of its entry, in the order never_after, after, quota
   const sends = historyOf(claims, call('send_email'))?.checks;
   expect(sends?.map(({ kind, rule, denial: { detail } }) => [kind, rule, detail])).toEqual([
     ['never_after', 'tools.send_*.never_after', 'wanted no call of read_secret, export_* within 1d, found one'],
-    ['quota', 'tools.send_*.quota[0]', 'wanted at most 2 calls per 1m, found that this call would exceed it'],
+    ['quota', 'tools.send_*.quota[0]', 'wanted at most 2 calls per 1m, found more with this call'],
   ]);
 });
 

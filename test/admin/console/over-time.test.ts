@@ -64,7 +64,7 @@ describe('R-279: a decision under rules over time says what it tells of them', (
     await world.call(trader('ben'), 'approve', { claim: 7 });
     await world.call(trader('ben'), 'pay', { claim: 7, amount: 5000 });
     expect(await world.call(trader('ben'), 'pay', { claim: 7, amount: 1 })).toBe(429);
-    expect(outcomesOf(await decisionOn('ben'))).toEqual([met, met, ['fails', 'that this call would exceed it']]);
+    expect(outcomesOf(await decisionOn('ben'))).toEqual([met, met, ['fails', 'more with this call']]);
 
     await world.call(trader('ben'), 'read_secret');
     expect(await world.call(trader('ben'), 'pay', { claim: 7, amount: 1 })).toBe(403);

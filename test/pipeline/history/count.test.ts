@@ -188,7 +188,7 @@ describe('refuses', () => {
       failedAt(1, 5001),
       {
         reason: 'quota.exceeded',
-        detail: 'wanted a sum of /amount of at most 5 per 10s, found that this call would exceed it',
+        detail: 'wanted a sum of /amount of at most 5 per 10s, found more with this call',
         rule: 'tools.pay.quota[0]',
         retryAfterSeconds: 6,
       },
@@ -254,7 +254,7 @@ describe('in shadow mode', () => {
     expect(counted?.shadow).toEqual({
       reason: 'quota.exceeded',
       rule: 'tools.pay.quota[0]',
-      detail: 'wanted a sum of /amount of at most 5 per 10s, found that this call would exceed it',
+      detail: 'wanted a sum of /amount of at most 5 per 10s, found more with this call',
       scope: [],
     });
     expect(reserved[0]?.isShadow).toBe(true);

@@ -163,7 +163,7 @@ test('R-250: sums up an argument, and refuses a call that would exceed it with t
   expect(await world.gateway.decision({ reason: 'quota.exceeded', subject: claims['sub'] })).toMatchObject({
     allow: false,
     rule: 'tools.pay.quota[0]',
-    detail: 'wanted a sum of /amount of at most 5000 per 1h, found that this call would exceed it',
+    detail: 'wanted a sum of /amount of at most 5000 per 1h, found more with this call',
   });
   expect(await outcome('pay', { amount: 999.5 })).toBe(200);
 });
