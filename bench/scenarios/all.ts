@@ -2,7 +2,7 @@ import type { Scenario } from '../scenario.ts';
 import { firstSight, stampede } from './first-sight.ts';
 import { latency } from './latency.ts';
 import { reload, workers } from './lifecycle.ts';
-import { get, list, opaque, post, postModern } from './requests.ts';
+import { connect, get, list, opaque, post, postModern } from './requests.ts';
 import { size } from './size.ts';
 import { start } from './start.ts';
 import { streams } from './streams.ts';
@@ -10,6 +10,7 @@ import { streams } from './streams.ts';
 /** All scenarios, in the order of a whole run. */
 export const scenarios: readonly Scenario[] = [
   get,
+  connect,
   post,
   postModern,
   list,

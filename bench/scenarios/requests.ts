@@ -18,7 +18,7 @@ import type { Request } from '../load/wrk.ts';
 import type { Scenario } from '../scenario.ts';
 
 /** The kinds of request. `post` is a `tools/call` of a legacy revision, `post-modern` one of 2026-07-28. */
-export type Kind = 'get' | 'post' | 'post-modern' | 'list' | 'opaque';
+export type Kind = 'get' | 'connect' | 'post' | 'post-modern' | 'list' | 'opaque';
 
 const OPAQUE = 'opaque-token';
 
@@ -36,6 +36,7 @@ async function requestFor(bench: Bench, kind: Kind): Promise<Request> {
 export function requestOf(kind: Exclude<Kind, 'opaque'>, token: string): Request {
   const authorization = `Bearer ${token}`;
   if (kind === 'get') return { method: 'GET', path: '/api', headers: { authorization } };
+  if (kind === 'connect') return { method: 'GET', path: '/api', headers: { authorization, connection: 'close' } };
   const headers = {
     authorization,
     'content-type': 'application/json',
@@ -57,6 +58,14 @@ export const get = comparison('get', 'GET of 300 bytes, a JWT of 800 bytes that 
   express: 0.25,
   'apache-openidc': 0.6,
 });
+
+/** The same GET over a connection of its own. */
+export const connect = comparison(
+  'connect',
+  'GET of 300 bytes, a JWT that was seen before, a connection for each request',
+  [undiciFloor, httpProxy3],
+  {},
+);
 
 /** An MCP call. The gateway reads it, decides by tool and arguments, and forwards an event. */
 export const post = comparison(

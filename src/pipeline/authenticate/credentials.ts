@@ -47,7 +47,9 @@ export function createTokenReader(servesDpop: boolean): (call: Call) => Presente
     const last = lastHeaders.get(socket);
     if (last !== undefined && query === '' && last.authorization === authorization) return last.token;
     const token = presentedToken(authorization, query, servesDpop);
-    if (authorization.length <= MAX_REMEMBERED) lastHeaders.set(socket, { authorization, token });
+    if (authorization.length > MAX_REMEMBERED) return token;
+    if (last === undefined) socket.once('close', () => lastHeaders.delete(socket));
+    lastHeaders.set(socket, { authorization, token });
     return token;
   };
 }

@@ -53,6 +53,7 @@ export function createConnections(): Connections {
       const connection = connections.get(socket);
       if (connection === undefined) {
         connections.set(socket, { newest: response, queued: false, waiting: 0 });
+        socket.once('close', () => connections.delete(socket));
         return undefined;
       }
       const earlier = connection.newest;

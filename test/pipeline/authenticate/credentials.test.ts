@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createTokenReader } from '../../../src/pipeline/authenticate/credentials.ts';
@@ -5,26 +6,41 @@ import { tokenKey } from '../../../src/pipeline/authenticate/known-tokens.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import { runs } from '../../support/runs.ts';
+import { isFreed } from '../../support/small-collections.ts';
 
 /** A request with this header on a connection. */
-function call(authorization: string | undefined, socket: object, query = ''): Call {
+function call(authorization: string | undefined, socket: Socket, query = ''): Call {
   return { fields: { authorization }, query, request: { socket } } as unknown as Call;
 }
 
 describe('a reused connection', () => {
   test('gets the same object for the same header; another connection does not', () => {
     const read = createTokenReader(false);
-    const socket = {};
+    const socket = new Socket();
     const first = read(call('Bearer one', socket));
     expect(read(call('Bearer one', socket))).toBe(first);
-    const elsewhere = read(call('Bearer one', {}));
+    const elsewhere = read(call('Bearer one', new Socket()));
     expect(elsewhere).not.toBe(first);
     expect(tokenKey(elsewhere)).toBe(tokenKey(first));
   });
 
+  // Node keeps a closed socket until the next full collection of garbage, and with it whatever is remembered for it.
+  test('frees its token once it is closed', async () => {
+    const read = createTokenReader(false);
+    const socket = new Socket();
+    const token = (): object => read(call('Bearer one', socket));
+    expect(await isFreed(token)).toBe(false);
+    const ofClosed = (): object => {
+      const last = token();
+      socket.emit('close');
+      return last;
+    };
+    expect(await isFreed(ofClosed)).toBe(true);
+  });
+
   test('gets another token for another header, and the first one again afterwards', () => {
     const read = createTokenReader(false);
-    const socket = {};
+    const socket = new Socket();
     const keys = ['one', 'two', 'one'].map((token) => tokenKey(read(call(`Bearer ${token}`, socket))));
     expect(keys[0]).not.toBe(keys[1]);
     expect(keys[2]).toBe(keys[0]);
@@ -41,14 +57,14 @@ describe('a reused connection', () => {
     ['request.credentials', 'Bearer one', '?access%5ftoken=two'],
   ])('changes no refusal: %s of %s %s', ([reason, authorization, query]) => {
     const read = createTokenReader(false);
-    const socket = {};
+    const socket = new Socket();
     read(call('Bearer one', socket));
     expect(() => read(call(authorization, socket, query))).toThrow(expect.objectContaining({ reason }));
   });
 
   test('does not cache a long header', () => {
     const read = createTokenReader(false);
-    const socket = {};
+    const socket = new Socket();
     const longest = `Bearer ${'x'.repeat(4096 - 'Bearer '.length)}`;
     expect(read(call(longest, socket))).toBe(read(call(longest, socket)));
     const long = `${longest}x`;
@@ -84,20 +100,20 @@ test.each([
   ['Bearer one two', 'Bearer b64token'],
   ['dpop one two', 'DPoP b64token'],
 ])('%s: the detail says that it is not of the form %s', (header, form) => {
-  expect(() => createTokenReader(true)(call(header, {}))).toThrow(
+  expect(() => createTokenReader(true)(call(header, new Socket()))).toThrow(
     `the Authorization header is not of the form ${form}`,
   );
 });
 
 test('the cache key of a token is its SHA-256', () => {
-  const token = createTokenReader(false)(call('Bearer abc', {}));
+  const token = createTokenReader(false)(call('Bearer abc', new Socket()));
   expect(tokenKey(token)).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0');
 });
 
 /** Scheme and token, or the reason of the Denial. */
 function readOnce(authorization: string, query: string, servesDpop: boolean): string {
   try {
-    const { scheme, value } = createTokenReader(servesDpop)(call(authorization, {}, query));
+    const { scheme, value } = createTokenReader(servesDpop)(call(authorization, new Socket(), query));
     return `${scheme} ${value}`;
   } catch (error) {
     if (error instanceof Denial) return error.reason;

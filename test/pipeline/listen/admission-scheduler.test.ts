@@ -1,13 +1,12 @@
 import { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import {
   createAdmissionScheduler,
   type AdmissionScheduler,
   type EventLoop,
 } from '../../../src/pipeline/listen/admission-scheduler.ts';
+import { garbageCollector } from '../../support/small-collections.ts';
 
 /** A loop whose turns take no time. */
 const timeless: EventLoop = { now: () => 0, nextTurn: (act) => void setImmediate().then(act) };
@@ -120,8 +119,7 @@ test('an IPv6 network counts as one', async () => {
 });
 
 test('a request that has begun is freed by the next small collection', () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as (options?: { type: 'minor' }) => void;
+  const collect = garbageCollector();
   const turns: (() => void)[] = [];
   const scheduler = createAdmissionScheduler({ now: () => 0, nextTurn: (act) => turns.push(act) });
   const sockets = Array.from({ length: 32 }, (_, index) => socketFrom(index < 30 ? MANY : ONE));
