@@ -14,7 +14,7 @@ import { serve } from './gateway.ts';
 import { checkText } from './report.ts';
 import { type Check, runSuite } from './suite.ts';
 
-/** A client of the front door, as the suite is told about it. */
+/** A client of the front door, with the options by which the suite knows it. */
 interface SuiteClient {
   readonly name: string;
   readonly options: readonly string[];

@@ -38,7 +38,7 @@ const covered = [
   'test/{docs,demo,deploy,mutation,fuzz,limits}/*.*',
   '{bench,conformance}/*.{md,ts}',
   'bench/{contenders,load,machine,scenarios,servers}/*.ts',
-  'conformance/fixture/*.ts',
+  'conformance/{clients,fixture}/*.ts',
   'test/fuzz/*/*.{ts,py}',
   '.ci/*',
   'src/**/*.ts',

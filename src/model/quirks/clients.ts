@@ -41,6 +41,11 @@ export interface ClientQuirks {
 
 const month = '2026-11';
 
+/** The source of what a release of npm does, which `npm run conformance:clients` starts. */
+function tried(name: string, version: string): string {
+  return `https://www.npmjs.com/package/${name}/v/${version}`;
+}
+
 /** What a client by the specification does. */
 const standard = {
   redirectUris: [],
@@ -100,7 +105,12 @@ export const clients = {
         source: 'anthropics/claude-code#52871',
         month,
       },
-      { text: 'sends the query of its URL in `resource`', source: 'getsentry/sentry-for-ai#334', month },
+      { text: 'sent the query of its URL in `resource`', source: 'getsentry/sentry-for-ai#334', month },
+      {
+        text: '2.1.332 sends the published `resource`; after a 403 `claude mcp login NAME` asks for the scope',
+        source: tried('@anthropic-ai/claude-code', '2.1.332'),
+        month,
+      },
       { text: '2.1.251 sent no `resource`', source: 'anthropics/claude-code#90497', month },
       { text: 'drops the path of an issuer', source: 'anthropics/claude-code#95270', month },
       { text: 'refuses metadata without PKCE methods', source: 'anthropics/claude-code#26675', month },
@@ -181,12 +191,20 @@ export const clients = {
     title: 'Codex',
     redirectUris: ['http://127.0.0.1:*/callback', 'http://127.0.0.1:*/callback/*'],
     refreshes: 'without resource',
-    scope: 'server metadata',
-    stepUp: 'unknown',
+    stepUp: 'no',
     wantsIss: true,
     facts: [
+      {
+        text: '0.171 reports a 403 as "Insufficient scope"; `codex mcp login NAME --scopes …` signs in again',
+        source: tried('@openai/codex', '0.171.0'),
+        month,
+      },
       { text: 'sends no `resource` when it refreshes', source: 'openai/codex#33403', month },
-      { text: 'takes the scopes of the server, not those of the resource', source: 'openai/codex#24890', month },
+      {
+        text: 'up to 0.145 took the scopes of the server; 0.171 does not',
+        source: 'openai/codex#24890',
+        month,
+      },
       {
         text: 'since 0.150 refuses endpoints of another origin than the issuer without `iss`',
         source: 'openai/codex#40885',
@@ -240,6 +258,11 @@ export const clients = {
         source: 'modelcontextprotocol/inspector#930',
         month,
       },
+      {
+        text: '2.12.0 does not step up on the command line',
+        source: tried('@modelcontextprotocol/inspector', '2.12.0'),
+        month,
+      },
     ],
   },
   'copilot-cli': {
@@ -247,6 +270,23 @@ export const clients = {
     title: 'Copilot CLI',
     stepUp: 'unknown',
     facts: [{ text: 'compares issuers exactly, the last slash included', source: 'github/copilot-cli#4606', month }],
+  },
+  opencode: {
+    ...standard,
+    title: 'opencode',
+    stepUp: 'unknown',
+    facts: [
+      {
+        text: 'since 2.0.4 compares issuers exactly, the last slash included, which JumpCloud has',
+        source: 'anomalyco/opencode#50036',
+        month,
+      },
+      {
+        text: 'returns to `http://127.0.0.1:19876/mcp/oauth/callback`',
+        source: tried('opencode-ai', '1.18.33'),
+        month,
+      },
+    ],
   },
   'mcp-remote': {
     ...standard,

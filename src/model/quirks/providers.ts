@@ -242,6 +242,88 @@ export const providers = {
       { text: 'refuses an authorization request without `resource`', source: 'anthropics/claude-ai-mcp#478', month },
     ],
   },
+  clerk: {
+    ...standardServer,
+    title: 'Clerk',
+    section: '#mcp-clients',
+    issuer: /^https:\/\/(?:clerk\.[\w.-]+|[\w-]+\.clerk\.accounts\.dev)$/,
+    registration: 'restricted',
+    facts: [
+      {
+        text: 'lets a client that registers without `scope` ask for `email`, `profile` and `offline_access`, not `openid`',
+        source: 'anthropics/claude-code#67714',
+        month,
+      },
+      {
+        text: 'sends `iss`, which differs where another server publishes its metadata as its own',
+        source: 'higgsfield-ai/cli#68',
+        month,
+      },
+    ],
+  },
+  'better-auth': {
+    ...standardServer,
+    title: 'better-auth',
+    section: '#mcp-clients',
+    issuer: /\/api\/auth$/,
+    registration: 'restricted',
+    resource: 'own',
+    facts: [
+      {
+        text: 'registers clients only if its configuration enables that',
+        source: 'https://better-auth.com/docs/plugins/mcp',
+        month,
+      },
+      {
+        text: 'returns an `iss` that ends in `/api/auth`, which metadata at another origin contradict',
+        source: 'different-ai/openwork#2641',
+        month,
+      },
+      { text: 'refuses a `resource` that it does not know (`invalid_target`)', source: 'getmunin/munin#266', month },
+    ],
+  },
+  ping: {
+    ...standardServer,
+    title: 'Ping Identity',
+    section: '#mcp-clients',
+    registration: 'restricted',
+    documents: false,
+    resource: 'own',
+    facts: [
+      {
+        text: 'PingFederate registers clients if that is enabled',
+        source:
+          'https://docs.pingidentity.com/pingfederate/latest/developers_reference_guide/pf_dynamic_registra_endpoint.html',
+        month,
+      },
+      { text: 'PingFederate does not support `resource`', source: 'PrefectHQ/fastmcp#3711', month },
+      {
+        text: 'AM and Advanced Identity Cloud need a proxy for registration, scopes and `resource`',
+        source: 'rockcarver/frodo-cli#696',
+        month,
+      },
+    ],
+  },
+  atlassian: {
+    ...standardServer,
+    title: 'Atlassian',
+    isOwnApisOnly: true,
+    section: '#mcp-clients',
+    issuer: /^https:\/\/auth\.atlassian\.com$/,
+    resource: 'required',
+    facts: [
+      {
+        text: 'Rovo refuses an authorization request without `resource` ("Invalid context provided")',
+        source: 'agentic-community/mcp-gateway-registry#1427',
+        month,
+      },
+      {
+        text: 'its API refuses `resource` at the token endpoint (`invalid_target`)',
+        source: 'sooperset/mcp-atlassian#1137',
+        month,
+      },
+    ],
+  },
 } as const satisfies Readonly<Record<string, ProviderQuirks>>;
 
 /** The product of an issuer, if its form tells it. */
