@@ -174,7 +174,7 @@ function approvalsOf({ approvals }: Config): ApprovalSettings | undefined {
   return approvals?.route.authorizationServers.some(({ name }) => name === FRONT_DOOR) === true ? approvals : undefined;
 }
 
-/** Makes it a request to a mounted application of Koa: oidc-provider builds its URLs from the difference of the two URLs. */
+/** Makes it a request to a mounted application of Koa: oidc-provider takes its mount path from the two URLs. */
 function mount(request: IncomingMessage, prefix: string): void {
   Object.assign(request, { originalUrl: prefix + String(request.url) });
 }

@@ -52,6 +52,8 @@ export const standardServer = {
 const cognitoRegistration =
   'https://docs.aws.amazon.com/cognito/latest/developerguide/cognito-user-pools-dynamic-client-registration.html';
 
+const pingGuide = 'https://docs.pingidentity.com/pingfederate/latest/developers_reference_guide';
+
 /** The identity providers that are known. */
 export const providers = {
   keycloak: {
@@ -250,7 +252,7 @@ export const providers = {
     registration: 'restricted',
     facts: [
       {
-        text: 'lets a client that registers without `scope` ask for `email`, `profile` and `offline_access`, not `openid`',
+        text: 'refuses `openid` to a client that registered without `scope`',
         source: 'anthropics/claude-code#67714',
         month,
       },
@@ -292,8 +294,7 @@ export const providers = {
     facts: [
       {
         text: 'PingFederate registers clients if that is enabled',
-        source:
-          'https://docs.pingidentity.com/pingfederate/latest/developers_reference_guide/pf_dynamic_registra_endpoint.html',
+        source: `${pingGuide}/pf_dynamic_registra_endpoint.html`,
         month,
       },
       { text: 'PingFederate does not support `resource`', source: 'PrefectHQ/fastmcp#3711', month },
