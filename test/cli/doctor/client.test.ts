@@ -45,7 +45,7 @@ describe('at the front door', () => {
 
   test('R-312: without --client the rows that stop are warnings', async () => {
     expect(await linesOf(examineKnownClients(world.config))).toEqual([
-      'warn routes.tools: Copilot Studio: it does not ask for the scope of a 403',
+      'warn routes.tools: Codex, Copilot Studio: it does not ask for the scope of a 403',
     ]);
   });
 });
