@@ -34,10 +34,10 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
-/** Whether a policy decided, rather than a stage before it. */
-export function isPolicyDecision({ allow, reason, issuer }: DecisionRecord): boolean {
+/** Whether a policy decided, rather than another stage, which may refuse for the same reason but names no rule. */
+export function isPolicyDecision({ allow, reason, issuer, rule }: DecisionRecord): boolean {
   if (issuer === undefined) return false;
-  return allow || (reason !== undefined && isPolicyReason(reason));
+  return allow || (reason !== undefined && rule !== undefined && isPolicyReason(reason));
 }
 
 /** The caller of a logged decision, with the claims that the policy read. */

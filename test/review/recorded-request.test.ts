@@ -70,3 +70,13 @@ test('a line with a path or claims of another type is not read', () => {
     expect(recordedDecision({ msg: 'decision', decision: 'd', allow: true, ...more })).toBeUndefined();
   }
 });
+
+test('a refusal by the authorization server of the upstream is not explained by the policy', () => {
+  const detail = 'the exchange was refused with 400 interaction_required';
+  const refused = { path: '/orders/1', allow: false, reason: 'authentication.insufficient', detail };
+  const { decidedBy, notes, conditions } = explainRecord(config, recorded(refused));
+  expect([decidedBy, conditions]).toEqual(['not refused by a policy', []]);
+  expect(notes).toEqual(['the client got 401; docs/reasons.md explains authentication.insufficient and its remedy']);
+  const byPolicy = recorded({ ...refused, rule: 'max_age' });
+  expect(explainRecord(config, byPolicy).decidedBy).toBe('policy orders');
+});

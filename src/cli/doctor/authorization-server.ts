@@ -5,10 +5,15 @@ import { OtherIssuer } from '../../authorization-server/discovery.ts';
 import { createServerClient } from '../../authorization-server/client.ts';
 import { keyAlgorithms } from '../../authorization-server/key-algorithms.ts';
 import { GATEWAY_SECRET_VARIABLE } from '../../config/front-door.ts';
-import type { AuthorizationServer, AuthorizationServerClient } from '../../model/authorization-server.ts';
+import {
+  type AuthorizationServer,
+  type AuthorizationServerClient,
+  prefixedScopes,
+} from '../../model/authorization-server.ts';
 import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
-import { type Route, stepUpScopes } from '../../model/route.ts';
+import { providerOf } from '../../model/quirks/providers.ts';
+import { requestedScopes, type Route, stepUpScopes } from '../../model/route.ts';
 import { type Finding, type Findings, findingsOn } from './finding.ts';
 
 /** RFC 8414 metadata as the server sent them. */
@@ -100,8 +105,9 @@ function examineForClients(
   server: AuthorizationServer,
 ): readonly Finding[] {
   return [
-    examinePkce(on, metadata),
+    examinePkce(on, metadata, server),
     examineRegistration(on, metadata),
+    ...examinePrefix(on, server, routes),
     ...examineResources(
       on,
       metadata,
@@ -127,10 +133,27 @@ function examineOpaqueTokens(
   return [on.warn(text, `if it issues opaque tokens, add introspection; if not, set tokens: [jwt] on ${names}`)];
 }
 
-function examinePkce(on: Findings, metadata: Metadata): Finding {
+function examinePkce(on: Findings, metadata: Metadata, { issuer }: AuthorizationServer): Finding {
   if (has(metadata['code_challenge_methods_supported'], 'S256')) return on.ok('it supports PKCE with S256');
   const text = 'its metadata do not list S256 in code_challenge_methods_supported';
-  return on.fail(text, 'MCP clients refuse to sign in without it: enable PKCE there');
+  const isKnown = providerOf(issuer)?.listsPkce === false;
+  const remedy = isKnown ? 'let the routes trust the front door' : 'enable PKCE there';
+  return on.fail(text, `MCP clients refuse to sign in without it: ${remedy}`);
+}
+
+/** Where a product wants a prefix, a scope without one is another API's. */
+function examinePrefix(
+  on: Findings,
+  { issuer, scopePrefix }: AuthorizationServer,
+  routes: readonly Route[],
+): readonly Finding[] {
+  const { title, scopePrefix: example } = providerOf(issuer) ?? {};
+  if (example === undefined || scopePrefix !== undefined) return [];
+  const scopes = new Set(routes.flatMap(({ policy }) => policy?.scopes ?? []));
+  const bare = [...scopes].filter((scope) => prefixedScopes([scope], example)[0] !== scope);
+  if (bare.length === 0) return [];
+  const text = `policies ask for ${bare.join(' ')}, and ${title} takes a scope without a prefix for one of another API`;
+  return [on.fail(text, `set scope_prefix: ${JSON.stringify(example)}, with the id of your API`)];
 }
 
 function examineRegistration(on: Findings, metadata: Metadata): Finding {
@@ -163,7 +186,7 @@ function examineStepUp(on: Findings, metadata: Metadata, routes: readonly Route[
   if (!registers || metadata['client_id_metadata_document_supported'] === true) return [];
   const later = routes
     .filter((route) => route.firstChallenge !== 'supported' && stepUpScopes(route).length > 0)
-    .map((route) => `route ${route.name} asks for ${stepUpScopes(route).join(' ')}`);
+    .map((route) => `route ${route.name} asks for ${requestedScopes(route, stepUpScopes(route)).join(' ')}`);
   if (later.length === 0) return [];
   const text = `clients register, and ${later.join(' and ')} only later`;
   return [on.warn(text, 'if step-up ends with invalid_scope there, set first_challenge: supported on the route')];

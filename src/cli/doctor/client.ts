@@ -12,7 +12,7 @@ import { FRONT_DOOR, type FrontDoor } from '../../model/front-door.ts';
 import { type ClientQuirks, clients } from '../../model/quirks/clients.ts';
 import { type Obstacle, obstaclesOf } from '../../model/quirks/obstacles.ts';
 import { providerOf, type ServerTraits, standardServer } from '../../model/quirks/providers.ts';
-import { type Route, stepUpScopes } from '../../model/route.ts';
+import { requestedScopes, type Route, stepUpScopes } from '../../model/route.ts';
 import { metadataUrl } from '../../pipeline/respond/resource-metadata.ts';
 import { fetchText } from './fetch-text.ts';
 import { type Finding, type Findings, findingsOn } from './finding.ts';
@@ -27,20 +27,21 @@ interface Meeting {
   readonly traits: ServerTraits;
 }
 
-/** Warns of the known clients that would stop. */
+/** Warns of the known clients that would stop, with one line for all routes where the same ones do. */
 export async function examineKnownClients(config: Config): Promise<readonly Finding[]> {
-  const found = (await meetingsOf(config)).flatMap(({ route, traits, server }) => {
-    const stopped = new Map<Obstacle, string[]>();
-    for (const client of Object.values<ClientQuirks>(clients)) {
-      for (const obstacle of obstaclesFor(client, route, traits, server, config)) {
-        stopped.set(obstacle, [...(stopped.get(obstacle) ?? []), client.title]);
-      }
-    }
-    return [...stopped].map(([{ text, remedy }, titles]) =>
-      findingsOn(`routes.${route.name}`).warn(`${titles.join(', ')}: ${text}`, remedy),
+  const stops = (await meetingsOf(config)).flatMap(({ route, traits, server }) => {
+    const met = Object.values<ClientQuirks>(clients).flatMap((client) =>
+      obstaclesFor(client, route, traits, server, config).map((obstacle) => ({ obstacle, title: client.title })),
     );
+    return [...Map.groupBy(met, ({ obstacle }) => obstacle)].map(([{ text, remedy }, stopped]) => ({
+      subject: `routes.${route.name}`,
+      text: `${stopped.map(({ title }) => title).join(', ')}: ${text}`,
+      remedy,
+    }));
   });
-  return found;
+  return [...Map.groupBy(stops, ({ text }) => text)].map(([text, same]) =>
+    findingsOn(same.map(({ subject }) => subject).join(', ')).warn(text, same[0]?.remedy ?? ''),
+  );
 }
 
 /**
@@ -217,14 +218,14 @@ async function resourceAt(url: string): Promise<string | undefined> {
 }
 
 function examineScopes(on: Findings, client: ClientQuirks, { route, document }: Meeting): readonly Finding[] {
-  const later = stepUpScopes(route);
+  const later = requestedScopes(route, stepUpScopes(route));
   const found: Finding[] = [];
   if (later.length > 0 && client.stepUp === 'unknown') {
     const text = `whether it asks for ${later.join(' ')} after a 403 is not known`;
     found.push(on.warn(text, 'list every scope in resource.scopes_supported, and set first_challenge: supported'));
   }
   const supported = document['scopes_supported'];
-  const lacking = (route.policy?.scope ?? []).filter(
+  const lacking = requestedScopes(route, route.policy?.scope ?? []).filter(
     (scope) => !(Array.isArray(supported) && supported.includes(scope)),
   );
   if (client.scope === 'server metadata' && lacking.length > 0) {

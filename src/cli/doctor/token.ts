@@ -15,7 +15,7 @@ import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Claims, Principal } from '../../model/principal.ts';
-import type { Route } from '../../model/route.ts';
+import { requestedScopes, type Route } from '../../model/route.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 import { type Finding, findingsOn } from './finding.ts';
 
@@ -172,16 +172,16 @@ function examineTimes({ exp, nbf }: Claims, toleranceMs: number, now: number): r
 }
 
 /** The scope of every request; calls may need more, for which the gateway sends a challenge. */
-function examineScope(claims: Claims, { policy }: Route): readonly Finding[] {
+function examineScope(claims: Claims, route: Route): readonly Finding[] {
+  const { policy } = route;
   let granted: readonly string[] = [];
   // The verdict says why a scope of the wrong type is refused.
   faultOf(() => (granted = scopesOf(claims)));
   const missing = (policy?.scope ?? []).filter((each) => !granted.includes(each));
   const text = `scope is ${describeValue(granted.join(' '))}`;
   if (missing.length === 0) return [on.ok(text)];
-  return [
-    on.warn(`${text}; policy ${policy?.name} needs ${missing.join(' ')}`, 'request it, unless `scopes` implies it'),
-  ];
+  const remedy = `request ${requestedScopes(route, missing).join(' ')}, unless \`scopes\` implies it`;
+  return [on.warn(`${text}; policy ${policy?.name} needs ${missing.join(' ')}`, remedy)];
 }
 
 function verdictOn(verdict: Principal | Denial, route: Route, isOpaque: boolean): Finding {

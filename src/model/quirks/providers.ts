@@ -30,6 +30,8 @@ export interface ProviderQuirks extends ServerTraits {
   readonly section: string;
   /** Recognizes its issuers; undefined: they have any form. */
   readonly issuer?: RegExp;
+  /** The form of the prefix that it wants before scopes in requests; undefined: none. */
+  readonly scopePrefix?: string;
   /** Whether its access tokens are for its own APIs alone. */
   readonly isOwnApisOnly?: true;
   readonly facts: readonly Fact[];
@@ -174,6 +176,7 @@ export const providers = {
     documents: false,
     listsPkce: false,
     resource: 'own',
+    scopePrefix: 'api://CLIENT_ID/',
     wantsScope: true,
     metadataBelowPath: true,
     facts: [

@@ -125,6 +125,37 @@ describe('metadata', () => {
     expect(line).toContain(text);
   });
 
+  test('of Entra ID fail without scope_prefix, and its remedies are not to enable something there', async () => {
+    const entra = 'https://login.microsoftonline.com/tenant/v2.0';
+    issuer.intercept = ({ url }, response) => {
+      if (url?.includes('/.well-known/') !== true) return false;
+      const document = { issuer: entra, jwks_uri: `${issuer.url}/jwks` };
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(document));
+      return true;
+    };
+    const settings = `backchannel: "${issuer.url}", jwt: { algorithms: [RS256] }`;
+    const found = await findings(settings, entra);
+    const failed = found.filter(({ status }) => status === 'fail').map(({ text, remedy }) => [text, remedy]);
+    expect(failed).toEqual([
+      [
+        'its metadata do not list S256 in code_challenge_methods_supported',
+        'MCP clients refuse to sign in without it: let the routes trust the front door',
+      ],
+      [
+        'policies ask for read payments, and Microsoft Entra ID takes a scope without a prefix for one of another API',
+        'set scope_prefix: "api://CLIENT_ID/", with the id of your API',
+      ],
+    ]);
+    const prefixed = await examined(`${settings}, scope_prefix: "api://tools/"`, entra);
+    expect(prefixed.filter((line) => line.includes('prefix'))).toEqual([]);
+  });
+
+  test('with registration name the scopes of a later challenge as clients request them', async () => {
+    publish({ registration_endpoint: `${issuer.url}/register`, code_challenge_methods_supported: ['S256'] });
+    const lines = await examined('jwt: { algorithms: [RS256] }, scope_prefix: "api://tools/"');
+    expect(lines).toContainEqual(expect.stringContaining('route tools asks for api://tools/payments only later'));
+  });
+
   test('that list resources, but not ours, are a warning', async () => {
     publish({ protected_resources: ['http://127.0.0.1:8080/mcp'] });
     expect(await examined()).toContain(
