@@ -27,4 +27,11 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { user: { type: 'string', default: 'alice' }, help: { type: 'boolean' } },
 });
-console.log(values.help ? usage : await newToken(values.user, positionals.join(' ') || 'read'));
+try {
+  console.log(values.help ? usage : await newToken(values.user, positionals.join(' ') || 'read'));
+} catch (error) {
+  // `fetch` has the reason in its cause: a server that is not started is no bug.
+  if (!(error instanceof TypeError) || !(error.cause instanceof Error)) throw error;
+  console.error(`The authorization server cannot be reached: ${error.cause.message}`);
+  process.exitCode = 1;
+}

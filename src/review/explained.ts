@@ -274,7 +274,8 @@ function unlisted({ listed }: Policy, { method, targets }: McpAttempt): readonly
 
 function unlistedRequest({ listed }: Policy, request: string | undefined): readonly string[] {
   if (request === undefined) return [];
-  const names = listed.filter(({ key }) => key === 'requests').map(({ name }) => name);
+  const method = request.slice(0, request.indexOf(' ') + 1);
+  const names = listed.filter(({ key, name }) => key === 'requests' && name.startsWith(method)).map(({ name }) => name);
   return resembling('request', request, names);
 }
 

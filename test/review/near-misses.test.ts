@@ -40,6 +40,13 @@ describe('R-217: explain names what a name resembles', () => {
     ]);
   });
 
+  test('among the requests of its method', () => {
+    const requests = { 'GET /orders/export': {}, 'PUT /orders/*/address': {}, 'PUT /order': {} };
+    expect(near({ requests }, {}, { kind: 'http', request: 'GET /orders/Export' })).toEqual([
+      named('request', 'GET /orders/Export', 'GET /orders/export'),
+    ]);
+  });
+
   test('among the methods of the protocol', () => {
     expect(near({ tools: {} }, {}, message('tools/cal'))).toEqual([named('method', 'tools/cal', 'tools/call')]);
   });
