@@ -8,7 +8,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { type ClientQuirks, clients } from '../src/model/quirks/clients.ts';
-import { type Fact, sourceUrl } from '../src/model/quirks/fact.ts';
+import { type Facts, sourceUrl } from '../src/model/quirks/facts.ts';
 import { obstaclesOf } from '../src/model/quirks/obstacles.ts';
 import { type ProviderQuirks, providers } from '../src/model/quirks/providers.ts';
 
@@ -50,8 +50,12 @@ function table(heads: readonly string[], cells: readonly (readonly string[])[]):
   return line(heads) + line(heads.map(() => '---')) + cells.map(line).join('');
 }
 
-function listed(facts: readonly Fact[]): string {
-  return facts.map(({ text, source, month }) => `${text} ([${month}](${sourceUrl(source)}))`).join('; ');
+function listed(facts: Facts): string {
+  return Object.entries(facts)
+    .flatMap(([month, found]) =>
+      Object.entries(found).map(([source, text]) => `${text} ([${month}](${sourceUrl(source)}))`),
+    )
+    .join('; ');
 }
 
 /** Which clients stop at a provider, and why: step-up included. */

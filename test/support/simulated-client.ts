@@ -48,11 +48,9 @@ export async function walk(client: ClientQuirks, url: string, options: ClientOpt
   await called('tools/list');
   await called('look');
   await stepUp('pay');
-  if (client.refreshes !== 'never') {
-    const form = { grant_type: 'refresh_token', refresh_token: String(tokens['refresh_token']) };
-    tokens = await redeem({ ...form, ...(client.refreshes === 'with resource' && named()) });
-    await called('pay');
-  }
+  const refresh = { grant_type: 'refresh_token', refresh_token: String(tokens['refresh_token']) };
+  tokens = await redeem({ ...refresh, ...(client.refreshes === 'with resource' && named()) });
+  await called('pay');
   await stepUp('admin');
 
   async function resourceMetadata(): Promise<Json> {
@@ -134,16 +132,13 @@ export async function walk(client: ClientQuirks, url: string, options: ClientOpt
   }
 
   function firstScope(): string | undefined {
-    const lists = { 'resource metadata': resource, 'server metadata': server };
     if (client.scope === 'none') return undefined;
     if (client.scope === 'challenge') return /scope="([^"]+)"/.exec(challenge)?.[1];
-    return (lists[client.scope]['scopes_supported'] as readonly string[] | undefined)?.slice(0, 1).join(' ');
+    return (server['scopes_supported'] as readonly string[] | undefined)?.slice(0, 1).join(' ');
   }
 
-  function named(): { readonly resource?: string } {
+  function named(): { readonly resource: string } {
     switch (client.resource) {
-      case 'absent':
-        return {};
       case 'origin':
         return { resource: `${origin}/` };
       case 'entered':

@@ -1,5 +1,5 @@
 import { loopbackHosts } from '../../lib/loopback.ts';
-import type { Fact } from './fact.ts';
+import type { Facts } from './facts.ts';
 
 /** What an MCP client sends, wants and refuses, where the standards leave room or the client deviates from them. */
 export interface ClientQuirks {
@@ -12,15 +12,12 @@ export interface ClientQuirks {
   readonly resourceMetadata: 'challenge' | 'root';
   /** Whether it refuses metadata whose `resource` is not, byte for byte, the URL that its user entered. */
   readonly comparesResource?: true;
-  /**
-   * `resource` in its authorization requests: the published value, the URL that its user entered with the query, the
-   * origin alone, or none.
-   */
-  readonly resource: 'published' | 'entered' | 'origin' | 'absent';
+  /** `resource` in its authorization requests: the published value, the URL that its user entered, or its origin. */
+  readonly resource: 'published' | 'entered' | 'origin';
   /** Whether its refresh requests have `resource`. */
-  readonly refreshes: 'with resource' | 'without resource' | 'never';
+  readonly refreshes: 'with resource' | 'without resource';
   /** Where it takes the scope of its first request from. */
-  readonly scope: 'challenge' | 'resource metadata' | 'server metadata' | 'none';
+  readonly scope: 'challenge' | 'server metadata' | 'none';
   /** Whether it asks for the scope of a 403. */
   readonly stepUp: 'yes' | 'no' | 'unknown';
   /** Where it looks for the metadata of an issuer with a path. */
@@ -36,10 +33,8 @@ export interface ClientQuirks {
   readonly fallsBackToRoot?: true;
   /** How often it registers for one sign-in. */
   readonly registrations?: 2;
-  readonly facts: readonly Fact[];
+  readonly facts: Facts;
 }
-
-const month = '2026-11';
 
 /** The source of what a release of npm does, which `npm run conformance:clients` starts. */
 function tried(name: string, version: string): string {
@@ -70,25 +65,16 @@ export const clients = {
     wantsPkceListed: true,
     fallsBackToRoot: true,
     registrations: 2,
-    facts: [
-      {
-        text: 'calls `/authorize` and `/token` of the MCP server if metadata lack PKCE methods',
-        source: 'anthropics/claude-ai-mcp#82',
-        month,
+    facts: {
+      '2026-11': {
+        'anthropics/claude-ai-mcp#82':
+          'calls `/authorize` and `/token` of the MCP server if metadata lack PKCE methods',
+        'anthropics/claude-ai-mcp#966': 'registers twice for one sign-in',
+        'anthropics/claude-ai-mcp#514': 'keeps state by URL: a new query starts afresh',
+        'anthropics/claude-ai-mcp#217': 'begins to sign in only at a 401 with `WWW-Authenticate`, for `initialize` too',
       },
-      {
-        text: 'asks the user again at a 403',
-        source: 'https://claude.com/docs/connectors/building/lazy-authentication',
-        month: '2026-10',
-      },
-      { text: 'registers twice for one sign-in', source: 'anthropics/claude-ai-mcp#966', month },
-      { text: 'keeps state by URL: a new query starts afresh', source: 'anthropics/claude-ai-mcp#514', month },
-      {
-        text: 'begins to sign in only at a 401 with `WWW-Authenticate`, for `initialize` too',
-        source: 'anthropics/claude-ai-mcp#217',
-        month,
-      },
-    ],
+      '2026-10': { 'https://claude.com/docs/connectors/building/lazy-authentication': 'asks the user again at a 403' },
+    },
   },
   'claude-code': {
     ...standard,
@@ -99,28 +85,22 @@ export const clients = {
     resource: 'entered',
     serverMetadata: 'at the origin',
     wantsPkceListed: true,
-    facts: [
-      {
-        text: 'takes the resource of the metadata at the root, and not those that the challenge names',
-        source: 'anthropics/claude-code#52871',
-        month,
+    facts: {
+      '2026-11': {
+        'anthropics/claude-code#52871':
+          'takes the resource of the metadata at the root, and not those that the challenge names',
+        'getsentry/sentry-for-ai#334': 'sent the query of its URL in `resource`',
+        [tried('@anthropic-ai/claude-code', '2.1.332')]:
+          '2.1.332 sends the published `resource`; after a 403 `claude mcp login NAME` asks for the scope',
+        'anthropics/claude-code#90497': '2.1.251 sent no `resource`',
+        'anthropics/claude-code#95270': 'drops the path of an issuer',
+        'anthropics/claude-code#26675': 'refuses metadata without PKCE methods',
       },
-      { text: 'sent the query of its URL in `resource`', source: 'getsentry/sentry-for-ai#334', month },
-      {
-        text: '2.1.332 sends the published `resource`; after a 403 `claude mcp login NAME` asks for the scope',
-        source: tried('@anthropic-ai/claude-code', '2.1.332'),
-        month,
+      '2026-10': {
+        'anthropics/claude-code#52201': 'steps up since 2.1.118',
+        'anthropics/claude-code#73712': 'reports step-up as "token expired" in 2.1.199',
       },
-      { text: '2.1.251 sent no `resource`', source: 'anthropics/claude-code#90497', month },
-      { text: 'drops the path of an issuer', source: 'anthropics/claude-code#95270', month },
-      { text: 'refuses metadata without PKCE methods', source: 'anthropics/claude-code#26675', month },
-      { text: 'steps up since 2.1.118', source: 'anthropics/claude-code#52201', month: '2026-10' },
-      {
-        text: 'reports step-up as "token expired" in 2.1.199',
-        source: 'anthropics/claude-code#73712',
-        month: '2026-10',
-      },
-    ],
+    },
   },
   chatgpt: {
     ...standard,
@@ -129,15 +109,13 @@ export const clients = {
     metadataDocument: 'https://chatgpt.com/oauth/client.json',
     resource: 'origin',
     stepUp: 'unknown',
-    facts: [
-      {
-        text: 'documents step-up for tool results only',
-        source: 'https://developers.openai.com/plugins/build/auth',
-        month: '2026-10',
+    facts: {
+      '2026-10': { 'https://developers.openai.com/plugins/build/auth': 'documents step-up for tool results only' },
+      '2026-11': {
+        'garrytan/gbrain#5222': 'sends the origin as `resource`',
+        'BasedHardware/omi#8824': 'has a redirect URI for each connector',
       },
-      { text: 'sends the origin as `resource`', source: 'garrytan/gbrain#5222', month },
-      { text: 'has a redirect URI for each connector', source: 'BasedHardware/omi#8824', month },
-    ],
+    },
   },
   vscode: {
     ...standard,
@@ -150,19 +128,13 @@ export const clients = {
       'https://insiders.vscode.dev/redirect',
     ],
     metadataDocument: 'https://vscode.dev/oauth/client-metadata.json',
-    facts: [
-      {
-        text: 'uses another port on loopback than it registered if that one is busy',
-        source: 'microsoft/vscode#278512',
-        month,
+    facts: {
+      '2026-11': { 'microsoft/vscode#278512': 'uses another port on loopback than it registered if that one is busy' },
+      '2026-10': {
+        'microsoft/vscode#269883': 'steps up since October 2025',
+        'microsoft/vscode#316235': 'asks for all of `scopes_supported` with a client of your own',
       },
-      { text: 'steps up since October 2025', source: 'microsoft/vscode#269883', month: '2026-10' },
-      {
-        text: 'asks for all of `scopes_supported` with a client of your own',
-        source: 'microsoft/vscode#316235',
-        month: '2026-10',
-      },
-    ],
+    },
   },
   cursor: {
     ...standard,
@@ -173,18 +145,15 @@ export const clients = {
       'https://www.cursor.com/agents/mcp/oauth/callback',
     ],
     stepUp: 'unknown',
-    facts: [
-      {
-        text: 'has no metadata document',
-        source: 'https://forum.cursor.com/t/mcp-oauth-cimd-support-plans-and-timelines/148096',
-        month: '2026-10',
+    facts: {
+      '2026-10': {
+        'https://forum.cursor.com/t/mcp-oauth-cimd-support-plans-and-timelines/148096': 'has no metadata document',
       },
-      {
-        text: 'registers a private scheme, loopback and an https URI together: one that is refused refuses all',
-        source: 'makeplane/plane-mcp-server#159',
-        month,
+      '2026-11': {
+        'makeplane/plane-mcp-server#159':
+          'registers a private scheme, loopback and an https URI together: one that is refused refuses all',
       },
-    ],
+    },
   },
   codex: {
     ...standard,
@@ -193,29 +162,17 @@ export const clients = {
     refreshes: 'without resource',
     stepUp: 'no',
     wantsIss: true,
-    facts: [
-      {
-        text: '0.171 reports a 403 as "Insufficient scope"; `codex mcp login NAME --scopes …` signs in again',
-        source: tried('@openai/codex', '0.171.0'),
-        month,
+    facts: {
+      '2026-11': {
+        [tried('@openai/codex', '0.171.0')]:
+          '0.171 reports a 403 as "Insufficient scope"; `codex mcp login NAME --scopes …` signs in again',
+        'openai/codex#33403': 'sends no `resource` when it refreshes',
+        'openai/codex#24890': 'up to 0.145 took the scopes of the server; 0.171 does not',
+        'openai/codex#40885': 'since 0.150 refuses endpoints of another origin than the issuer without `iss`',
+        'https://github.com/openai/codex/blob/main/codex-rs/rmcp-client/src/perform_oauth_login.rs':
+          'ends its redirect URI with an id of the server',
       },
-      { text: 'sends no `resource` when it refreshes', source: 'openai/codex#33403', month },
-      {
-        text: 'up to 0.145 took the scopes of the server; 0.171 does not',
-        source: 'openai/codex#24890',
-        month,
-      },
-      {
-        text: 'since 0.150 refuses endpoints of another origin than the issuer without `iss`',
-        source: 'openai/codex#40885',
-        month,
-      },
-      {
-        text: 'ends its redirect URI with an id of the server',
-        source: 'https://github.com/openai/codex/blob/main/codex-rs/rmcp-client/src/perform_oauth_login.rs',
-        month,
-      },
-    ],
+    },
   },
   'gemini-cli': {
     ...standard,
@@ -225,14 +182,13 @@ export const clients = {
     comparesResource: true,
     scope: 'server metadata',
     stepUp: 'unknown',
-    facts: [
-      {
-        text: 'looks at the root first, and refuses a `resource` that is not exactly its URL',
-        source: 'google-gemini/gemini-cli#15754',
-        month,
+    facts: {
+      '2026-11': {
+        'google-gemini/gemini-cli#15754':
+          'looks at the root first, and refuses a `resource` that is not exactly its URL',
+        'google-gemini/gemini-cli#10937': 'takes the scopes of the server',
       },
-      { text: 'takes the scopes of the server', source: 'google-gemini/gemini-cli#10937', month },
-    ],
+    },
   },
   'copilot-studio': {
     ...standard,
@@ -240,10 +196,12 @@ export const clients = {
     redirectUris: ['https://global.consent.azure-apim.net/redirect/*'],
     scope: 'none',
     stepUp: 'no',
-    facts: [
-      { text: 'sends no scope after discovery', source: 'tableau/tableau-mcp#866', month },
-      { text: 'has a redirect URI for each connector', source: 'CyberDrain/CIPP#278', month },
-    ],
+    facts: {
+      '2026-11': {
+        'tableau/tableau-mcp#866': 'sends no scope after discovery',
+        'CyberDrain/CIPP#278': 'has a redirect URI for each connector',
+      },
+    },
   },
   inspector: {
     ...standard,
@@ -252,68 +210,49 @@ export const clients = {
       `http://${host}:*/oauth/callback`,
       `http://${host}:*/oauth/callback/debug`,
     ]),
-    facts: [
-      {
-        text: 'may register another path than it then uses',
-        source: 'modelcontextprotocol/inspector#930',
-        month,
+    facts: {
+      '2026-11': {
+        'modelcontextprotocol/inspector#930': 'may register another path than it then uses',
+        [tried('@modelcontextprotocol/inspector', '2.12.0')]: '2.12.0 does not step up on the command line',
       },
-      {
-        text: '2.12.0 does not step up on the command line',
-        source: tried('@modelcontextprotocol/inspector', '2.12.0'),
-        month,
-      },
-    ],
+    },
   },
   'copilot-cli': {
     ...standard,
     title: 'Copilot CLI',
     stepUp: 'unknown',
-    facts: [{ text: 'compares issuers exactly, the last slash included', source: 'github/copilot-cli#4606', month }],
+    facts: { '2026-11': { 'github/copilot-cli#4606': 'compares issuers exactly, the last slash included' } },
   },
   opencode: {
     ...standard,
     title: 'opencode',
     stepUp: 'unknown',
-    facts: [
-      {
-        text: 'since 2.0.4 compares issuers exactly, the last slash included, which JumpCloud has',
-        source: 'anomalyco/opencode#50036',
-        month,
+    facts: {
+      '2026-11': {
+        'anomalyco/opencode#50036':
+          'since 2.0.4 compares issuers exactly, the last slash included, which JumpCloud has',
+        [tried('opencode-ai', '1.18.33')]: 'returns to `http://127.0.0.1:19876/mcp/oauth/callback`',
       },
-      {
-        text: 'returns to `http://127.0.0.1:19876/mcp/oauth/callback`',
-        source: tried('opencode-ai', '1.18.33'),
-        month,
-      },
-    ],
+    },
   },
   'mcp-remote': {
     ...standard,
     title: 'mcp-remote',
-    facts: [
-      {
-        text: 'may send no `resource` to the token endpoint (`--disable-resource-parameter`)',
-        source: 'punkpeye/mcp-remote#217',
-        month,
+    facts: {
+      '2026-11': {
+        'punkpeye/mcp-remote#217': 'may send no `resource` to the token endpoint (`--disable-resource-parameter`)',
       },
-    ],
+    },
   },
   'typescript-sdk': {
     ...standard,
     title: 'TypeScript SDK',
-    facts: [
-      {
-        text: 'gives an origin without a path a slash in `resource`',
-        source: 'anthropics/claude-code#52871',
-        month,
-      },
-    ],
+    facts: { '2026-11': { 'anthropics/claude-code#52871': 'gives an origin without a path a slash in `resource`' } },
   },
   'python-sdk': {
     ...standard,
     title: 'Python SDK',
-    facts: [{ text: 'steps up since 1.18', source: 'modelcontextprotocol/python-sdk#1324', month: '2026-10' }],
+    facts: { '2026-10': { 'modelcontextprotocol/python-sdk#1324': 'steps up since 1.18' } },
   },
 } as const satisfies Readonly<Record<string, ClientQuirks>>;
 

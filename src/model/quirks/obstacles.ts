@@ -54,13 +54,6 @@ const obstacles: readonly (Obstacle & { readonly stops: (encounter: Encounter) =
   },
   {
     at: 'authorization',
-    cause: 'no `resource`',
-    text: 'it sends no resource, and the server wants one',
-    remedy: frontDoor,
-    stops: ({ client, server }) => client.resource === 'absent' && server.resource === 'required',
-  },
-  {
-    at: 'authorization',
     cause: 'no scope',
     text: 'it sends no scope, and the server wants one',
     remedy: frontDoor,

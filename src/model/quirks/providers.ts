@@ -1,4 +1,4 @@
-import type { Fact } from './fact.ts';
+import type { Facts } from './facts.ts';
 
 /** How an authorization server meets MCP clients, where the standards leave room or the server deviates from them. */
 export interface ServerTraits {
@@ -34,10 +34,8 @@ export interface ProviderQuirks extends ServerTraits {
   readonly scopePrefix?: string;
   /** Whether its access tokens are for its own APIs alone. */
   readonly isOwnApisOnly?: true;
-  readonly facts: readonly Fact[];
+  readonly facts: Facts;
 }
-
-const month = '2026-11';
 
 /** What a server by the specification does. */
 export const standardServer = {
@@ -67,19 +65,14 @@ export const providers = {
     documents: false,
     resource: 'ignored',
     metadataBelowPath: true,
-    facts: [
-      {
-        text: 'ignores `resource`; the experimental `resource-indicators` of 26.6 only filter `aud`',
-        source: 'keycloak/keycloak#41527',
-        month,
+    facts: {
+      '2026-11': {
+        'keycloak/keycloak#41527':
+          'ignores `resource`; the experimental `resource-indicators` of 26.6 only filter `aud`',
+        'anthropics/claude-code#90497': 'writes no `aud` for clients by metadata document (experimental)',
+        'anthropics/claude-ai-mcp#842': 'registers clients of trusted hosts only',
       },
-      {
-        text: 'writes no `aud` for clients by metadata document (experimental)',
-        source: 'anthropics/claude-code#90497',
-        month,
-      },
-      { text: 'registers clients of trusted hosts only', source: 'anthropics/claude-ai-mcp#842', month },
-    ],
+    },
   },
   auth0: {
     ...standardServer,
@@ -89,15 +82,14 @@ export const providers = {
     registration: 'restricted',
     resource: 'ignored',
     tokens: 'encrypted',
-    facts: [
-      {
-        text: 'ignores `resource` and wants `audience`; without it the token is encrypted (five parts) or opaque',
-        source: 'microsoft/vscode#274226',
-        month,
+    facts: {
+      '2026-11': {
+        'microsoft/vscode#274226':
+          'ignores `resource` and wants `audience`; without it the token is encrypted (five parts) or opaque',
+        'danny-avila/LibreChat#13401': 'ends its issuer with a slash',
+        'modelcontextprotocol/inspector#566': 'registers clients only if the tenant allows it',
       },
-      { text: 'ends its issuer with a slash', source: 'danny-avila/LibreChat#13401', month },
-      { text: 'registers clients only if the tenant allows it', source: 'modelcontextprotocol/inspector#566', month },
-    ],
+    },
   },
   cognito: {
     ...standardServer,
@@ -110,28 +102,16 @@ export const providers = {
     resource: 'own',
     endpointElsewhere: true,
     metadataBelowPath: true,
-    facts: [
-      {
-        text: 'has only OpenID metadata, without PKCE methods',
-        source: 'anthropics/claude-ai-mcp#946',
-        month,
+    facts: {
+      '2026-11': {
+        'anthropics/claude-ai-mcp#946': 'has only OpenID metadata, without PKCE methods',
+        'https://docs.aws.amazon.com/verifiedpermissions/latest/userguide/cognito-validation.html':
+          'writes no `aud` into access tokens: `client_id` and `token_use: access` instead',
+        'awslabs/agentcore-samples#1056':
+          'refuses a `resource` that is no resource server of the pool (`invalid_grant`)',
       },
-      {
-        text: 'registers clients since autumn 2026, if the user pool allows it',
-        source: cognitoRegistration,
-        month: '2026-10',
-      },
-      {
-        text: 'writes no `aud` into access tokens: `client_id` and `token_use: access` instead',
-        source: 'https://docs.aws.amazon.com/verifiedpermissions/latest/userguide/cognito-validation.html',
-        month,
-      },
-      {
-        text: 'refuses a `resource` that is no resource server of the pool (`invalid_grant`)',
-        source: 'awslabs/agentcore-samples#1056',
-        month,
-      },
-    ],
+      '2026-10': { [cognitoRegistration]: 'registers clients since autumn 2026, if the user pool allows it' },
+    },
   },
   zitadel: {
     ...standardServer,
@@ -141,14 +121,13 @@ export const providers = {
     registration: 'restricted',
     documents: false,
     resource: 'ignored',
-    facts: [
-      {
-        text: 'registers clients since summer 2026, if that is enabled',
-        source: 'https://zitadel.com/docs/guides/integrate/dynamic-client-registration',
-        month: '2026-10',
+    facts: {
+      '2026-10': {
+        'https://zitadel.com/docs/guides/integrate/dynamic-client-registration':
+          'registers clients since summer 2026, if that is enabled',
+        'zitadel/zitadel#12710': 'ignores `resource`',
       },
-      { text: 'ignores `resource`', source: 'zitadel/zitadel#12710', month: '2026-10' },
-    ],
+    },
   },
   okta: {
     ...standardServer,
@@ -159,13 +138,12 @@ export const providers = {
     documents: false,
     resource: 'ignored',
     metadataBelowPath: true,
-    facts: [
-      {
-        text: 'has one audience for each authorization server, whatever `resource` says',
-        source: 'https://developer.okta.com/docs/concepts/auth-servers/',
-        month: '2026-10',
+    facts: {
+      '2026-10': {
+        'https://developer.okta.com/docs/concepts/auth-servers/':
+          'has one audience for each authorization server, whatever `resource` says',
       },
-    ],
+    },
   },
   entra: {
     ...standardServer,
@@ -179,24 +157,17 @@ export const providers = {
     scopePrefix: 'api://CLIENT_ID/',
     wantsScope: true,
     metadataBelowPath: true,
-    facts: [
-      {
-        text: 'refuses a `resource` that is not the Application ID URI (AADSTS9010010), also to refresh',
-        source: 'anthropics/claude-code#73460',
-        month,
+    facts: {
+      '2026-11': {
+        'anthropics/claude-code#73460':
+          'refuses a `resource` that is not the Application ID URI (AADSTS9010010), also to refresh',
+        'modelcontextprotocol/csharp-sdk#1801':
+          'its `aud` is the client id of the API, `scp` has no prefix, v1.0 has another issuer',
+        'anthropics/claude-ai-mcp#900': 'has no registration, and does not list PKCE',
+        'CyberDrain/CIPP#537':
+          'refuses no scope (AADSTS900144), and one without prefix as one of Microsoft Graph (AADSTS650053)',
       },
-      {
-        text: 'its `aud` is the client id of the API, `scp` has no prefix, v1.0 has another issuer',
-        source: 'modelcontextprotocol/csharp-sdk#1801',
-        month,
-      },
-      { text: 'has no registration, and does not list PKCE', source: 'anthropics/claude-ai-mcp#900', month },
-      {
-        text: 'refuses no scope (AADSTS900144), and one without prefix as one of Microsoft Graph (AADSTS650053)',
-        source: 'CyberDrain/CIPP#537',
-        month,
-      },
-    ],
+    },
   },
   google: {
     ...standardServer,
@@ -209,18 +180,12 @@ export const providers = {
     resource: 'ignored',
     wantsScope: true,
     tokens: 'opaque',
-    facts: [
-      {
-        text: 'issues opaque tokens for its own APIs, without introspection (RFC 7662)',
-        source: 'google-gemini/gemini-cli#10937',
-        month,
+    facts: {
+      '2026-11': {
+        'google-gemini/gemini-cli#10937': 'issues opaque tokens for its own APIs, without introspection (RFC 7662)',
+        'modelcontextprotocol/python-sdk#1919': 'refuses a request without scope, and the scope `offline_access`',
       },
-      {
-        text: 'refuses a request without scope, and the scope `offline_access`',
-        source: 'modelcontextprotocol/python-sdk#1919',
-        month,
-      },
-    ],
+    },
   },
   hydra: {
     ...standardServer,
@@ -229,13 +194,11 @@ export const providers = {
     documents: false,
     resource: 'ignored',
     tokens: 'opaque',
-    facts: [
-      {
-        text: 'ignores `resource`: `aud` is empty unless the client asks for `audience`',
-        source: 'agentarea/agentarea#381',
-        month,
+    facts: {
+      '2026-11': {
+        'agentarea/agentarea#381': 'ignores `resource`: `aud` is empty unless the client asks for `audience`',
       },
-    ],
+    },
   },
   cloudflare: {
     ...standardServer,
@@ -243,9 +206,7 @@ export const providers = {
     section: '#mcp-clients',
     issuer: /^https:\/\/[\w-]+\.cloudflareaccess\.com(?:\/|$)/,
     resource: 'required',
-    facts: [
-      { text: 'refuses an authorization request without `resource`', source: 'anthropics/claude-ai-mcp#478', month },
-    ],
+    facts: { '2026-11': { 'anthropics/claude-ai-mcp#478': 'refuses an authorization request without `resource`' } },
   },
   clerk: {
     ...standardServer,
@@ -253,18 +214,12 @@ export const providers = {
     section: '#mcp-clients',
     issuer: /^https:\/\/(?:clerk\.[\w.-]+|[\w-]+\.clerk\.accounts\.dev)$/,
     registration: 'restricted',
-    facts: [
-      {
-        text: 'refuses `openid` to a client that registered without `scope`',
-        source: 'anthropics/claude-code#67714',
-        month,
+    facts: {
+      '2026-11': {
+        'anthropics/claude-code#67714': 'refuses `openid` to a client that registered without `scope`',
+        'higgsfield-ai/cli#68': 'sends `iss`, which differs where another server publishes its metadata as its own',
       },
-      {
-        text: 'sends `iss`, which differs where another server publishes its metadata as its own',
-        source: 'higgsfield-ai/cli#68',
-        month,
-      },
-    ],
+    },
   },
   'better-auth': {
     ...standardServer,
@@ -273,19 +228,14 @@ export const providers = {
     issuer: /\/api\/auth$/,
     registration: 'restricted',
     resource: 'own',
-    facts: [
-      {
-        text: 'registers clients only if its configuration enables that',
-        source: 'https://better-auth.com/docs/plugins/mcp',
-        month,
+    facts: {
+      '2026-11': {
+        'https://better-auth.com/docs/plugins/mcp': 'registers clients only if its configuration enables that',
+        'different-ai/openwork#2641':
+          'returns an `iss` that ends in `/api/auth`, which metadata at another origin contradict',
+        'getmunin/munin#266': 'refuses a `resource` that it does not know (`invalid_target`)',
       },
-      {
-        text: 'returns an `iss` that ends in `/api/auth`, which metadata at another origin contradict',
-        source: 'different-ai/openwork#2641',
-        month,
-      },
-      { text: 'refuses a `resource` that it does not know (`invalid_target`)', source: 'getmunin/munin#266', month },
-    ],
+    },
   },
   ping: {
     ...standardServer,
@@ -294,19 +244,14 @@ export const providers = {
     registration: 'restricted',
     documents: false,
     resource: 'own',
-    facts: [
-      {
-        text: 'PingFederate registers clients if that is enabled',
-        source: `${pingGuide}/pf_dynamic_registra_endpoint.html`,
-        month,
+    facts: {
+      '2026-11': {
+        [`${pingGuide}/pf_dynamic_registra_endpoint.html`]: 'PingFederate registers clients if that is enabled',
+        'PrefectHQ/fastmcp#3711': 'PingFederate does not support `resource`',
+        'rockcarver/frodo-cli#696':
+          'AM and Advanced Identity Cloud need a proxy for registration, scopes and `resource`',
       },
-      { text: 'PingFederate does not support `resource`', source: 'PrefectHQ/fastmcp#3711', month },
-      {
-        text: 'AM and Advanced Identity Cloud need a proxy for registration, scopes and `resource`',
-        source: 'rockcarver/frodo-cli#696',
-        month,
-      },
-    ],
+    },
   },
   atlassian: {
     ...standardServer,
@@ -315,18 +260,13 @@ export const providers = {
     section: '#mcp-clients',
     issuer: /^https:\/\/auth\.atlassian\.com$/,
     resource: 'required',
-    facts: [
-      {
-        text: 'Rovo refuses an authorization request without `resource` ("Invalid context provided")',
-        source: 'agentic-community/mcp-gateway-registry#1427',
-        month,
+    facts: {
+      '2026-11': {
+        'agentic-community/mcp-gateway-registry#1427':
+          'Rovo refuses an authorization request without `resource` ("Invalid context provided")',
+        'sooperset/mcp-atlassian#1137': 'its API refuses `resource` at the token endpoint (`invalid_target`)',
       },
-      {
-        text: 'its API refuses `resource` at the token endpoint (`invalid_target`)',
-        source: 'sooperset/mcp-atlassian#1137',
-        month,
-      },
-    ],
+    },
   },
 } as const satisfies Readonly<Record<string, ProviderQuirks>>;
 

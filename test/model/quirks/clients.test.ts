@@ -2,16 +2,23 @@
 import { expect, test } from 'vitest';
 import { anyPattern } from '../../../src/front-door/url-pattern.ts';
 import { type ClientQuirks, clients, knownRedirects } from '../../../src/model/quirks/clients.ts';
-import { sourceUrl } from '../../../src/model/quirks/fact.ts';
+import { sourceUrl } from '../../../src/model/quirks/facts.ts';
+import { type ProviderQuirks, providers } from '../../../src/model/quirks/providers.ts';
 
-test.each(Object.entries<ClientQuirks>(clients))('each fact of %s has a source and a month', (_name, { facts }) => {
-  expect(facts.length).toBeGreaterThan(0);
-  for (const { text, source, month } of facts) {
-    expect(text).toMatch(/^[a-z0-9].*[^.]$/);
-    expect(sourceUrl(source)).toMatch(/^https:\/\/[^ #]+$/);
-    expect(month).toMatch(/^20[0-9]{2}-(?:0[1-9]|1[0-2])$/);
-  }
-});
+test.each(Object.entries<ClientQuirks | ProviderQuirks>({ ...clients, ...providers }))(
+  'each fact of %s has a source and a month',
+  (_name, { facts }) => {
+    const found = Object.entries(facts).flatMap(([month, read]) =>
+      Object.entries(read).map((fact) => [month, ...fact]),
+    );
+    expect(found.length).toBeGreaterThan(0);
+    for (const [month = '', source = '', text] of found) {
+      expect(text).toMatch(/^[A-Za-z0-9].*[^.]$/);
+      expect(sourceUrl(source)).toMatch(/^https:\/\/[^ #]+$/);
+      expect(month).toMatch(/^20[0-9]{2}-(?:0[1-9]|1[0-2])$/);
+    }
+  },
+);
 
 test('a thread is a page of its repository', () => {
   expect(sourceUrl('owner/repository#7')).toBe('https://github.com/owner/repository/issues/7');
