@@ -34,10 +34,12 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
-/** Whether a policy decided, rather than another stage, which may refuse for the same reason but names no rule. */
+/** Whether a policy decided, rather than another stage. */
 export function isPolicyDecision({ allow, reason, issuer, rule }: DecisionRecord): boolean {
   if (issuer === undefined) return false;
-  return allow || (reason !== undefined && rule !== undefined && isPolicyReason(reason));
+  // A decision point asks for another sign-in too: it has no rule.
+  if (!allow && reason === 'authentication.insufficient' && rule === undefined) return false;
+  return allow || (reason !== undefined && isPolicyReason(reason));
 }
 
 /** The caller of a logged decision, with the claims that the policy read. */

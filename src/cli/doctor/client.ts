@@ -27,21 +27,21 @@ interface Meeting {
   readonly traits: ServerTraits;
 }
 
-/** Warns of the known clients that would stop, with one line for all routes where the same ones do. */
+/** Warns of the known clients that would stop. */
 export async function examineKnownClients(config: Config): Promise<readonly Finding[]> {
-  const stops = (await meetingsOf(config)).flatMap(({ route, traits, server }) => {
-    const met = Object.values<ClientQuirks>(clients).flatMap((client) =>
-      obstaclesFor(client, route, traits, server, config).map((obstacle) => ({ obstacle, title: client.title })),
+  const found = (await meetingsOf(config)).flatMap(({ route, traits, server }) => {
+    const stopped = new Map<Obstacle, string[]>();
+    for (const client of Object.values<ClientQuirks>(clients)) {
+      if (server === config.frontDoor?.server && !isAdmitted(client, config.frontDoor)) continue;
+      for (const obstacle of obstaclesFor(client, route, traits, server, config)) {
+        stopped.set(obstacle, [...(stopped.get(obstacle) ?? []), client.title]);
+      }
+    }
+    return [...stopped].map(([{ text, remedy }, titles]) =>
+      findingsOn(`routes.${route.name}`).warn(`${titles.join(', ')}: ${text}`, remedy),
     );
-    return [...Map.groupBy(met, ({ obstacle }) => obstacle)].map(([{ text, remedy }, stopped]) => ({
-      subject: `routes.${route.name}`,
-      text: `${stopped.map(({ title }) => title).join(', ')}: ${text}`,
-      remedy,
-    }));
   });
-  return [...Map.groupBy(stops, ({ text }) => text)].map(([text, same]) =>
-    findingsOn(same.map(({ subject }) => subject).join(', ')).warn(text, same[0]?.remedy ?? ''),
-  );
+  return found;
 }
 
 /**
@@ -265,6 +265,13 @@ async function examineIdentification(
   }
   if (!registers) return on.ok('it registers itself (--register tries that)');
   return register(on, String(document['registration_endpoint']), client.title, uris);
+}
+
+/** Whether the front door lets a client sign in. Its operator wants to know nothing of others. */
+function isAdmitted(client: ClientQuirks, frontDoor: FrontDoor): boolean {
+  const { metadataDocument: own } = client;
+  if (own !== undefined && isListed(own, frontDoor)) return true;
+  return sampleUris(client).every((uri) => mayRegister(uri, frontDoor));
 }
 
 function isListed(url: string, { clients: { metadataDocuments } }: FrontDoor): boolean {

@@ -43,12 +43,16 @@ describe('at the front door', () => {
     ]);
   });
 
-  test('R-312: without --client the rows that stop are warnings, one for all routes', async () => {
-    const [route] = world.config.routes;
-    if (route === undefined) throw new TypeError('no route');
-    const config = { ...world.config, routes: [route, { ...route, name: 'more-tools' }] };
-    expect(await linesOf(examineKnownClients(config))).toEqual([
-      'warn routes.tools, routes.more-tools: Codex, Copilot Studio: it does not ask for the scope of a 403',
+  test('R-312: without --client the rows that stop are warnings, for the clients that the front door admits', async () => {
+    expect(await linesOf(examineKnownClients(world.config))).toEqual([
+      'warn routes.tools: Codex: it does not ask for the scope of a 403',
+    ]);
+    const { frontDoor } = world.config;
+    if (frontDoor === undefined) throw new Error('no front door');
+    const registration = { redirectUris: ['https://**'], known: [], initialAccessToken: undefined, lifetimeMs: 1 };
+    const clients = { ...frontDoor.clients, registration };
+    expect(await linesOf(examineKnownClients({ ...world.config, frontDoor: { ...frontDoor, clients } }))).toEqual([
+      'warn routes.tools: Copilot Studio: it does not ask for the scope of a 403',
     ]);
   });
 });
