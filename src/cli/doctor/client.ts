@@ -27,21 +27,24 @@ interface Meeting {
   readonly traits: ServerTraits;
 }
 
-/** Warns of the known clients that would stop. */
+/** Warns of the known clients that would stop, with one line for all routes where the same ones do. */
 export async function examineKnownClients(config: Config): Promise<readonly Finding[]> {
-  const found = (await meetingsOf(config)).flatMap(({ route, traits, server }) => {
-    const stopped = new Map<Obstacle, string[]>();
-    for (const client of Object.values<ClientQuirks>(clients)) {
-      if (server === config.frontDoor?.server && !isAdmitted(client, config.frontDoor)) continue;
-      for (const obstacle of obstaclesFor(client, route, traits, server, config)) {
-        stopped.set(obstacle, [...(stopped.get(obstacle) ?? []), client.title]);
-      }
-    }
-    return [...stopped].map(([{ text, remedy }, titles]) =>
-      findingsOn(`routes.${route.name}`).warn(`${titles.join(', ')}: ${text}`, remedy),
-    );
+  const { frontDoor } = config;
+  const stops = (await meetingsOf(config)).flatMap(({ route, traits, server }) => {
+    const met = Object.values<ClientQuirks>(clients)
+      .filter((client) => server !== frontDoor?.server || isAdmitted(client, frontDoor))
+      .flatMap((client) =>
+        obstaclesFor(client, route, traits, server, config).map((obstacle) => ({ obstacle, title: client.title })),
+      );
+    return [...Map.groupBy(met, ({ obstacle }) => obstacle)].map(([{ text, remedy }, stopped]) => ({
+      subject: `routes.${route.name}`,
+      text: `${stopped.map(({ title }) => title).join(', ')}: ${text}`,
+      remedy,
+    }));
   });
-  return found;
+  return [...Map.groupBy(stops, ({ text }) => text)].map(([text, same]) =>
+    findingsOn(same.map(({ subject }) => subject).join(', ')).warn(text, same[0]?.remedy ?? ''),
+  );
 }
 
 /**

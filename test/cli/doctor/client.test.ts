@@ -47,8 +47,12 @@ describe('at the front door', () => {
     expect(await linesOf(examineKnownClients(world.config))).toEqual([
       'warn routes.tools: Codex: it does not ask for the scope of a 403',
     ]);
-    const { frontDoor } = world.config;
+    const { frontDoor, routes } = world.config;
     if (frontDoor === undefined) throw new Error('no front door');
+    const twoRoutes = routes.flatMap((route) => [route, { ...route, name: 'more-tools' }]);
+    expect(await linesOf(examineKnownClients({ ...world.config, routes: twoRoutes }))).toEqual([
+      'warn routes.tools, routes.more-tools: Codex: it does not ask for the scope of a 403',
+    ]);
     const registration = { redirectUris: ['https://**'], known: [], initialAccessToken: undefined, lifetimeMs: 1 };
     const clients = { ...frontDoor.clients, registration };
     expect(await linesOf(examineKnownClients({ ...world.config, frontDoor: { ...frontDoor, clients } }))).toEqual([

@@ -48,9 +48,7 @@ test('finds that all is well, and doctor includes it', async () => {
   for await (const finding of examine(world.config, undefined)) all.push(finding);
   expect(all.map(({ subject }) => subject)).toContain('front_door.identity_providers.corporate');
   // Clients register for read, and payments is asked for later: the front door grants a client more than that.
-  const server = all.filter(({ subject }) => subject === 'authorization_servers.front_door');
-  expect(server.map(({ status }) => status)).toEqual(server.map(() => 'ok'));
-  expect(server).not.toEqual([]);
+  expect(all.filter(({ subject }) => subject === 'authorization_servers.front_door')).toEqual([]);
 });
 
 test('finds an issuer that leads elsewhere, or nowhere', async () => {
