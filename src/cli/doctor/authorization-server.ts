@@ -76,7 +76,7 @@ async function examineMetadata(
     const mcp = routes.filter(({ protocol, resource }) => protocol === 'mcp' && resource !== undefined);
     const forClients = mcp.length === 0 ? [] : examineForClients(on, document, mcp, config, client.server);
     const opaque = examineOpaqueTokens(on, document, client.server, routes);
-    return [on.ok(`its metadata name the issuer ${client.server.issuer}`), ...forClients, ...opaque];
+    return [on.ok(`its metadata names the issuer ${client.server.issuer}`), ...forClients, ...opaque];
   } catch (error) {
     if (!(error instanceof Denial)) throw error;
     const remedy =

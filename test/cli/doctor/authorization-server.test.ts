@@ -61,7 +61,7 @@ test('a real server that is set up well has no failure', async () => {
   try {
     const settings = `jwt: { algorithms: [RS256, ES256] }, ${introspection('right-secret')}`;
     expect(await examined(settings, provider.issuer)).toEqual([
-      `ok authorization_servers.main: its metadata name the issuer ${provider.issuer}`,
+      `ok authorization_servers.main: its metadata names the issuer ${provider.issuer}`,
       'ok authorization_servers.main: it supports PKCE with S256',
       'warn authorization_servers.main: it offers neither client metadata documents nor dynamic registration',
       'ok authorization_servers.main: its keys fit jwt.algorithms: RS256, ES256',

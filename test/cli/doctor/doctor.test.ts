@@ -35,7 +35,7 @@ test('prints a line for each finding and a sum, and exits with 0 if nothing fail
     expect(await outcome(['doctor'], folder)).toEqual({
       code: 0,
       stdout: `warn public_url: http://127.0.0.1:${port}/.well-known/oauth-protected-resource/api cannot be reached (ECONNREFUSED): start the gateway (\`sallyport serve\`), then run doctor again
-ok   authorization_servers.main: its metadata name the issuer ${issuer.url}
+ok   authorization_servers.main: its metadata names the issuer ${issuer.url}
 ok   authorization_servers.main: its keys fit jwt.algorithms: RS256
 ok   clock: the clock differs from that of main by 0 s
 ok   routes.api.upstream: ${upstream.url}/ answers (200 to HEAD)
