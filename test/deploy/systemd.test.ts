@@ -20,6 +20,16 @@ test('the unit runs existing commands, and stops after the 10 s of streams', asy
   expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThanOrEqual(15);
 });
 
+test('the unit can write to the folders that the pages name', async () => {
+  const directories = { lib: 'StateDirectory', log: 'LogsDirectory' } as const;
+  const pages = await Promise.all(
+    ['revocation', 'monitoring', 'deployment'].map((page) => readFile(`docs/${page}.md`, 'utf8')),
+  );
+  const folders = new Set(pages.join('').match(/\/var\/\w+\/sallyport\b/g));
+  expect([...folders].toSorted()).toEqual(Object.keys(directories).map((name) => `/var/${name}/sallyport`));
+  for (const directory of Object.values(directories)) expect(unit).toContain(`\n${directory}=sallyport\n`);
+});
+
 describe.skipIf(!hasAnalyze)('systemd-analyze', () => {
   let folder: string;
   let file: string;
