@@ -1,5 +1,7 @@
+import { constants } from 'node:fs';
 import { open, readFile, rename, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { LockedError, lockFile } from '../lib/file-lock.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import type { Revocation } from '../model/revocation.ts';
@@ -29,10 +31,22 @@ interface Waiting {
   readonly failed: (error: Error) => void;
 }
 
+/** What an opened file consists of. */
+interface OpenedFile {
+  readonly path: string;
+  readonly file: FileHandle;
+  /** The end of the last whole line. */
+  readonly end: number;
+  readonly lines: number;
+  readonly remembered: () => readonly KeptEvent[];
+  readonly unlock: () => Promise<void>;
+}
+
 /** The file of `revocation.file`: a line for each event, appended and flushed to the disk before it counts as kept. */
 export class RevocationFile {
   readonly #path: string;
   readonly #remembered: () => readonly KeptEvent[];
+  readonly #unlock: () => Promise<void>;
   #file: FileHandle;
   /** The end of the last whole line. */
   #end: number;
@@ -41,18 +55,13 @@ export class RevocationFile {
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
 
-  private constructor(
-    path: string,
-    file: FileHandle,
-    end: number,
-    lines: number,
-    remembered: () => readonly KeptEvent[],
-  ) {
+  private constructor({ path, file, end, lines, remembered, unlock }: OpenedFile) {
     this.#path = path;
     this.#file = file;
     this.#end = end;
     this.#lines = lines;
     this.#remembered = remembered;
+    this.#unlock = unlock;
   }
 
   /**
@@ -60,33 +69,30 @@ export class RevocationFile {
    * acknowledged, and is cut off.
    *
    * @param remembered What a file that is written anew holds.
-   * @throws {RevocationFileFault} if it cannot be read and written, or has a line that no gateway wrote.
+   * @throws {RevocationFileFault} if another gateway uses it, if it cannot be read and written, or if it has a line that
+   *   no gateway wrote.
    */
   static async open(
     path: string,
     remembered: () => readonly KeptEvent[],
   ): Promise<{ readonly file: RevocationFile; readonly events: readonly KeptEvent[]; readonly cutBytes: number }> {
+    const unlock = await lock(path);
     try {
       const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return Buffer.alloc(0);
         throw error;
       });
       const { events, end } = eventsIn(path, bytes);
-      const file = await open(path, bytes.length === 0 ? 'a+' : 'r+', MODE);
       // Not for appending: a write after a failed one has to begin where the last whole line ends.
-      await file.close();
-      const handle = await open(path, 'r+');
-      await handle.truncate(end);
-      await handle.datasync();
+      const file = await open(path, constants.O_RDWR | constants.O_CREAT, MODE);
+      await file.truncate(end);
+      await file.datasync();
       await syncFolder(path);
-      return {
-        file: new RevocationFile(path, handle, end, events.length, remembered),
-        events,
-        cutBytes: bytes.length - end,
-      };
+      const opened = new RevocationFile({ path, file, end, lines: events.length, remembered, unlock });
+      return { file: opened, events, cutBytes: bytes.length - end };
     } catch (error) {
-      if (error instanceof RevocationFileFault) throw error;
-      throw new RevocationFileFault(`revocation.file: ${(error as Error).message}`);
+      await unlock();
+      throw faultOf(error);
     }
   }
 
@@ -101,6 +107,7 @@ export class RevocationFile {
   async close(): Promise<void> {
     await this.#writing;
     await this.#file.close();
+    await this.#unlock();
   }
 
   /** Writes all that waits, again and again: those that come during a flush share the next one. */
@@ -149,6 +156,23 @@ export class RevocationFile {
     this.#lines = events.length;
     await before.close();
   }
+}
+
+/** Two gateways would each write over the lines of the other. */
+async function lock(path: string): Promise<() => Promise<void>> {
+  try {
+    return await lockFile(`${path}.lock`);
+  } catch (error) {
+    if (!(error instanceof LockedError)) throw faultOf(error);
+    const remedy = 'stop it, give each gateway a file of its own, or let them share revocations by `shared`';
+    throw new RevocationFileFault(`revocation.file: another gateway uses ${path}: ${remedy}`);
+  }
+}
+
+function faultOf(error: unknown): RevocationFileFault {
+  return error instanceof RevocationFileFault
+    ? error
+    : new RevocationFileFault(`revocation.file: ${(error as Error).message}`);
 }
 
 async function writeWhole(file: FileHandle, bytes: Buffer, from: number): Promise<void> {

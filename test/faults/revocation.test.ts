@@ -104,6 +104,24 @@ describe('revocation.file', () => {
     });
   });
 
+  test('R-341: a second gateway on the file of a running one does not start', async () => {
+    const { yaml, revoke, token } = await parts('file: revocations.jsonl');
+    await inFolder({ yaml, files: {} }, async (folder) => {
+      const alice = await token('alice');
+      const { gateway, url } = await serve(folder, ['--workers', '2']);
+      expect(await revoke(url, 'alice')).toBe(202);
+      const second = sallyport(['serve'], folder);
+      expect(await second.ended).toBe(1);
+      expect(second.stderr()).toMatch(/revocation\.file: another gateway uses .*revocations\.jsonl: stop it/);
+      expect(await ask(url, alice)).toBe(401);
+      gateway.signal('SIGTERM');
+      await gateway.ended;
+      const third = await serve(folder);
+      third.gateway.signal('SIGTERM');
+      await third.gateway.ended;
+    });
+  });
+
   test('a line that a crash cut is dropped, and a damaged file stops the start', async () => {
     const { yaml, revoke, token } = await parts('file: revocations.jsonl');
     await inFolder({ yaml, files: {} }, async (folder) => {
