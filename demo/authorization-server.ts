@@ -13,6 +13,7 @@ import { createInteractions } from './authorization-server/interactions.ts';
 import { createProvider } from './authorization-server/provider.ts';
 import { createResources } from './authorization-server/resources.ts';
 import { demoApiClient, gatewayClient } from './authorization-server/clients.ts';
+import { type SecurityEvents, transmitSignOuts } from './authorization-server/security-events.ts';
 import { listen, serveAlone, type Running } from './listen.ts';
 import { serveProvider } from './authorization-server/provider-parts.ts';
 
@@ -49,6 +50,8 @@ export interface AuthorizationServerOptions {
   readonly clientDocuments?: readonly string[];
   /** Never grants a client that registered itself more than the scope of its registration. Default false. */
   readonly keepsRegisteredScope?: boolean;
+  /** Tells a gateway that a user has signed out. Default: it tells none. */
+  readonly events?: SecurityEvents;
   /** Fetches these documents; default: over https, only from public addresses. */
   readonly fetchClientDocument?: typeof fetch;
 }
@@ -90,6 +93,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     keepsRegisteredScope: options.keepsRegisteredScope ?? false,
     ...(options.fetchClientDocument && { fetchClientDocument: options.fetchClientDocument }),
   });
+  if (options.events !== undefined) await transmitSignOuts(provider, options.events);
   const interact = createInteractions(provider, accounts, highPrivilegeTtl);
   serveProvider(server, issuer, provider, interact);
   return {
@@ -101,14 +105,19 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
 }
 
 if (import.meta.main) {
-  const { API_AUDIENCE, GATEWAY_CLIENT_SECRET, ISSUER, MCP_RESOURCE } = process.env;
+  const { API_AUDIENCE, EVENTS_TO, GATEWAY_CLIENT_SECRET, ISSUER, MCP_RESOURCE, TRANSMITTER } = process.env;
+  const mcpResource = MCP_RESOURCE ?? 'http://127.0.0.1:8080/mcp';
+  const gateway = new URL(mcpResource).origin;
   const start = (port: number, host: string): Promise<AuthorizationServer> =>
     startAuthorizationServer({
       port,
       host,
-      mcpResource: MCP_RESOURCE ?? 'http://127.0.0.1:8080/mcp',
+      mcpResource,
       apiAudience: API_AUDIENCE ?? 'https://api.demo.example',
       ...(ISSUER !== undefined && { issuer: ISSUER }),
+      ...(EVENTS_TO !== undefined && {
+        events: { endpoint: EVENTS_TO, transmitter: TRANSMITTER ?? `http://127.0.0.1:${port}`, audience: gateway },
+      }),
       ...(GATEWAY_CLIENT_SECRET !== undefined && { gatewaySecret: GATEWAY_CLIENT_SECRET }),
     });
   await serveAlone('authorization server', 9000, start);

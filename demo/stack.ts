@@ -50,6 +50,11 @@ export function startStack(highPrivilegeTtl: number): Promise<Stack> {
           mcpResource: `${urls.gateway}/mcp`,
           apiAudience: 'https://api.demo.example',
           highPrivilegeTtl,
+          events: {
+            transmitter: urls.authorizationServer,
+            endpoint: `${urls.gateway}/events/demo`,
+            audience: urls.gateway,
+          },
         }),
       startTools,
       () => startBackend({ port: 3002 }),

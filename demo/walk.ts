@@ -10,6 +10,7 @@ import { walkExpiry } from './walk/expiry.ts';
 import { walkFrontDoor } from './walk/front-door.ts';
 import { walkLifecycle } from './walk/lifecycle.ts';
 import { createReport, StepFailed } from './walk/report.ts';
+import { walkRevocation } from './walk/revocation.ts';
 
 /** The deployment to walk, and the output. */
 export interface WalkOptions {
@@ -42,6 +43,7 @@ export async function runWalk({ gatewayUrl, companyUrl, print = console.log }: W
       await session.agent.close();
     });
     await stage('The demo API: validation, scope, claims', () => walkApi(report, deployment));
+    await stage('Revocation: rights end before the token does', () => walkRevocation(report, deployment));
   } else {
     await stage("The front door: people sign in at their company's provider, which knows nothing of MCP", () =>
       walkFrontDoor(report, deployment, companyUrl),

@@ -7,6 +7,7 @@ import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { createBrowser, signIn } from '../../demo/browser.ts';
+import { signOut } from '../../demo/walk/revocation.ts';
 import {
   demoApiClient,
   obtainToken,
@@ -377,12 +378,9 @@ test('a client that is no resource server may not introspect, not even its own t
 });
 
 test('signing out ends the tokens of the browser, and its session', async () => {
-  const [browser, nowhere] = [createBrowser(), new URL('about:blank')];
+  const browser = createBrowser();
   const { accessToken } = await tokenFor({ browser });
-  const page = await browser.open(new URL(`${issuer}/oauth/v2/sign-out`), nowhere);
-  const xsrf = page instanceof URL ? '' : (/name="xsrf" value="([^"]+)"/.exec(page.html)?.[1] ?? '');
-  const form = new URLSearchParams({ xsrf, logout: 'yes' });
-  await browser.open(new URL(`${issuer}/oauth/v2/sign-out/confirm`), nowhere, form);
+  await signOut(issuer, browser);
   expect(await introspect(issuer, accessToken)).toEqual({ active: false });
   await tokenFor({ browser, user: 'bob' });
   expect(browser.pages).toEqual(['Sign in', 'Allow access', 'Sign out', 'Signed out', 'Sign in', 'Allow access']);

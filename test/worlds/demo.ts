@@ -45,10 +45,16 @@ export async function startDemoWorld({
   // Clients compare URLs as strings, so the gateway's must be known before it listens.
   const gatewayUrl = `http://127.0.0.1:${await freePort()}`;
   const mcpUrl = new URL('/mcp', gatewayUrl);
+  const port = await freePort();
   const server = await startAuthorizationServer({
-    port: 0,
+    port,
     mcpResource: mcpUrl.href,
     apiAudience: 'https://api.demo.example',
+    events: {
+      transmitter: `http://127.0.0.1:${port}`,
+      endpoint: `${gatewayUrl}/events/demo`,
+      audience: gatewayUrl,
+    },
     ...authorizationServer,
   });
   const tools = mcpServer === undefined ? await startMcpServer({ port: 0, apiUrl: gatewayUrl }) : undefined;
@@ -59,6 +65,7 @@ export async function startDemoWorld({
     GATEWAY_ADMIN: 'off',
     ISSUER: server.issuer,
     ISSUER_BACKCHANNEL: server.issuer,
+    TRANSMITTER: server.issuer,
     MCP_SERVER_URL: mcpServer ?? tools?.url,
     BACKEND_URL: backend.url,
   });
