@@ -31,7 +31,8 @@ import type { Definition } from '../model/lock.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
 import type { Ledger } from '../model/ledger.ts';
 import type { RateLimiters } from '../model/limits.ts';
-import type { RevocationNews, RevokedTokens } from '../model/revocation.ts';
+import type { Principal } from '../model/principal.ts';
+import type { RevocationNews } from '../model/revocation.ts';
 import type { StoreState } from '../model/shared.ts';
 import type { Tracer } from '../model/tracer.ts';
 import { isAmong } from '../store/revocation-index.ts';
@@ -39,6 +40,7 @@ import { createShared } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { traceClient } from '../telemetry/traced-client.ts';
 import { traceGateway } from './gateway/traced-gateway.ts';
+import { RevocationEffects } from './revocation-effects.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** The dependencies of a process, which tests replace. */
@@ -126,6 +128,18 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     newest: () => gateway,
     credentialSources: createCredentialSources(events.tokenLookup, clock, shared.answers),
   };
+  const revocationEffects =
+    surroundings.revocation &&
+    new RevocationEffects({
+      check: surroundings.revocation.check,
+      open: open.all,
+      end: (stream) => endFor(stream, 'token.revoked', 'the token was revoked'),
+      drop(tokens) {
+        const isMeant = (principal: Principal): boolean => tokens.some((each) => isAmong(each, principal));
+        processScope.authenticators.drop(isMeant);
+        processScope.credentialSources.drop(isMeant);
+      },
+    });
   const approvalEvents = new ApprovalEvents(log, events);
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();
@@ -185,33 +199,9 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     for (const digest of digests) processScope.authenticators.revoke(FRONT_DOOR, digest);
   }
 
-  /** The news of a moment are handled together: each walks through all streams. */
-  const pendingNews = { issuers: new Set<string>(), dropped: [] as RevokedTokens[] };
-  let newsTimer: NodeJS.Timeout | undefined;
-
-  function revoked({ revocations, dropped }: RevocationNews): void {
-    for (const { issuer } of revocations) pendingNews.issuers.add(issuer);
-    pendingNews.dropped.push(...dropped);
-    newsTimer ??= setTimeout(handleNews, NEWS_MS).unref();
-  }
-
-  function handleNews(): void {
-    newsTimer = undefined;
-    const { issuers } = pendingNews;
-    const dropped = pendingNews.dropped.splice(0);
-    for (const stream of issuers.size === 0 ? [] : open.all()) {
-      const { principal } = stream.grant;
-      if (principal !== undefined && issuers.has(principal.issuer) && surroundings.revocation?.check.revokes(principal))
-        endFor(stream, 'token.revoked', 'the token was revoked');
-    }
-    issuers.clear();
-    if (dropped.length === 0) return;
-    processScope.authenticators.drop((principal) => dropped.some((tokens) => isAmong(tokens, principal)));
-  }
-
   function streamsOfFrontDoor(): readonly OpenStream[] {
     const issuer = clients.get(FRONT_DOOR)?.server.issuer;
-    return open.all().filter(({ grant }) => grant.principal !== undefined && grant.principal.issuer === issuer);
+    return [...open.all()].filter(({ grant }) => grant.principal !== undefined && grant.principal.issuer === issuer);
   }
 
   function endFor(stream: OpenStream, reason: Reason, why: string): void {
@@ -245,7 +235,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       Array.from(clients, ([name, client]) => ({ ...client.state(), keys: processScope.authenticators.keySet(name) })),
     use,
     endTokens,
-    revoked,
+    revoked: (news) => revocationEffects?.take(news),
     endStreams() {
       for (const stream of open.all()) stream.end('the gateway stops');
     },
@@ -263,9 +253,6 @@ async function lookAt(url: string, signal: AbortSignal): Promise<readonly Defini
   const { listDefinitions } = await import('../mcp/client/list-definitions.ts');
   return listDefinitions(url, { signal });
 }
-
-/** How long news of revocations are gathered. */
-const NEWS_MS = 10;
 
 type Clients = ConfigScope['clients'];
 

@@ -51,6 +51,8 @@ export class RevocationFile {
   /** The end of the last whole line. */
   #end: number;
   #lines: number;
+  /** Below this number of lines it is not written anew. */
+  #longEnough = SPARE_LINES;
   #isTorn = false;
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
@@ -69,8 +71,7 @@ export class RevocationFile {
    * acknowledged, and is cut off.
    *
    * @param remembered What a file that is written anew holds.
-   * @throws {RevocationFileFault} if another gateway uses it, if it cannot be read and written, or if it has a line that
-   *   no gateway wrote.
+   * @throws {RevocationFileFault} if another gateway uses it, it cannot be read and written, or a line is damaged.
    */
   static async open(
     path: string,
@@ -141,9 +142,10 @@ export class RevocationFile {
 
   /** Writes a file that is much longer than it need be anew, beside it, and puts it in its place. */
   async #shorten(): Promise<void> {
-    if (this.#lines < SPARE_LINES) return;
+    if (this.#lines < this.#longEnough) return;
     const events = this.#remembered();
-    if (this.#lines < 2 * events.length + SPARE_LINES) return;
+    this.#longEnough = 2 * events.length + SPARE_LINES;
+    if (this.#lines < this.#longEnough) return;
     const bytes = Buffer.from(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
     const next = await open(`${this.#path}.new`, 'w', MODE);
     await writeWhole(next, bytes, 0);

@@ -27,7 +27,7 @@ export interface RevocationWorldOptions {
   readonly policies?: Readonly<Record<string, string>>;
 }
 
-/** Starts it. Routes: `/api` (JWT and opaque tokens), `/mcp`. */
+/** Starts it. Routes: `/api` (JWT and opaque tokens), `/exchanged`. */
 export async function startRevocationWorld(options: RevocationWorldOptions = {}): Promise<RevocationWorld> {
   const transmitter = options.transmitter ?? (await startTransmitter());
   const {
@@ -52,6 +52,14 @@ ${options.revocation ?? ''}
 ${options.yaml ?? ''}
 routes:
   - { name: api, path: /api, authorization_servers: [main], audience: a, upstream: { url: '${upstream}/api' } }
+  - name: exchanged
+    path: /exchanged
+    authorization_servers: [main]
+    audience: a
+    upstream:
+      url: ${upstream}/exchanged
+      token: exchange
+      exchange: { server: main, client_id: gateway, client_secret: s3cr3t, audience: b }
 `,
     env: () => ({ TRANSMITTER_TOKEN: transmitterToken }),
     policies: options.policies ?? {},

@@ -30,14 +30,18 @@ interface ConfigParts {
 }
 
 /** Creates the credential source of a route under a configuration. */
-export type CredentialSources = (route: Route, configParts: ConfigParts) => CredentialSource;
+export interface CredentialSources {
+  (route: Route, configParts: ConfigParts): CredentialSource;
+  /** Drops the exchanged credentials of these callers: what they were made from has changed. */
+  drop(isMeant: (caller: Principal) => boolean): void;
+}
 
 /** Creates the credential sources of a process. Exchanged credentials outlive a configuration. */
 export function createCredentialSources(count: CountLookup, clock: Clock, answers?: SharedAnswers): CredentialSources {
   const memory = createExchangeMemory(clock, answers);
   const ownTokens = createOwnTokens(clock);
 
-  return (route, configParts) => {
+  const sources = (route: Route, configParts: ConfigParts): CredentialSource => {
     const { token: wanted } = route.upstream;
     switch (wanted.kind) {
       case 'none':
@@ -57,6 +61,7 @@ export function createCredentialSources(count: CountLookup, clock: Clock, answer
         return exchangeSource(wanted.exchange, configParts, { memory, ownTokens, count, clock });
     }
   };
+  return Object.assign(sources, { drop: memory.drop });
 }
 
 /** What the sources of all configurations share. */
@@ -103,7 +108,7 @@ function exchangeSource(
     principal: Principal,
   ): Promise<UpstreamCredential> {
     try {
-      const { value } = await memory.obtain(key, () => ask(token, principal));
+      const { value } = await memory.obtain(key, principal, () => ask(token, principal));
       return foreignCredential(value, token);
     } catch (error) {
       // All waiting callers share the outcome, but each operation may need other scopes as well.

@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { createExpiringCache, type ExpiringCache } from '../../lib/expiring-cache.ts';
 import { createSingleFlight, type SingleFlight } from '../../lib/single-flight.ts';
 import { Denial } from '../../model/denial.ts';
+import type { Principal } from '../../model/principal.ts';
 import { refusals, type Reason } from '../../model/reasons.ts';
 import type { SharedAnswers } from '../../model/shared.ts';
 
@@ -16,12 +17,15 @@ interface KeptCredential {
 export interface ExchangeMemory {
   get(key: string): KeptCredential | undefined;
   /**
-   * The outcome of `exchange`, which runs once at a time for each key. A credential is kept until `expiresAt`. A
-   * refusal is kept for a few seconds, so that a caller who retries causes no extra calls. An outage is not kept.
+   * The outcome of `exchange` for a caller, which runs once at a time for each key. A credential is kept until
+   * `expiresAt`. A refusal is kept for a few seconds, so that a caller who retries causes no extra calls. An outage is
+   * not kept.
    */
-  obtain(key: string, exchange: () => Promise<NewCredential>): Promise<KeptCredential>;
+  obtain(key: string, caller: Principal, exchange: () => Promise<NewCredential>): Promise<KeptCredential>;
   /** Reports that the upstream refused the credential: the next call gets a new one, after a cool-down. */
   invalidate(key: string): void;
+  /** Drops the credentials of these callers, here and in the shared store: the next call of each gets a new one. */
+  drop(isMeant: (caller: Principal) => boolean): void;
 }
 
 /** The result of an exchange. */
@@ -44,14 +48,22 @@ const COOLDOWN_MS = 5_000;
 
 /** Creates an empty {@link ExchangeMemory}. `answers`: the store that replicas share, if there is one. */
 export function createExchangeMemory(clock: Clock, answers?: SharedAnswers): ExchangeMemory {
-  const kept: ExpiringCache<KeptCredential> = createExpiringCache(MAX_CREDENTIALS, clock);
+  const kept = createExpiringCache<KeptCredential & { readonly caller: Principal }>(MAX_CREDENTIALS, clock);
   const refused: ExpiringCache<KeptRefusal> = createExpiringCache(MAX_CREDENTIALS, clock);
   const flight: SingleFlight<KeptCredential> = createSingleFlight();
+  /** Counts the calls of `drop`: an answer that was under way is older than what happened. */
+  let drops = 0;
 
-  async function settle(key: string, exchange: () => Promise<NewCredential>): Promise<KeptCredential> {
+  async function settle(
+    key: string,
+    caller: Principal,
+    exchange: () => Promise<NewCredential>,
+  ): Promise<KeptCredential> {
+    const before = drops;
     try {
       const { credential, expiresAt } = (await fromAnotherReplica(key)) ?? (await exchangeAndShare(key, exchange));
-      kept.set(key, credential, expiresAt);
+      if (drops === before) kept.set(key, { ...credential, caller }, expiresAt);
+      else answers?.delete('exchange', key);
       return credential;
     } catch (error) {
       if (error instanceof Denial && refusals[error.reason].status !== 503) {
@@ -74,16 +86,24 @@ export function createExchangeMemory(clock: Clock, answers?: SharedAnswers): Exc
 
   return {
     get: (key) => kept.get(key),
-    async obtain(key, exchange) {
+    async obtain(key, caller, exchange) {
       const earlier = refused.get(key);
       if (earlier !== undefined) throw new Denial(earlier.reason, earlier.detail);
-      return flight(key, () => settle(key, exchange));
+      return flight(key, () => settle(key, caller, exchange));
     },
     invalidate(key) {
       const known = kept.get(key);
       if (known === undefined || clock() - known.obtainedAt < COOLDOWN_MS) return;
       kept.delete(key);
       answers?.delete('exchange', key);
+    },
+    drop(isMeant) {
+      drops += 1;
+      for (const [key, { caller }] of [...kept.entries()]) {
+        if (!isMeant(caller)) continue;
+        kept.delete(key);
+        answers?.delete('exchange', key);
+      }
     },
   };
 }

@@ -28,7 +28,8 @@ export interface OpenStreams {
 
 /** All open streams of the process, and the refusals of their tokens. */
 export interface StreamIndex extends OpenStreams {
-  all(): readonly OpenStream[];
+  /** Those that are open, also while they are iterated. */
+  all(): Iterable<OpenStream>;
   /** Remembers that a token was refused, and returns its open streams. A stream that opens later asks `refusalOf`. */
   refuse(refused: RefusedToken): readonly OpenStream[];
   /** The refusal of a stream's token since its request arrived; undefined if there was none. */
@@ -67,7 +68,7 @@ export function createStreamIndex(keyOf: (token: PresentedToken) => string, cloc
       same?.delete(stream);
       if (same?.size === 0) byToken.delete(key);
     },
-    all: () => [...open],
+    all: () => open.values(),
     refuse(refused) {
       refusals.set(refused.key, { refused, at: performance.now() }, clock() + REFUSAL_MS);
       return [...(byToken.get(refused.key) ?? [])].filter((stream) => isOf(stream, refused));
