@@ -92,6 +92,11 @@ export function compiledRules(policy: Policy): Rules {
 function claimsRead(readers: readonly (readonly [string, MemberReader])[], claims: Claims): Record<string, unknown> {
   const found = Object.create(null) as Record<string, unknown>;
   for (const [name, read] of readers) {
+    // The age of a sign-in is no claim of the token, and differs each second: it is known by what it is made of.
+    if (name === AUTHENTICATED_AGO) {
+      if (claims['auth_time'] !== undefined) found['auth_time'] = claims['auth_time'];
+      continue;
+    }
     const value = read(claims);
     // Null is the JSON value that comes closest to a place that cannot be reached.
     if (value !== undefined) found[name] = value === unreachable ? null : value;

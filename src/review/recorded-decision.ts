@@ -6,6 +6,7 @@ import { unknownArguments, type Attempt, type McpTarget, type Policy } from '../
 import { isPolicyReason } from '../model/reasons.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
+import { withSignInAge } from '../pipeline/authorize/authorize.ts';
 import { principalWith } from './described-caller.ts';
 
 /** More than the longest logged claim can nest. What reads a record may recurse. */
@@ -42,12 +43,12 @@ export function isPolicyDecision({ allow, reason, issuer, rule }: DecisionRecord
   return allow || (reason !== undefined && isPolicyReason(reason));
 }
 
-/** The caller of a logged decision, with the claims that the policy read. */
+/** The caller of a logged decision, with the claims that the policy read, and the age of the sign-in at that time. */
 export function recordedPrincipal(
-  { subject, clientId, issuer, scope, input }: DecisionRecord,
+  { subject, clientId, issuer, scope, input, at }: DecisionRecord,
   hierarchy: ReadonlyMap<string, readonly string[]>,
 ): Principal {
-  return principalWith(
+  const principal = principalWith(
     {
       issuer: issuer ?? '',
       subject,
@@ -58,6 +59,7 @@ export function recordedPrincipal(
     },
     hierarchy,
   );
+  return withSignInAge(principal, () => at);
 }
 
 /** The claims of a logged decision that the policy read. */

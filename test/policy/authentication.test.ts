@@ -3,6 +3,8 @@ import { callerOf } from '../../src/review/test-case.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import type { PolicyTest } from '../../src/config/policy-tests.ts';
+import { comparePolicies } from '../../src/policy/compare/compare.ts';
+import { deciding, policyOf } from './prove/deciding.ts';
 import { outcome } from '../cli/run.ts';
 import { inFolder } from '../config/folder.ts';
 import { startWorld } from '../worlds/gateway.ts';
@@ -94,6 +96,46 @@ describe('acr and max_age', () => {
   });
 });
 
+describe('R-248: compare', () => {
+  const kinds = (before: PolicyDocument, after: PolicyDocument): readonly string[] => {
+    const { differences, undecided } = comparePolicies(policyOf(before), policyOf(after), deciding());
+    expect(undecided).toEqual([]);
+    return differences.map(({ kind, was, now }) => `${kind}: ${was} → ${now}`);
+  };
+  const refused = 'authentication.insufficient';
+
+  test.each<[string, PolicyDocument, PolicyDocument, readonly string[]]>([
+    ['another way to sign in', { acr: 'mfa' }, { acr: ['mfa', 'phr'] }, [`newly allowed: ${refused} → allow`]],
+    ['a shorter age', { max_age: '5m' }, { max_age: '1m' }, [`newly refused: allow → ${refused}`]],
+    ['another unit', { max_age: '5m' }, { max_age: '300s' }, []],
+    ['another order', { acr: ['mfa', 'phr'] }, { acr: ['phr', 'mfa'] }, []],
+    [
+      'a sign-in in place of a scope',
+      { scope: 'pay' },
+      { acr: 'mfa' },
+      [
+        'newly allowed: scope.insufficient → allow',
+        `newly refused: allow → ${refused}`,
+        `refused for another reason: scope.insufficient → ${refused}`,
+      ],
+    ],
+    [
+      'a scope that the challenge for a sign-in names too',
+      { scope: 'read', acr: 'mfa' },
+      { scope: 'read pay', acr: 'mfa' },
+      ['newly refused: allow → scope.insufficient', 'asked for other scopes: read → read pay'],
+    ],
+    [
+      'a scope that only the challenge for a sign-in names',
+      { acr: 'mfa' },
+      { acr: 'mfa', any: [{ scope: 'pay' }, { acr: 'mfa' }] },
+      ['asked for other scopes:  → pay'],
+    ],
+  ])('%s', (_, before, after, expected) => {
+    expect(kinds(before, after)).toEqual(expected);
+  });
+});
+
 describe('sallyport explain', () => {
   const yaml = `public_url: http://gateway.test
 authorization_servers: { main: { issuer: https://as.example, jwt: { algorithms: [RS256] } } }
@@ -152,6 +194,45 @@ routes:
     const { error } = JSON.parse(text) as { error: { data: object } };
     expect(error.data).toMatchObject({ reason: 'authentication.insufficient', acr_values: 'mfa phr', max_age: 300 });
     expect(error.data).not.toHaveProperty('scope');
+  });
+
+  test('R-176: replay decides recorded sign-ins by an edited policy', async () => {
+    const recorded = async (claims: { readonly sub: string; readonly acr: string; readonly auth_time: number }) => {
+      await call({ scope: 'pay', ...claims });
+      return JSON.stringify(await world.gateway.decision({ subject: claims.sub }));
+    };
+    const log = [
+      await recorded({ sub: 'recent', acr: 'mfa', auth_time: now() - 200 }),
+      await recorded({ sub: 'old', acr: 'phr', auth_time: now() - 400 }),
+    ];
+    const yaml = `public_url: http://gateway.test
+authorization_servers: { main: { issuer: '${world.issuer.url}', jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: mcp, path: /mcp, protocol: mcp, audience: a, policy: pay, upstream: { url: 'http://127.0.0.1:1' } }
+`;
+    const changesBy = (edited: string) =>
+      inFolder(
+        {
+          yaml,
+          files: {
+            log: log.join('\n'),
+            'policies/pay.yaml': 'tools:\n  pay: { scope: pay, acr: [mfa, phr], max_age: 5m }\n',
+            'edited/pay.yaml': `tools:\n  pay: ${edited}\n`,
+          },
+        },
+        async (folder) => {
+          const { stdout } = await outcome(['replay', 'log', '--json', '--policies', 'edited'], folder);
+          const { changes } = JSON.parse(stdout) as { changes: readonly Record<string, string>[] };
+          return changes.map(({ subject, before, after }) => `${subject}: ${before} → ${after}`).toSorted();
+        },
+      );
+    const refused = 'deny authentication.insufficient';
+    expect(await changesBy('{ scope: pay, acr: [mfa, phr], max_age: 5m }')).toEqual([]);
+    expect(await changesBy('{ scope: pay, acr: [mfa, phr], max_age: 2m }')).toEqual([`recent: allow → ${refused}`]);
+    expect(await changesBy('{ scope: pay, acr: phr, max_age: 10m }')).toEqual([
+      `old: ${refused} → allow`,
+      `recent: allow → ${refused}`,
+    ]);
   });
 
   test('names the scope that is missing too', async () => {

@@ -20,6 +20,9 @@ export const decisionKinds = [
   'asked for other scopes',
 ] as const;
 
+/** The reasons whose challenge names scopes. */
+const asking = ['scope.insufficient', 'authentication.insufficient'] as const;
+
 /** One of {@link decisionKinds}. */
 export type DecisionKind = (typeof decisionKinds)[number];
 
@@ -51,8 +54,7 @@ export function differencesBetween(
     'newly refused': and([allowedBefore, not(allowedAfter), not(heldAfter)]),
     'refused for another reason': otherReason,
     'asked for other scopes': and([
-      isMade(before, 'scope.insufficient'),
-      isMade(after, 'scope.insufficient'),
+      or(asking.map((reason) => and([isMade(before, reason), isMade(after, reason)]))),
       otherScopes,
     ]),
   };

@@ -75,7 +75,10 @@ export function decisionsOn(
   const forScopes = within(and([guard, scope]), refusalsBy(conditions, 'scope', space));
   for (const refusal of forScopes) decisions.push({ ...refusal, asked });
   const forSignIn = within(and([guard, authentication]), refusalsBy(conditions, 'authentication', space));
-  for (const refusal of forSignIn) decisions.push({ ...refusal, asked: [] });
+  // The challenge for a sign-in names the scopes only where one is missing too.
+  const isScopeMissing = or(asked.map((mention) => and([mention.when, not(space.holds(mention.scope))])));
+  const alsoAsked = asked.map((mention) => ({ scope: mention.scope, when: and([mention.when, isScopeMissing]) }));
+  for (const refusal of forSignIn) decisions.push({ ...refusal, asked: alsoAsked });
   const forLifetime = within(and([guard, lifetime]), refusalsBy(conditions, 'lifetime', space));
   for (const refusal of forLifetime) decisions.push({ ...refusal, asked: [] });
   return decisions;

@@ -107,7 +107,7 @@ export class Space {
   met(leaf: LeafCondition): Formula {
     const { scopes, claims, lifetimes } = leaf.reads;
     return and([
-      ...scopes.map((scope) => this.#holds(scope)),
+      ...scopes.map((scope) => this.holds(scope)),
       ...claims.flatMap((claim) => {
         const place = placeAt(this.#claims.places, claimPath(claim));
         return claim.predicates.map((predicate) => predicateAt(place, predicate));
@@ -160,7 +160,8 @@ export class Space {
     });
   }
 
-  #holds(scope: string): Formula {
+  /** When the caller's token has a scope. */
+  holds(scope: string): Formula {
     const variable = this.#scopes.get(scope);
     if (variable === undefined) throw new TypeError(`no scope ${scope}`);
     return atom(variable, 2n);
@@ -172,7 +173,7 @@ export class Space {
       [...this.#scopes.keys()].flatMap((broader) =>
         (this.#setting.hierarchy.get(broader) ?? [])
           .filter((narrower) => this.#scopes.has(narrower))
-          .map((narrower) => implies(this.#holds(broader), this.#holds(narrower))),
+          .map((narrower) => implies(this.holds(broader), this.holds(narrower))),
       ),
     );
   }
@@ -180,7 +181,7 @@ export class Space {
   /** What a token says of its scopes and dates is among its claims, unless they say something else. */
   #registered(): Formula {
     const { callerOf } = this.#setting;
-    const isGranted = [...this.#scopes.keys()].map((scope) => this.#holds(scope));
+    const isGranted = [...this.#scopes.keys()].map((scope) => this.holds(scope));
     const hasLifetime = atom(this.#lifetime, this.#lifetime.all & ~1n);
     const byScope = callerOf({ scope: 'x' }).claims;
     const byLifetime = callerOf({ lifetime: '1s' }).claims;
