@@ -17,7 +17,7 @@ const GATHER_MS = 50;
 /** The streams of one turn of the event loop. */
 const STEP = 100;
 
-/** The effects of revocations on what is open and cached. A request asks the index itself, so that nothing delays it. */
+/** The effects of revocations on what is open and cached. Requests ask the index themselves: nothing here delays one. */
 export class RevocationEffects {
   readonly #parts: AffectedParts;
   /** Of tokens that were revoked. */
