@@ -20,6 +20,8 @@ export interface SallyportOptions {
   readonly routes?: (surroundings: Surroundings) => readonly object[];
   /** By name. JSON is also YAML. */
   readonly policies?: Readonly<Record<string, object>>;
+  /** More keys of `gateway.yaml`. */
+  readonly more?: object;
 }
 
 /** A gateway that is running. */
@@ -101,7 +103,7 @@ async function writeConfiguration(
   port: number,
   adminPort: number,
   surroundings: Surroundings,
-  { routes = defaultRoutes, policies: named = policies, admin = `127.0.0.1:${adminPort}` }: SallyportOptions,
+  { routes = defaultRoutes, policies: named = policies, admin = `127.0.0.1:${adminPort}`, more }: SallyportOptions,
 ): Promise<string> {
   await mkdir(join(folder, 'policies'), { recursive: true });
   for (const [name, policy] of Object.entries(named)) {
@@ -115,6 +117,7 @@ async function writeConfiguration(
     admin,
     authorization_servers: { main: { issuer: surroundings.issuer, jwt: { algorithms: ['RS256'] }, introspection } },
     routes: routes(surroundings),
+    ...more,
   };
   await writeFile(file, JSON.stringify(config, undefined, 2));
   return file;

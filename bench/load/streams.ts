@@ -8,6 +8,8 @@ export interface Streams {
   readonly delays: number[];
   /** Resolves after `count` events since the last call. */
   readonly events: (count: number) => Promise<void>;
+  /** Resolves when the other side has ended every stream. */
+  readonly over: Promise<unknown>;
   readonly close: () => void;
 }
 
@@ -19,6 +21,7 @@ export async function openStreams(url: string, request: Request, count: number):
   const { hostname, port } = new URL(url);
   const bytes = bytesOf(url, request);
   const sockets: Socket[] = [];
+  const ends: Promise<void>[] = [];
   const delays: number[] = [];
   let awaited = 0;
   let arrived: (() => void) | undefined;
@@ -26,6 +29,9 @@ export async function openStreams(url: string, request: Request, count: number):
   function open(): Promise<void> {
     return new Promise((resolve, reject) => {
       const socket = connect(Number(port), hostname).setEncoding('latin1');
+      const ended = Promise.withResolvers<void>();
+      ends.push(ended.promise);
+      socket.once('close', ended.resolve);
       socket.once('error', reject);
       socket.write(bytes);
       socket.once('data', (head: string) => {
@@ -39,6 +45,8 @@ export async function openStreams(url: string, request: Request, count: number):
           awaited -= 1;
           if (awaited === 0) arrived?.();
         }
+        // The connection is kept for another request.
+        if (text.endsWith('\r\n0\r\n\r\n') || text === '0\r\n\r\n') ended.resolve();
       });
       sockets.push(socket);
     });
@@ -49,6 +57,7 @@ export async function openStreams(url: string, request: Request, count: number):
   }
   return {
     delays,
+    over: Promise.all(ends),
     events(expected) {
       awaited = expected;
       return new Promise((resolve) => {

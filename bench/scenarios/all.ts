@@ -3,6 +3,7 @@ import { firstSight, stampede } from './first-sight.ts';
 import { latency } from './latency.ts';
 import { reload, workers } from './lifecycle.ts';
 import { connect, get, list, opaque, post, postModern } from './requests.ts';
+import { keptRevocations, revokedStreams } from './revocation.ts';
 import { size } from './size.ts';
 import { start } from './start.ts';
 import { streams } from './streams.ts';
@@ -20,6 +21,8 @@ export const scenarios: readonly Scenario[] = [
   stampede,
   size,
   streams,
+  revokedStreams,
+  keptRevocations,
   workers,
   start,
   reload,
