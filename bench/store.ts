@@ -59,6 +59,7 @@ function next(amount = 1, limit = 1e9): Reservation {
   made += 1;
   return {
     id: String(made),
+    route: 'main',
     owner,
     checks: tracks.map((track) => ({ kind: 'quota', track, amount, limit })),
     entries: tracks.map((track) => ({ track, amount, keepMs: HOUR })),
@@ -89,7 +90,7 @@ for (let done = 0; done < calls; done += BATCH) {
   const reserved = Array.from({ length: BATCH }, () => next());
   const verdicts = await Promise.all(reserved.map(async (each) => ledger.reserve(each)));
   if (verdicts.some(({ passed }) => !passed)) throw new Error('a call was refused');
-  await Promise.all(reserved.map(async ({ id }) => ledger.settle(id, 'answered')));
+  await Promise.all(reserved.map(async ({ id }) => ledger.settle(id, 'answered', 'main')));
 }
 await report(`counting, up to ${2 * calls} entries`);
 for (let index = 0; index < 100; index += 1) await ledger.reserve(next((index + 1) * (calls / 1000), calls / 10));

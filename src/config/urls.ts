@@ -1,4 +1,4 @@
-import { namesSentinel, readSentinelUrl } from '../lib/sentinel-url.ts';
+import { namesCluster, namesSentinel, readClusterUrl, readSentinelUrl } from '../lib/store-url.ts';
 import { quoted } from '../lib/wording.ts';
 import { reject } from './values.ts';
 
@@ -68,19 +68,14 @@ function httpUrl(text: string): URL {
 }
 
 /**
- * The URL of a Redis or Valkey: `redis://user:password@host:port/db`, or `redis+sentinel:` for the primary that
- * sentinels name; `rediss` is TLS.
+ * The URL of a Redis or Valkey: `redis://user:password@host:port/db`, `redis+sentinel:` for the primary that sentinels
+ * name, or `redis+cluster:` for a cluster; `rediss` is TLS.
  */
 export function storeUrl(text: string): string {
-  if (namesSentinel(text)) return sentinelUrl(text);
-  if (/^rediss?\+cluster:/.test(text)) {
-    reject(
-      'is the URL of a Redis Cluster, which is not supported',
-      'name one store, or sentinels by redis+sentinel://',
-    );
-  }
+  if (namesSentinel(text)) return urlReadBy(readSentinelUrl, text);
+  if (namesCluster(text)) return urlReadBy(readClusterUrl, text);
   if (!/^rediss?:\/\/[^/]/.test(text))
-    reject('is not a redis:// or rediss:// URL, nor redis+sentinel:// or rediss+sentinel://');
+    reject('is not a redis:// or rediss:// URL, nor one that begins with redis+sentinel:// or redis+cluster://');
   // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs.
   if (/[^\x21-\x7E]|\\/.test(text) || !URL.canParse(text))
     reject('is not a URL: percent-encode special characters in the password');
@@ -93,9 +88,9 @@ export function storeUrl(text: string): string {
   return text;
 }
 
-function sentinelUrl(text: string): string {
+function urlReadBy(read: (text: string) => unknown, text: string): string {
   try {
-    readSentinelUrl(text);
+    read(text);
     return text;
   } catch (error) {
     return reject(error instanceof TypeError ? error.message : 'is not a URL');

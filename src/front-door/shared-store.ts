@@ -3,9 +3,10 @@ import type { Clock } from '../lib/clock.ts';
 import type { SharedStore } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import type { StoreObserver } from '../model/shared.ts';
-import { connectStore, type LogStore, StoreError } from '../store/connection.ts';
+import { connectStore, LONG_COMMAND_MS, type LogStore, StoreError } from '../store/connection.ts';
 import { createReplayMemory, createSharedReplayMemory } from '../store/replay.ts';
 import { publishRevoked } from '../store/revocations.ts';
+import { createScript } from '../store/script.ts';
 import { createSealing } from '../store/sealing.ts';
 import { Full, limitsOf, reserveOf, textOf } from './record-kinds.ts';
 import type { Store } from './store.ts';
@@ -20,21 +21,18 @@ export interface SharedStoreParts {
   readonly clock: Clock;
 }
 
-/** The time limit of a command. A sign-in can wait longer than a call: a person would have to begin again. */
-const COMMAND_MS = 2_000;
-
 /** The longest sealed record that is read: an attacker with write access could make it of any length. */
 const MAX_BYTES = 256 * 1024;
 
 /**
- * KEYS: the record, the index of its kind, and the index of its owner if it has one. ARGV: the value, its expiry and
- * the time (ms), and for each index the most live ones. A record of another owner leaves the index of that owner. An
- * index has records by their expiry; each call removes a part of those that have expired, so that no call is long.
- * Returns 1, or 0 and keeps nothing.
+ * KEYS: the record, the index of its kind, the index of its owner if it has one, and a last one. ARGV: the value, its
+ * expiry and the time (ms), and for each index the most live ones. A record of another owner leaves the index of that
+ * owner. An index has records by their expiry; each call removes a part of those that have expired, so that no call is
+ * long. Returns 1, or 0 and keeps nothing.
  */
 const setScript = `
-local now, left = ARGV[3], ARGV[2] - ARGV[3]
-for index = 2, #KEYS do
+local now, left, last = ARGV[3], ARGV[2] - ARGV[3], #KEYS - 1
+for index = 2, last do
   local key = KEYS[index]
   local ended = redis.call('ZRANGE', key, '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)
   if #ended > 0 then redis.call('ZREM', key, unpack(ended)) end
@@ -43,7 +41,7 @@ for index = 2, #KEYS do
 end
 local before = string.match(redis.call('GETRANGE', KEYS[1], 0, 255), '^([^\\n]+)\\n')
 if before and before ~= KEYS[3] then redis.call('ZREM', before, KEYS[1]) end
-for index = 2, #KEYS do
+for index = 2, last do
   redis.call('ZADD', KEYS[index], ARGV[2], KEYS[1])
   if redis.call('PTTL', KEYS[index]) < left then redis.call('PEXPIRE', KEYS[index], left) end
 end
@@ -85,7 +83,7 @@ return members
  * forge nothing. Each method rejects while the store is unavailable, so that a sign-in fails rather than be forgotten.
  */
 export function createSharedStore({ settings, sessionKey, observer, log, clock }: SharedStoreParts): Store {
-  const connection = connectStore(settings.url, observer, log, undefined, COMMAND_MS);
+  const connection = connectStore(settings.url, observer, log, undefined, LONG_COMMAND_MS);
   const sealing = createSealing(sessionKey);
   // Closed whatever `on_store_failure` says: a code must not be used twice.
   const replay = createSharedReplayMemory({
@@ -95,7 +93,10 @@ export function createSharedStore({ settings, sessionKey, observer, log, clock }
     onFailure: 'closed',
     clock,
   });
-  const placeOf = (kind: string, id: string): string => sealing.place(`front-door:${kind}`, id);
+  /** In one slot of a cluster, since a record, its index and that of its owner change in one step. */
+  const placeOf = (kind: string, id: string): string => sealing.place(`{front-door}:${kind}`, id);
+  const setRecord = createScript(connection, 'set', setScript);
+  const takeRecord = createScript(connection, 'get', takeRecordScript);
   const indexOf = (kind: string): string => placeOf('index', kind);
 
   /** The index of the owner stands in the first line: a keyed digest, as the indexes and the sets have. */
@@ -107,14 +108,13 @@ export function createSharedStore({ settings, sessionKey, observer, log, clock }
 
   async function take(kind: string, id: string): Promise<unknown> {
     const place = placeOf(kind, id);
-    const run = { keys: [place, indexOf(kind)], arguments: [String(MAX_BYTES)] };
-    return opened(place, await connection.run('get', (client) => client.eval(takeRecordScript, run)));
+    return opened(place, await takeRecord([place, indexOf(kind)], [String(MAX_BYTES)]));
   }
 
   return unavailableAs503({
     async get(kind, id) {
       const place = placeOf(kind, id);
-      return opened(place, await connection.run('get', (client) => client.getRange(place, 0, MAX_BYTES)));
+      return opened(place, await connection.run('get', place, (client) => client.getRange(place, 0, MAX_BYTES)));
     },
     async set(record) {
       const { kind, id, owner, expiresAt } = record;
@@ -122,41 +122,39 @@ export function createSharedStore({ settings, sessionKey, observer, log, clock }
       if (Math.floor(expiresAt) <= clock()) return;
       const place = placeOf(kind, id);
       const ofOwner = owner === undefined ? undefined : placeOf(`owner ${kind}`, owner);
-      const keys = [place, indexOf(kind), ...(ofOwner === undefined ? [] : [ofOwner])];
       const value = `${ofOwner ?? ''}\n${sealing.seal(place, textOf(record))}`;
       const args = [
         value,
         ...[Math.floor(expiresAt), Math.floor(clock()), most, Math.min(mostOfOwner, most)].map(String),
       ];
-      const kept = await connection.run('set', (client) => client.eval(setScript, { keys, arguments: args }));
+      const kept = await setRecord([place, indexOf(kind), ...(ofOwner === undefined ? [] : [ofOwner])], args);
       if (kept !== 1) throw new Full(kind);
     },
     async hasRoom(kind, owner) {
       const { most, mostOfOwner } = limitsOf(kind);
-      const bounds = [
-        [indexOf(kind), most],
-        ...(owner === undefined ? [] : [[placeOf(`owner ${kind}`, owner), mostOfOwner]]),
-      ];
-      const rooms = bounds.map(async ([index, bound]) => {
-        const live = await connection.run('get', (client) => client.zCount(String(index), `(${clock()}`, '+inf'));
-        return live + reserveOf(Number(bound)) <= Number(bound);
+      const bounds = new Map([[indexOf(kind), most]]);
+      if (owner !== undefined) bounds.set(placeOf(`owner ${kind}`, owner), mostOfOwner);
+      const rooms = Array.from(bounds, async ([index, bound]) => {
+        const live = await connection.run('get', index, (client) => client.zCount(index, `(${clock()}`, '+inf'));
+        return live + reserveOf(bound) <= bound;
       });
       return (await Promise.all(rooms)).every(Boolean);
     },
     take,
     delete: async (kind, id) => void (await take(kind, id)),
     async addMember(set, member, expiresAt, max) {
-      const keys = [placeOf('members', set)];
-      const args = [member, Math.floor(expiresAt), clock(), max].map(String);
-      return (await connection.run('set', (client) => client.eval(addScript, { keys, arguments: args }))) === 1;
+      const place = placeOf('members', set);
+      const run = { keys: [place], arguments: [member, Math.floor(expiresAt), clock(), max].map(String) };
+      return (await connection.run('set', place, (client) => client.eval(addScript, run))) === 1;
     },
     async removeMember(set, member) {
-      await connection.run('delete', (client) => client.zRem(placeOf('members', set), member));
+      const place = placeOf('members', set);
+      await connection.run('delete', place, (client) => client.zRem(place, member));
     },
     async takeMembers(set) {
-      const keys = [placeOf('members', set)];
-      const args = [String(clock())];
-      const taken = await connection.run('get', (client) => client.eval(takeScript, { keys, arguments: args }));
+      const place = placeOf('members', set);
+      const run = { keys: [place], arguments: [String(clock())] };
+      const taken = await connection.run('get', place, (client) => client.eval(takeScript, run));
       return Array.isArray(taken) ? taken.map(String) : [];
     },
     firstSeen: async (key, expiresAt, owner) => replay.firstSeen(`front door ${key}`, expiresAt, owner),

@@ -5,7 +5,7 @@
  * @module
  */
 
-/** The most entries that a ledger keeps: about 200 MB in memory when full, about 300 MB in Redis. */
+/** The most entries that a ledger keeps: about 200 MB in memory when full, about 300 MB for each route in Redis. */
 export interface LedgerBounds {
   readonly ofAll: number;
   /** No caller may fill the ledger. */
@@ -27,8 +27,10 @@ export interface Ledger {
   /**
    * Notes how a call that was counted ended. A call that is never settled stays counted for `never_after` and quotas,
    * until its entries end. An unknown id and a second settlement change nothing. Never throws.
+   *
+   * @param route That of the reservation.
    */
-  settle(id: string, outcome: Settlement): void | Promise<void>;
+  settle(id: string, outcome: Settlement, route: string): void | Promise<void>;
 }
 
 /**
@@ -41,6 +43,8 @@ export type Settlement = 'answered' | 'returned' | 'waiting';
 export interface Reservation {
   /** Random, of this call alone. */
   readonly id: string;
+  /** The name of the route. A call continues only a round on the same one. */
+  readonly route: string;
   /** The caller. Each may have only a part of all entries. */
   readonly owner: string;
   readonly checks: readonly LedgerCheck[];

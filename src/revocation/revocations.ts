@@ -31,7 +31,7 @@ import {
   type RevokeCommand,
 } from '../model/revocation.ts';
 import type { StoreObserver } from '../model/shared.ts';
-import { connectStore, type LogStore, type StoreConnection } from '../store/connection.ts';
+import { connectStore, LONG_COMMAND_MS, type LogStore, type StoreConnection } from '../store/connection.ts';
 import type { RevocationIndex } from '../store/revocation-index.ts';
 import { RevocationStore } from '../store/revocation-store.ts';
 import { createSealing } from '../store/sealing.ts';
@@ -55,8 +55,6 @@ export interface RevocationParts {
   readonly timing?: Partial<DeliveryTiming>;
 }
 
-/** How long one command of the store may take. A transmitter waits; a request never does. */
-const COMMAND_MS = 2_000;
 /** How long the start waits for the store. */
 const START_MS = 2_000;
 /** How long a lease lives without its holder: the time without polls after a replica died. */
@@ -150,7 +148,7 @@ export class Revocations implements OperatorRevocations {
     const { file } = settingsOf(this.#config);
     const { observer, index, storeObserver, logStore, clock, max, onReady } = this.#parts;
     if (shared !== undefined) {
-      this.#connection = connectStore(shared.url, storeObserver, logStore, undefined, COMMAND_MS);
+      this.#connection = connectStore(shared.url, storeObserver, logStore, undefined, LONG_COMMAND_MS);
       const complete = Promise.withResolvers<void>();
       const store = new RevocationStore({
         connection: this.#connection,

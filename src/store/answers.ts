@@ -32,6 +32,7 @@ export function createSharedAnswers(
       try {
         const found = await connection.run(
           'get',
+          place,
           // An attacker with write access to the store could make a GET return a value of any length.
           async (client) => read(place, (await client.getRange(place, 0, MAX_BYTES)) ?? ''),
           resultOf,
@@ -51,11 +52,11 @@ export function createSharedAnswers(
       if (text === undefined) return;
       const sealed = sealing.seal(place, text);
       if (sealed.length > MAX_BYTES) return;
-      connection.run('set', (client) => client.set(place, sealed, { PX: leftMs })).catch(() => {});
+      connection.run('set', place, (client) => client.set(place, sealed, { PX: leftMs })).catch(() => {});
     },
     delete(kind, key) {
       const place = sealing.place(`answer:${kind}`, key);
-      connection.run('delete', (client) => client.del(place)).catch(() => {});
+      connection.run('delete', place, (client) => client.del(place)).catch(() => {});
     },
   };
 }

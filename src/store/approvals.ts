@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import {
   approvalBounds,
   type ApprovalBook,
@@ -17,7 +16,8 @@ import {
 import { Denial } from '../model/denial.ts';
 import { approvalScript } from './approval-script.ts';
 import type { StoreConnection } from './connection.ts';
-import type { Sealing } from './sealing.ts';
+import { createScript, type Script } from './script.ts';
+import { type Sealing, STORE_PREFIX } from './sealing.ts';
 
 /** What a shared book is built from. */
 interface SharedApprovalParts {
@@ -45,10 +45,11 @@ const PAGE = 100;
  */
 export class SharedApprovals implements ApprovalBook {
   readonly #parts: SharedApprovalParts;
-  readonly #digest = hash('sha1', approvalScript);
+  readonly #script: Script;
 
   constructor(parts: SharedApprovalParts) {
     this.#parts = parts;
+    this.#script = createScript(parts.connection, 'approval', approvalScript);
   }
 
   async ask({ request, owner, waitMs, continues }: AskedCall): Promise<AskAnswer> {
@@ -131,11 +132,8 @@ export class SharedApprovals implements ApprovalBook {
     return { expired: rows.flatMap((row) => this.#opened(route, row) ?? []), waiting };
   }
 
-  /** The route in braces: all its keys have one slot in a cluster. */
   #prefix(route: string): string {
-    const place = this.#parts.sealing.place('approvals', route);
-    const at = place.lastIndexOf(':') + 1;
-    return `${place.slice(0, at)}{${place.slice(at)}}:`;
+    return `${STORE_PREFIX}${this.#parts.sealing.slot('approvals', route)}:`;
   }
 
   #place(route: string, kind: string, key: string): string {
@@ -163,15 +161,8 @@ export class SharedApprovals implements ApprovalBook {
   }
 
   async #run(route: string, step: Readonly<Record<string, unknown>>): Promise<unknown> {
-    const options = { keys: [this.#prefix(route)], arguments: [JSON.stringify(step)] };
     try {
-      return await this.#parts.connection.run('approval', (client) =>
-        client.evalSha(this.#digest, options).catch((error: unknown) => {
-          if (error instanceof Error && error.message.startsWith('NOSCRIPT'))
-            return client.eval(approvalScript, options);
-          throw error;
-        }),
-      );
+      return await this.#script([this.#prefix(route)], [JSON.stringify(step)]);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       throw new Denial('shared_store.unavailable', message, { cause: error });

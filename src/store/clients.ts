@@ -1,32 +1,45 @@
 /**
- * The clients of a store, by the kind of its URL: one Redis or Valkey, or the primary that sentinels name.
+ * What the clients of all kinds of stores have in common.
  *
  * @module
  */
 
 import type { createClient } from '@redis/client';
 import { within } from '../lib/deadline.ts';
-import { namesSentinel, readSentinelUrl, type SentinelAddress } from '../lib/sentinel-url.ts';
+import type { StoreHost } from '../lib/store-url.ts';
 
 /** A client of `@redis/client`, as this folder sees it. */
 export type StoreClient = ReturnType<typeof createClient>;
-type ClientOptions = NonNullable<Parameters<typeof createClient>[0]>;
-type Create = (options: ClientOptions) => StoreClient;
+/** Its options. */
+export type ClientOptions = NonNullable<Parameters<typeof createClient>[0]>;
+/** Makes a client that is not connected yet. */
+export type CreateClient = (options: ClientOptions) => StoreClient;
 
-/** A client that is not connected yet, and the server that it is for: `host:port`, `''` for the only one. */
-interface MadeClient {
-  readonly client: StoreClient;
-  readonly primary: string;
+/** The servers that take writes, and the connections to them. */
+export interface StoreServers {
+  /** Connects to all. `onError` is called for an error of any connection, later too. */
+  connect(onError: (error: unknown) => void): Promise<void>;
+  readonly isReady: boolean;
+  /** Sends one command to the server that has `key`. */
+  send<Value>(key: string, command: (client: StoreClient) => Promise<Value>): Promise<Value>;
+  /** The server that has `key`: `host:port`, `''` for the only one. */
+  serverOf(key: string): string;
+  /** One key for each server, which that server has. */
+  keys(prefix: string): Iterable<string>;
+  /** Waits for commands in flight. */
+  close(): Promise<void>;
+  /** Ends all connections at once. */
+  discard(): void;
 }
 
-/** Makes the clients of one store. */
-export interface StoreClients {
-  /** Rejects if no sentinel names a server. */
-  make(options: ClientOptions): Promise<MadeClient>;
-  /** How often {@link StoreClients.hasMoved} is to be asked; undefined: never. */
+/** Finds the servers of one store. */
+export interface StoreFinder {
+  /** Rejects if they are not known. It connects to none of them yet. */
+  find(options: ClientOptions): Promise<StoreServers>;
+  /** How often {@link StoreFinder.hasMoved} is to be asked; undefined: never. */
   readonly watchEveryMs: number | undefined;
-  /** Whether another server than `primary` takes writes by now. Never rejects. */
-  hasMoved(primary: string): Promise<boolean>;
+  /** Whether other servers than these take writes by now. Never rejects. */
+  hasMoved(servers: StoreServers): Promise<boolean>;
   /** The longest pause between two attempts to connect. */
   readonly longestRetryMs: number;
   /** What no message may show. */
@@ -37,177 +50,174 @@ export interface StoreClients {
 /** The time limit for connecting. */
 export const CONNECT_MS = 1000;
 
-const LONGEST_RETRY_MS = 5000;
-/** A new primary is used within five seconds, also after an attempt to connect to the one that has ended. */
-const LONGEST_SENTINEL_RETRY_MS = 500;
-const WATCH_EVERY_MS = 1000;
-/** How long a sentinel has for its answer, with connecting. */
-const SENTINEL_MS = 500;
+/**
+ * How stores that fail over are followed. New servers are used within five seconds, also after an attempt to connect to
+ * one that has ended.
+ */
+export const failover = { watchEveryMs: 1000, longestRetryMs: 500 } as const;
 
-/** What the clients of all kinds of stores have in common. */
+/** How long a server has for its answer about others, with connecting. */
+const ANSWER_MS = 500;
+
 const common = {
   disableOfflineQueue: true,
   disableClientInfo: true,
   maintNotifications: 'disabled',
 } as const satisfies ClientOptions;
 
-/** Chooses how the clients of `url` are made. It connects to nothing yet. */
-export function clientsOf(url: string): StoreClients {
-  return namesSentinel(url) ? new SentinelClients(readSentinelUrl(url)) : clientsOfOne(url);
+/** The client would call a connection ready before any answer, so that reconnecting is done elsewhere. */
+const noRetries = { connectTimeout: CONNECT_MS, reconnectStrategy: false } as const;
+
+/** Loads the client only when a store is used: a gateway without a shared store does not need it. */
+export async function clientLibrary(): Promise<CreateClient> {
+  const { createClient: create } = await import('@redis/client');
+  return (options) => create({ ...common, ...options, socket: { ...noRetries, ...options.socket } as never });
 }
 
-function clientsOfOne(url: string): StoreClients {
-  const { password } = new URL(url);
+/** The options of a client of a server. */
+export function optionsOf(
+  { host, port }: StoreHost,
+  isTls: boolean,
+  { username, password }: { readonly username: string | undefined; readonly password: string | undefined },
+): ClientOptions {
   return {
-    async make(options) {
-      const create = await loaded();
-      return { client: create({ ...common, ...options, url, socket: { ...noRetries } }), primary: '' };
-    },
-    watchEveryMs: undefined,
-    hasMoved: async () => false,
-    longestRetryMs: LONGEST_RETRY_MS,
-    secrets: withEncoded([decodeURIComponent(password), password]),
-    close() {},
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    socket: { host, port, ...(isTls && { tls: true as const }) },
   };
 }
 
-/** What a sentinel says of the primary. The highest epoch is the newest. */
-interface Named {
-  readonly host: string;
-  readonly port: number;
-  readonly epoch: number;
+/** A store that is one server. */
+export class OneServer implements StoreServers {
+  readonly #client: StoreClient;
+  readonly #name: string;
+
+  constructor(client: StoreClient, name: string) {
+    this.#client = client;
+    this.#name = name;
+  }
+
+  async connect(onError: (error: unknown) => void): Promise<void> {
+    // Without a listener an error would end the process.
+    this.#client.on('error', onError);
+    await this.#client.connect();
+    const { mode } = await this.#client.hello();
+    if (mode === 'cluster')
+      throw new Error('the server is one of a Redis Cluster: begin the URL with redis+cluster://');
+  }
+
+  get isReady(): boolean {
+    return this.#client.isReady;
+  }
+
+  send<Value>(_: string, command: (client: StoreClient) => Promise<Value>): Promise<Value> {
+    return command(this.#client);
+  }
+
+  serverOf(): string {
+    return this.#name;
+  }
+
+  keys(prefix: string): readonly string[] {
+    return [prefix];
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+
+  discard(): void {
+    discard(this.#client);
+  }
+}
+
+/** Messages of {@link Informants}. */
+interface InformantTexts {
+  /** None has answered; the first reason follows. */
+  readonly none: string;
+  /** Those that answer know less than others did before. */
+  readonly former: string;
 }
 
 /**
- * The clients of the primary that sentinels name. All are asked, and the newest answer counts: a sentinel that was cut
- * off still names the former primary.
+ * Servers that say where a store is. All are asked, and the newest answer counts: a server that was cut off still names
+ * a former primary. The highest epoch is the newest.
  */
-class SentinelClients implements StoreClients {
-  readonly watchEveryMs = WATCH_EVERY_MS;
-  readonly longestRetryMs = LONGEST_SENTINEL_RETRY_MS;
-  readonly secrets: readonly string[];
-  readonly #address: SentinelAddress;
-  /** The connection to each sentinel, by its place in the address. */
-  readonly #asked = new Map<number, StoreClient>();
+export class Informants<Answer extends { readonly epoch: number }> {
+  readonly #optionsFor: (host: StoreHost) => ClientOptions;
+  readonly #ask: (client: StoreClient, host: StoreHost) => Promise<Answer>;
+  readonly #texts: InformantTexts;
+  readonly #clients = new Map<string, StoreClient>();
   /** That of the newest answer: the older one of a few does not lead back. */
   #epoch = -1;
   #isClosed = false;
 
-  constructor(address: SentinelAddress) {
-    this.#address = address;
-    this.secrets = withEncoded([address.password, address.sentinelPassword]);
+  constructor(
+    optionsFor: (host: StoreHost) => ClientOptions,
+    ask: (client: StoreClient, host: StoreHost) => Promise<Answer>,
+    texts: InformantTexts,
+  ) {
+    this.#optionsFor = optionsFor;
+    this.#ask = ask;
+    this.#texts = texts;
   }
 
-  async make(options: ClientOptions): Promise<MadeClient> {
-    const create = await loaded();
-    const { database, username, password } = this.#address;
-    const named = await this.#primary();
-    const socket = this.#socketTo(named);
-    const client = create({ ...common, ...options, ...credentials(username, password), database, socket });
-    return { client, primary: nameOf(named) };
-  }
-
-  async hasMoved(primary: string): Promise<boolean> {
-    return this.#primary().then(
-      (named) => nameOf(named) !== primary,
-      // Sentinels that do not answer are no reason to leave a primary that does.
-      () => false,
-    );
+  async newest(hosts: readonly StoreHost[]): Promise<Answer> {
+    const create = await clientLibrary();
+    const answers = await Promise.allSettled(hosts.map(async (host) => this.#answerOf(create, host)));
+    const all = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    const newest = all.toSorted((one, other) => other.epoch - one.epoch)[0];
+    if (newest === undefined) {
+      const [first] = answers.flatMap((answer) => (answer.status === 'rejected' ? [String(answer.reason)] : []));
+      throw new Error(`${this.#texts.none}: ${first}`);
+    }
+    // Where most of them say so, the store was set up anew.
+    const isMinority = 2 * all.length <= answers.length;
+    if (isMinority && newest.epoch < this.#epoch) throw new Error(this.#texts.former);
+    this.#epoch = newest.epoch;
+    return newest;
   }
 
   close(): void {
     this.#isClosed = true;
-    for (const index of this.#asked.keys()) this.#forget(index);
+    for (const name of this.#clients.keys()) this.#forget(name);
   }
 
-  async #primary(): Promise<Named> {
-    const create = await loaded();
-    const answers = await Promise.allSettled(
-      this.#address.sentinels.map(async (sentinel, index) => this.#ask(create, sentinel, index)),
-    );
-    const all = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-    const named = all.toSorted((one, other) => other.epoch - one.epoch)[0];
-    if (named === undefined) {
-      const [first] = answers.flatMap((answer) => (answer.status === 'rejected' ? [String(answer.reason)] : []));
-      throw new Error(`no sentinel names a primary: ${first}`);
-    }
-    // Where most of them say so, the sentinels were set up anew.
-    const isMinority = 2 * all.length <= answers.length;
-    if (isMinority && named.epoch < this.#epoch) throw new Error('the sentinels that answer name a former primary');
-    this.#epoch = named.epoch;
-    return named;
-  }
-
-  async #ask(create: Create, sentinel: SentinelAddress['sentinels'][number], index: number): Promise<Named> {
+  async #answerOf(create: CreateClient, host: StoreHost): Promise<Answer> {
     try {
-      return await within(SENTINEL_MS, this.#answerOf(create, sentinel, index));
+      return await within(ANSWER_MS, this.#connected(create, host));
     } catch (error) {
-      this.#forget(index);
+      this.#forget(nameOf(host));
       throw error;
     }
   }
 
-  async #answerOf(create: Create, sentinel: SentinelAddress['sentinels'][number], index: number): Promise<Named> {
-    let client = this.#asked.get(index);
+  async #connected(create: CreateClient, host: StoreHost): Promise<Answer> {
+    let client = this.#clients.get(nameOf(host));
     if (client === undefined) {
       if (this.#isClosed) throw new Error('closed');
-      const { sentinelUsername, sentinelPassword } = this.#address;
-      client = create({
-        ...common,
-        ...credentials(sentinelUsername, sentinelPassword),
-        socket: this.#socketTo(sentinel),
-      });
-      this.#asked.set(index, client);
-      // Without a listener an error would end the process. The next question meets it.
+      client = create(this.#optionsFor(host));
+      this.#clients.set(nameOf(host), client);
+      // The next question meets the error.
       client.on('error', () => {});
       await client.connect();
     }
-    return namedIn(await client.sendCommand(['SENTINEL', 'MASTER', this.#address.name]));
+    return this.#ask(client, host);
   }
 
-  #forget(index: number): void {
-    discard(this.#asked.get(index));
-    this.#asked.delete(index);
-  }
-
-  #socketTo({ host, port }: { readonly host: string; readonly port: number }): NonNullable<ClientOptions['socket']> {
-    return { ...noRetries, host, port, ...(this.#address.isTls && { tls: true as const }) };
+  #forget(name: string): void {
+    discard(this.#clients.get(name));
+    this.#clients.delete(name);
   }
 }
 
-/** The client would call a connection ready before any answer, so that reconnecting is done elsewhere. */
-const noRetries = { connectTimeout: CONNECT_MS, reconnectStrategy: false } as const;
-
-/** Loaded only when a store is used: a gateway without a shared store does not need it. */
-async function loaded(): Promise<Create> {
-  const { createClient: create } = await import('@redis/client');
-  return (options) => create(options);
-}
-
-function credentials(username: string | undefined, password: string | undefined): ClientOptions {
-  return { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
-}
-
-/** Reads the answer of `SENTINEL MASTER`: names and values in turn. */
-function namedIn(answer: unknown): Named {
-  const texts = Array.isArray(answer) ? answer.map(String) : [];
-  const valueOf = (name: string): string => {
-    const at = texts.findIndex((text, index) => index % 2 === 0 && text === name);
-    return at === -1 ? '' : (texts[at + 1] ?? '');
-  };
-  const [host, port, epoch] = [valueOf('ip'), Number(valueOf('port')), Number(valueOf('config-epoch'))];
-  if (host === '' || !Number.isInteger(port) || port < 1 || port > 65_535 || !Number.isInteger(epoch)) {
-    throw new Error('a sentinel gives no address');
-  }
-  return { host, port, epoch };
-}
-
-function nameOf({ host, port }: Named): string {
+/** The name of a server in logs and tables. */
+export function nameOf({ host, port }: StoreHost): string {
   return `${host}:${port}`;
 }
 
 /** Secrets as they are and as a URL has them. */
-function withEncoded(secrets: readonly (string | undefined)[]): readonly string[] {
+export function withEncoded(secrets: readonly (string | undefined)[]): readonly string[] {
   const known = secrets.filter((secret) => secret !== undefined && secret !== '') as string[];
   return [...new Set(known.flatMap((secret) => [secret, encodeURIComponent(secret)]))];
 }

@@ -1,24 +1,37 @@
 import type { StoreObserver, StoreOperation, StoreResult, StoreState } from '../model/shared.ts';
 import { createBackOff } from '../lib/back-off.ts';
 import { TimeoutError, within } from '../lib/deadline.ts';
-import { clientsOf, CONNECT_MS, discard, type StoreClient } from './clients.ts';
+import { namesCluster, namesSentinel, readClusterUrl, readSentinelUrl } from '../lib/store-url.ts';
+import {
+  clientLibrary,
+  CONNECT_MS,
+  OneServer,
+  type StoreClient,
+  type StoreFinder,
+  type StoreServers,
+  withEncoded,
+} from './clients.ts';
+import { ClusterFinder } from './cluster.ts';
 import { STORE_PREFIX } from './sealing.ts';
+import { SentinelFinder } from './sentinel.ts';
 
 /** A connection to Redis or Valkey, which reconnects. While the store is away, commands fail at once. */
 export interface StoreConnection {
   /**
-   * Runs `command` on the connection. `resultOf` names the result that is counted for its answer; default `ok`.
+   * Runs `command`, which is one command, at the server that has `key`. `resultOf` names the result that is counted for
+   * its answer; default `ok`.
    *
    * @throws {StoreError} at once while the store is away, and after {@link COMMAND_MS} at the latest.
    */
   run<Value>(
     operation: StoreOperation,
+    key: string,
     command: (client: StoreClient) => Promise<Value>,
     resultOf?: (value: Value) => StoreResult,
   ): Promise<Value>;
   state(): StoreState;
-  /** The server of the last connection, as sentinels name it; `''` for a store of one server. */
-  primary(): string;
+  /** The server that has `key` by the last connection: `host:port`, `''` for a store that is one server. */
+  serverOf(key: string): string;
   /** Waits for commands in flight, and does not reconnect. */
   close(): Promise<void>;
 }
@@ -36,15 +49,21 @@ export type LogStore = (level: 'info' | 'warn', msg: string, fields?: Readonly<R
 
 /** How long a request waits for a store that does not answer. Only the first one waits; the next do not ask. */
 const COMMAND_MS = 250;
+/** The same for what a person or a transmitter would have to begin again: a sign-in, a revocation. */
+export const LONG_COMMAND_MS = 1_000;
+/** The longest pause between two attempts to connect to a store that is one server. */
+const LONGEST_RETRY_MS = 5_000;
 /** A store that disappears silently is noticed within this time, without any request. */
 const PROBE_EVERY_MS = 5000;
 const FIRST_RETRY_MS = 50;
+/** The beginning of the keys that are written as a test. */
+const PROBE = `${STORE_PREFIX}probe`;
 /** The limit on commands in flight. No connection answers this number within {@link COMMAND_MS}. */
 const MAX_WAITING = 10_000;
 
 /**
- * Connects to `url`, or to the primary that its sentinels name, in the background, with back-off. After a
- * timeout the store counts as away until it has taken a write: a stopped process still accepts connections.
+ * Connects to the servers that `url` names, in the background, with back-off. After a timeout the store counts as away
+ * until each has taken a write: a stopped process still accepts connections.
  *
  * @param commandMs The timeout of a command.
  */
@@ -55,94 +74,93 @@ export function connectStore(
   subscription?: Subscription,
   commandMs = COMMAND_MS,
 ): StoreConnection {
-  const clients = clientsOf(url);
-  let current: StoreClient | undefined;
-  let primary = '';
+  const finder = finderOf(url);
+  let current: StoreServers | undefined;
+  let last: StoreServers | undefined;
+  let subscribedAt = '';
   let problem = 'not connected yet';
   let logged: StoreState['state'] | undefined;
-  const backOff = createBackOff(FIRST_RETRY_MS, clients.longestRetryMs, Math.random);
+  const backOff = createBackOff(FIRST_RETRY_MS, finder.longestRetryMs, Math.random);
   let connectedAt = 0;
   let closed = false;
   let retry: NodeJS.Timeout | undefined;
   const heartbeat = setInterval(() => {
-    if (current !== undefined) run('probe', probe).catch(() => {});
+    for (const key of current?.keys(PROBE) ?? []) run('probe', key, probeOf(key)).catch(() => {});
   }, PROBE_EVERY_MS).unref();
   const watch =
-    clients.watchEveryMs === undefined ? undefined : setInterval(() => void follow(), clients.watchEveryMs).unref();
+    finder.watchEveryMs === undefined ? undefined : setInterval(() => void follow(), finder.watchEveryMs).unref();
   observer.storeUp(false);
   void connect();
 
   /** Never rejects. */
   async function connect(): Promise<void> {
-    let client: StoreClient | undefined;
-    let madeFor = '';
+    let servers: StoreServers | undefined;
     try {
-      const made = await clients.make({
+      servers = await finder.find({
         // RESP3 sends messages of a channel between the answers to commands, so that one connection is enough.
         ...(subscription !== undefined && { RESP: 3 }),
         commandsQueueMaxLength: MAX_WAITING,
       });
       if (closed) return;
-      client = made.client;
-      madeFor = made.primary;
-      await within(2 * CONNECT_MS, taken(client));
+      await within(2 * CONNECT_MS, taken(servers));
     } catch (error) {
-      discard(client);
+      servers?.discard();
       away(error);
       return;
     }
-    if (closed) discard(client);
-    else use(client, madeFor);
+    if (closed) servers.discard();
+    else use(servers);
   }
 
-  /** Connects, and resolves when the store has accepted a write. */
-  async function taken(client: StoreClient): Promise<void> {
-    // Without a listener an error would end the process.
-    client.on('error', (error: unknown) => lose(client, error));
-    await client.connect();
-    await probe(client);
-    if (subscription !== undefined) await subscribe(client, subscription);
+  /** Connects, and resolves when each server has accepted a write. */
+  async function taken(servers: StoreServers): Promise<void> {
+    await servers.connect((error) => lose(servers, error));
+    await Promise.all(Array.from(servers.keys(PROBE), (key) => servers.send(key, probeOf(key))));
+    if (subscription !== undefined) await subscribe(servers, subscription);
   }
 
   /** A user of an ACL may lack the permission, and needs the store for the rest all the same. */
-  async function subscribe(client: StoreClient, { channel, onMessage, onSubscribed }: Subscription): Promise<void> {
+  async function subscribe(servers: StoreServers, { channel, onMessage, onSubscribed }: Subscription): Promise<void> {
+    subscribedAt = servers.serverOf(channel);
     try {
-      await client.subscribe(channel, onMessage);
+      await servers.send(channel, (client) => client.sSubscribe(channel, onMessage));
       onSubscribed();
     } catch (error) {
-      log('warn', 'shared store refuses a subscription', { channel, problem: withoutSecrets(error, clients.secrets) });
+      log('warn', 'shared store refuses a subscription', { channel, problem: withoutSecrets(error, finder.secrets) });
     }
   }
 
-  function use(client: StoreClient, madeFor: string): void {
-    current = client;
-    primary = madeFor;
+  function use(servers: StoreServers): void {
+    current = servers;
+    last = servers;
     connectedAt = performance.now();
     observer.storeUp(true);
     if (logged !== 'available') log('info', 'shared store available');
     logged = 'available';
   }
 
-  /** Leaves a former primary, which may still take writes that the new one lacks. */
+  /** Leaves a former primary, which may still take writes that the new one lacks, or no longer gets the messages. */
   async function follow(): Promise<void> {
-    const client = current;
-    if (client === undefined) return;
-    if (await clients.hasMoved(primary)) lose(client, new Error('the sentinels name another primary'));
+    const servers = current;
+    if (servers === undefined) return;
+    const hasMoved = await finder.hasMoved(servers);
+    const hasChannelMoved = subscription !== undefined && servers.serverOf(subscription.channel) !== subscribedAt;
+    if (hasMoved || hasChannelMoved) lose(servers, new Error('another primary has taken over'));
   }
 
-  /** Discards `client` if it is the current one, and reconnects. */
-  function lose(client: StoreClient, error: unknown): void {
-    if (client !== current) return;
+  /** Discards `servers` if they are the current ones, and reconnects. */
+  function lose(servers: StoreServers, error: unknown): void {
+    if (servers !== current) return;
     current = undefined;
-    discard(client);
+    servers.discard();
     // A connection that keeps failing is retried less and less often.
-    if (performance.now() - connectedAt > clients.longestRetryMs) backOff.reset();
+    if (performance.now() - connectedAt > finder.longestRetryMs) backOff.reset();
     away(error);
   }
 
   function away(error: unknown): void {
     if (closed) return;
-    problem = withoutSecrets(error, clients.secrets);
+    problem = withoutSecrets(error, finder.secrets);
     observer.storeUp(false);
     if (logged !== 'unavailable') log('warn', 'shared store unavailable', { problem });
     logged = 'unavailable';
@@ -151,28 +169,29 @@ export function connectStore(
 
   async function run<Value>(
     operation: StoreOperation,
+    key: string,
     command: (client: StoreClient) => Promise<Value>,
     resultOf: (value: Value) => StoreResult = () => 'ok',
   ): Promise<Value> {
-    const client = current;
-    if (client === undefined) {
+    const servers = current;
+    if (servers === undefined) {
       observer.storeRequest(operation, 'away');
       throw new StoreError(`the shared store is unavailable: ${problem}`);
     }
     try {
-      const value = await within(commandMs, command(client));
+      const value = await within(commandMs, servers.send(key, command));
       observer.storeRequest(operation, resultOf(value));
       return value;
     } catch (error) {
       observer.storeRequest(operation, 'error');
-      if (error instanceof TimeoutError || !client.isReady || saysUnfit(error)) lose(client, error);
-      throw new StoreError(`the shared store: ${withoutSecrets(error, clients.secrets)}`, { cause: error });
+      if (error instanceof TimeoutError || !servers.isReady || saysUnfit(error)) lose(servers, error);
+      throw new StoreError(`the shared store: ${withoutSecrets(error, finder.secrets)}`, { cause: error });
     }
   }
 
   return {
     run,
-    primary: () => primary,
+    serverOf: (key) => last?.serverOf(key) ?? '',
     state: () => (current === undefined ? { state: 'unavailable', problem } : { state: 'available' }),
     async close() {
       closed = true;
@@ -180,18 +199,33 @@ export function connectStore(
       clearTimeout(retry);
       clearInterval(heartbeat);
       clearInterval(watch);
-      clients.close();
-      const client = current;
+      finder.close();
+      const servers = current;
       current = undefined;
-      if (client === undefined) return;
-      await within(COMMAND_MS, client.close()).catch(() => discard(client));
+      if (servers === undefined) return;
+      await within(COMMAND_MS, servers.close()).catch(() => servers.discard());
     },
   };
 }
 
 /** Writes, since a PING also succeeds on a read-only replica, with a full memory and without permission. */
-async function probe(client: StoreClient): Promise<void> {
-  await client.set(`${STORE_PREFIX}probe`, '1', { PX: 1000 });
+function probeOf(key: string): (client: StoreClient) => Promise<unknown> {
+  return (client) => client.set(key, '1', { PX: 1000 });
+}
+
+/** Chooses how the servers of `url` are found. It connects to nothing yet. */
+function finderOf(url: string): StoreFinder {
+  if (namesSentinel(url)) return new SentinelFinder(readSentinelUrl(url));
+  if (namesCluster(url)) return new ClusterFinder(readClusterUrl(url));
+  const { password } = new URL(url);
+  return {
+    find: async (options) => new OneServer((await clientLibrary())({ ...options, url }), ''),
+    watchEveryMs: undefined,
+    hasMoved: async () => false,
+    longestRetryMs: LONGEST_RETRY_MS,
+    secrets: withEncoded([decodeURIComponent(password), password]),
+    close() {},
+  };
 }
 
 /** The store gave no answer, or answered that it cannot serve. */

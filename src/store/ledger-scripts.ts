@@ -104,7 +104,7 @@ end
 
 /**
  * Judges a call and counts it. KEYS: all entries, those of the owner, the call, the round before (the call itself if
- * there is none), the tracks. ARGV: the call as JSON, whose tracks are numbered as in KEYS.
+ * there is none), the tracks, and one that never exists. ARGV: the call as JSON, whose tracks are numbered as in KEYS.
  *
  * Returns whether it passed, then nothing; or `check`, its index and the milliseconds to wait; or `owner` or `all`
  * and the number of entries that are kept.
@@ -208,7 +208,7 @@ local function roundBefore()
   return entries
 end
 
-for track = 1, #KEYS - 4 do removeEnded(key(track)) end
+for track = 1, #KEYS - 5 do removeEnded(key(track)) end
 
 local round = roundBefore()
 local owns, taken = {}, 0

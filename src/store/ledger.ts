@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { SharedStore } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import {
@@ -12,6 +11,7 @@ import {
 } from '../model/ledger.ts';
 import type { StoreConnection } from './connection.ts';
 import { ledgerScripts } from './ledger-scripts.ts';
+import { createScript } from './script.ts';
 import type { Sealing } from './sealing.ts';
 
 /** The most settlements that wait for the store: one question sends all of them, within the time of a command. */
@@ -47,25 +47,30 @@ export function createSharedLedger({
   bounds = ledgerBounds,
   scripts = ledgerScripts,
 }: SharedLedgerParts): Ledger {
-  const all = sealing.place('history', 'all');
-  const callOf = (id: string): string => sealing.place('history:call', id);
-  const run = { reserve: createScript(connection, scripts.reserve), settle: createScript(connection, scripts.settle) };
+  /** What is counted on a route lies in one slot of a cluster. */
+  const slotOf = (route: string): string => sealing.slot('history', route);
+  const allOf = (slot: string): string => sealing.place(`${slot}:all`, '');
+  const callOf = (slot: string, id: string): string => sealing.place(`${slot}:call`, id);
+  const run = {
+    reserve: createScript(connection, 'history', scripts.reserve),
+    settle: createScript(connection, 'history', scripts.settle),
+  };
   /** What the store could not take, by the place of the call. */
-  const unsettled = new Map<string, Settlement>();
+  const unsettled = new Map<string, { readonly all: string; readonly outcome: Settlement }>();
 
-  async function tell(call: string, outcome: Settlement): Promise<void> {
+  async function tell(all: string, call: string, outcome: Settlement): Promise<void> {
     try {
-      await run.settle([all, call], outcome);
+      await run.settle([all, call], [outcome]);
     } catch {
       // A store that refuses the command would do so again. The call then counts as in progress.
-      if (!isAvailable() && unsettled.size < MAX_UNSETTLED) unsettled.set(call, outcome);
+      if (!isAvailable() && unsettled.size < MAX_UNSETTLED) unsettled.set(call, { all, outcome });
     }
   }
 
   async function tellLate(): Promise<void> {
     const late = [...unsettled];
     unsettled.clear();
-    await Promise.all(late.map(async ([call, outcome]) => tell(call, outcome)));
+    await Promise.all(late.map(async ([call, { all, outcome }]) => tell(all, call, outcome)));
   }
 
   function isAvailable(): boolean {
@@ -74,22 +79,22 @@ export function createSharedLedger({
 
   async function ask(reservation: Reservation): Promise<Verdict> {
     if (unsettled.size > 0 && isAvailable()) await tellLate();
-    const { id, owner, checks, entries, isShadow, continues } = reservation;
+    const { id, route, owner, checks, entries, isShadow, continues } = reservation;
     const tracks = [...new Set([...checks, ...entries].map(({ track }) => track))];
-    const call = callOf(id);
+    const slot = slotOf(route);
+    const call = callOf(slot, id);
     const keys = [
-      all,
-      sealing.place('history:owner', owner),
+      sealing.place(`${slot}:owner`, owner),
       call,
-      continues === undefined ? call : callOf(continues),
-      ...tracks.map((track) => sealing.place('history:track', track)),
+      continues === undefined ? call : callOf(slot, continues),
+      ...tracks.map((track) => sealing.place(`${slot}:track`, track)),
     ];
     const numbered = <Part extends { readonly track: string }>(part: Part) => ({
       ...part,
       track: tracks.indexOf(part.track) + 1,
     });
     const wanted = { checks: checks.map(numbered), entries: entries.map(numbered), isShadow, ...bounds };
-    return verdictOf((await run.reserve(keys, JSON.stringify(wanted))) as Reply);
+    return verdictOf((await run.reserve([allOf(slot), ...keys], [JSON.stringify(wanted)])) as Reply);
   }
 
   async function reserve(reservation: Reservation): Promise<Verdict> {
@@ -105,9 +110,10 @@ export function createSharedLedger({
     return verdict;
   }
 
-  async function settle(id: string, outcome: Settlement): Promise<void> {
-    if (onFailure === 'open') await local.settle(id, outcome);
-    await tell(callOf(id), outcome);
+  async function settle(id: string, outcome: Settlement, route: string): Promise<void> {
+    if (onFailure === 'open') await local.settle(id, outcome, route);
+    const slot = slotOf(route);
+    await tell(allOf(slot), callOf(slot, id), outcome);
   }
 
   return { reserve, settle };
@@ -123,21 +129,4 @@ function verdictOf([passed, why, first = 0, second = 0]: Reply): Verdict {
 function failedOf(why: string, first: number, second: number): Failed {
   if (why === 'check') return { why, check: first, retryAfterMs: second };
   return { why: 'full', detail: `${first} entries ${why === 'owner' ? 'of this caller ' : ''}are kept` };
-}
-
-/** Runs a script by its digest. The store is sent the text only if it does not know it: after a restart, or a flush. */
-function createScript(
-  connection: StoreConnection,
-  script: string,
-): (keys: readonly string[], argument: string) => Promise<unknown> {
-  const digest = hash('sha1', script);
-  return (keys, argument) => {
-    const options = { keys: [...keys], arguments: [argument] };
-    return connection.run('history', (client) =>
-      client.evalSha(digest, options).catch((error: unknown) => {
-        if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return client.eval(script, options);
-        throw error;
-      }),
-    );
-  };
 }

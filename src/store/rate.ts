@@ -68,7 +68,7 @@ export function createSharedRateLimiters(
       const place = sealing.place(`rate:${counted}`, key);
       const args = [tokens, rate.requests, rate.perMs, rate.burst].map(String);
       return Number(
-        await connection.run('rate', (client) => client.eval(bucketScript, { keys: [place], arguments: args })),
+        await connection.run('rate', place, (client) => client.eval(bucketScript, { keys: [place], arguments: args })),
       );
     }
 

@@ -107,7 +107,7 @@ export function createSharedReplayMemory({
       const place = sealing.place('replay', key);
       let isFirst: boolean;
       try {
-        const set = await connection.run('replay', (client) =>
+        const set = await connection.run('replay', place, (client) =>
           client.set(place, '1', { condition: 'NX', expiration: { type: 'PX', value: leftMs } }),
         );
         isFirst = set === 'OK';

@@ -5,10 +5,8 @@ import type { Reservation } from '../model/ledger.ts';
 import type { Principal } from '../model/principal.ts';
 
 /** The call that is to be counted. */
-interface Counting extends Pick<Reservation, 'id' | 'continues'> {
+interface Counting extends Pick<Reservation, 'id' | 'route' | 'continues'> {
   readonly principal: Principal;
-  /** The name of the route, to which the history belongs. */
-  readonly route: string;
 }
 
 /** What a ledger is asked about a call. */
@@ -21,6 +19,7 @@ export function reservationOf(
     track === undefined ? 'none' : hash('sha256', lengthPrefixed([route, track]), 'base64url');
   return {
     id,
+    route,
     owner: callerOf(principal),
     checks: checks.map(({ kind, track, amount, limit }) => ({ kind, track: placeOf(track), amount, limit })),
     entries: records.map(({ track, amount, keepMs }) => ({ track: placeOf(track), amount, keepMs })),

@@ -4,6 +4,7 @@ import { MAX_REVOCATIONS, type Revocation, type RevokedTokens } from '../model/r
 import { StoreError, type StoreConnection } from './connection.ts';
 import { isRevocation } from './revocation-file.ts';
 import { revokedKey } from './revocation-index.ts';
+import { createScript, type Script } from './script.ts';
 import type { Sealing } from './sealing.ts';
 
 /** How often a replica asks whether others have kept revocations. Much less than the second that is promised. */
@@ -75,7 +76,8 @@ export interface RevocationStoreParts {
 export class RevocationStore {
   readonly #parts: RevocationStoreParts;
   readonly #entries: string;
-  readonly #keys: readonly string[];
+  readonly #keys: readonly [string, ...string[]];
+  readonly #keepAll: Script;
   readonly #timer: NodeJS.Timeout;
   /** The newest entry that this replica has read. */
   #read = 0;
@@ -89,6 +91,7 @@ export class RevocationStore {
     const place = (name: string): string => parts.sealing.place(KIND, name);
     this.#entries = place('entries');
     this.#keys = [this.#entries, place('order'), place('arrivals'), place('counter')];
+    this.#keepAll = createScript(parts.connection, 'set', keepScript);
     this.#timer = setInterval(() => void this.follow(), FOLLOW_MS).unref();
   }
 
@@ -123,7 +126,7 @@ export class RevocationStore {
       redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
       return 1`;
     const run = { keys: [key], arguments: [holder, String(forMs)] };
-    return (await this.#parts.connection.run('set', (client) => client.eval(script, run))) === 1;
+    return (await this.#parts.connection.run('set', key, (client) => client.eval(script, run))) === 1;
   }
 
   /** Reads what is new. Never rejects. */
@@ -143,7 +146,7 @@ export class RevocationStore {
   }
 
   async #put(entries: readonly (readonly [Revocation, number])[], id: string | undefined): Promise<StoredResult> {
-    const { connection, sealing, clock, keepMs, max = MAX_REVOCATIONS } = this.#parts;
+    const { sealing, clock, keepMs, max = MAX_REVOCATIONS } = this.#parts;
     const values = entries.flatMap(([revocation, arrivedMs]) => {
       const { issuer, at, arrivedAt } = revocation;
       const all: Revocation = { issuer, at: revocation.token === undefined ? at : arrivedAt, arrivedAt };
@@ -157,9 +160,8 @@ export class RevocationStore {
       ];
     });
     const bounds = [String(max), String(clock() - keepMs()), id === undefined ? '' : String(keepMs())];
-    const keys = [...this.#keys, sealing.place(KIND, `event ${id ?? ''}`)];
-    const run = { keys, arguments: [...bounds, ...values] };
-    return (await connection.run('set', (client) => client.eval(keepScript, run))) as StoredResult;
+    const event = sealing.place(KIND, `event ${id ?? ''}`);
+    return (await this.#keepAll([...this.#keys, event], [...bounds, ...values])) as StoredResult;
   }
 
   #fieldOf(revocation: Revocation): string {
@@ -175,8 +177,8 @@ export class RevocationStore {
   async #readNews(): Promise<void> {
     const { connection, onComplete } = this.#parts;
     const [, order = '', , counter = ''] = this.#keys;
-    const primary = connection.primary();
-    const newest = Number((await connection.run('get', (client) => client.get(counter))) ?? 0);
+    const primary = connection.serverOf(counter);
+    const newest = Number((await connection.run('get', counter, (client) => client.get(counter))) ?? 0);
     if (newest < this.#read || (this.#read > 0 && primary !== this.#primary)) {
       // Another primary, or an empty one, which lacks what the last one had not passed on: its numbers mean others.
       this.#read = 0;
@@ -187,7 +189,9 @@ export class RevocationStore {
       const from = `(${this.#read}`;
       const page = { BY: 'SCORE', LIMIT: { offset: 0, count: PAGE } } as const;
       // oxlint-disable-next-line no-await-in-loop: pages
-      const members = await connection.run('get', (client) => client.zRangeWithScores(order, from, '+inf', page));
+      const members = await connection.run('get', order, (client) =>
+        client.zRangeWithScores(order, from, '+inf', page),
+      );
       const last = members.at(-1);
       if (last === undefined) {
         this.#read = newest;
@@ -195,7 +199,7 @@ export class RevocationStore {
       }
       const fields = members.map(({ value }) => value);
       // oxlint-disable-next-line no-await-in-loop
-      const values = await connection.run('get', (client) => client.hmGet(this.#entries, fields));
+      const values = await connection.run('get', this.#entries, (client) => client.hmGet(this.#entries, fields));
       this.#take(fields, values);
       this.#read = last.score;
     }

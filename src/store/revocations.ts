@@ -28,7 +28,7 @@ export async function publishRevoked(
   const channel = channelOf(sealing);
   for (let start = 0; start < digests.length; start += MAX_DIGESTS) {
     const message = sealing.seal(channel, JSON.stringify(digests.slice(start, start + MAX_DIGESTS)));
-    await connection.run('publish', (client) => client.publish(channel, message));
+    await connection.run('publish', channel, (client) => client.sPublish(channel, message));
   }
 }
 

@@ -4,6 +4,8 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
 export interface Sealing {
   /** The store's key for `key` of `kind`: a keyed digest, so that a reader of the store cannot test guesses. */
   place(kind: string, key: string): string;
+  /** A kind for {@link Sealing.place} whose keys all lie in one slot of a cluster: a script may use several. */
+  slot(kind: string, key: string): string;
   /** Encrypts `text`. Only a replica with the session key can open it, and only at `place`. */
   seal(place: string, text: string): string;
   /** The text that was sealed for this place; undefined for anything else. */
@@ -26,10 +28,13 @@ export function createSealing(sessionKey: string): Sealing {
     return createHmac('sha256', valueKey).update(place).digest();
   }
 
+  function digest(kind: string, key: string): string {
+    return createHmac('sha256', placeKey).update(`${kind}\0${key}`).digest('base64url');
+  }
+
   return {
-    place(kind, key) {
-      return `${STORE_PREFIX}${kind}:${createHmac('sha256', placeKey).update(`${kind}\0${key}`).digest('base64url')}`;
-    },
+    place: (kind, key) => `${STORE_PREFIX}${kind}:${digest(kind, key)}`,
+    slot: (kind, key) => `${kind}:{${digest(kind, key)}}`,
     seal(place, text) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv(CIPHER, cipherKey(place), iv, { authTagLength: TAG_BYTES });

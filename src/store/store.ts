@@ -133,7 +133,7 @@ export function createShared(
     replay: { firstSeen: (key, expiresAt, owner) => (current?.replay ?? local).firstSeen(key, expiresAt, owner) },
     ledger: {
       reserve: (reservation) => (current?.ledger ?? localLedger).reserve(reservation),
-      settle: (id, outcome) => (current?.ledger ?? localLedger).settle(id, outcome),
+      settle: (...about) => (current?.ledger ?? localLedger).settle(...about),
     },
     approvals: {
       ask: (call) => approvals().ask(call),

@@ -29,6 +29,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/resources': ['telemetry'],
   '@opentelemetry/sdk-trace': ['telemetry'],
   '@redis/client': ['store'],
+  'cluster-key-slot': ['store'],
   canonicalize: ['mcp'],
   'http-proxy-3': ['pipeline/forward'],
   'oidc-provider': ['front-door'],

@@ -413,8 +413,10 @@ describe('shared', () => {
     expect(config.shared?.url).toBe('redis://:password@redis');
   });
 
-  test('accepts the URL of sentinels', async () => {
-    const url = 'rediss+sentinel://u:p%40ss@[::1]:26379,h2/mymaster?db=3&sentinel_password=x%2By';
+  test.for([
+    'rediss+sentinel://u:p%40ss@[::1]:26379,h2/mymaster?db=3&sentinel_password=x%2By',
+    'redis+cluster://u:p%40ss@[::1]:7000,h2',
+  ])('accepts the URL of several servers: %s', async (url) => {
     const config = await loaded({ yaml: shared('${env:STORE}'), env: { STORE: url } });
     expect(config.shared?.url).toBe(url);
   });
@@ -427,19 +429,23 @@ describe('shared', () => {
 describe('shared is refused and never shown', () => {
   refuses(`
 top shared: http://u:hunter2@h⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value is not a redis:// or rediss:// URL, nor redis+sentinel:// or rediss+sentinel://
+  :13:9: shared: the value is not a redis:// or rediss:// URL, nor one that begins with redis+sentinel:// or redis+cluster://
 top shared: u:hunter2@h⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value is not a redis:// or rediss:// URL, nor redis+sentinel:// or rediss+sentinel://
+  :13:9: shared: the value is not a redis:// or rediss:// URL, nor one that begins with redis+sentinel:// or redis+cluster://
 top shared: \${env:SECRET}⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value is not a redis:// or rediss:// URL, nor redis+sentinel:// or rediss+sentinel://
+  :13:9: shared: the value is not a redis:// or rediss:// URL, nor one that begins with redis+sentinel:// or redis+cluster://
 top shared: 6379⏎session_key: k3y-of-at-least-thirty-two-characters
   :13:9: shared: expected a URL such as redis://user:password@redis:6379/0, found a number
 top shared: redis://:hunter2@⏎session_key: k3y-of-at-least-thirty-two-characters
   :13:9: shared: the value is not a URL: percent-encode special characters in the password
 top shared: redis://:hunter2@h/a/b⏎session_key: k3y-of-at-least-thirty-two-characters
   :13:9: shared: the value has a path that is not a database number
-top shared: redis+cluster://u:hunter2@h1:6379,h2:6379⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value is the URL of a Redis Cluster, which is not supported; name one store, or sentinels by redis+sentinel://
+top shared: redis+cluster://u:hunter2@h1:6379,h2:6379/0⏎session_key: k3y-of-at-least-thirty-two-characters
+  :13:9: shared: the value has a path or query: a cluster has database 0 alone
+top shared: redis+cluster://u:hunter2@h1?db=1⏎session_key: k3y-of-at-least-thirty-two-characters
+  :13:9: shared: the value has a path or query: a cluster has database 0 alone
+top shared: redis+cluster://u:hunter2@h1,h2:x⏎session_key: k3y-of-at-least-thirty-two-characters
+  :13:9: shared: the value has a host that is not of the form host:port
 top shared: redis+sentinel://u:hunter2@h1,h2:26379⏎session_key: k3y-of-at-least-thirty-two-characters
   :13:9: shared: the value names no primary: write its name at the sentinels after the hosts, as /mymaster
 top shared: redis+sentinel://u:hunter2@h1,:26379/m⏎session_key: k3y-of-at-least-thirty-two-characters

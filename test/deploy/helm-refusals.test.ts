@@ -42,6 +42,11 @@ describe.skipIf(helm === undefined)('the chart refuses', () => {
       withConfig(/^limits:/m, 'shared: redis://:pw@redis\nlimits:'),
       'config.shared contains a password',
     ],
+    [
+      'a password in the URL of a cluster',
+      withConfig(/^limits:/m, 'shared: redis+cluster://:pw@redis-0,redis-1\nlimits:'),
+      'config.shared contains a password',
+    ],
     ['a loopback address', withConfig(/^listen: .*/m, 'listen: 127.0.0.1:8080'), 'config.listen is a loopback address'],
     ['another port', withConfig(/^listen: .*/m, 'listen: 0.0.0.0:9999'), 'config.listen is 0.0.0.0:9999, but its port'],
     ['a disabled admin listener', withAdmin('admin: off'), 'config.admin is off'],

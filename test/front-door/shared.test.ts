@@ -95,7 +95,7 @@ describe.runIf(hasRedis)('with a store', () => {
       expect(await other.addMember('set', 'c', end, 3)).toBe(true);
       ahead = 10_001;
       expect(await other.addMember('set', 'd', end, 3)).toBe(true);
-      const [key = ''] = await redis.client.keys('sallyport:v1:front-door:members*');
+      const [key = ''] = await redis.client.keys('sallyport:v1:{front-door}:members*');
       expect(await redis.client.zRange(key, 0, -1)).toEqual(['c', 'd']);
       await one.removeMember('set', 'c');
       expect(await other.takeMembers('set')).toEqual(['d']);

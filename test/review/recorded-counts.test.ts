@@ -17,7 +17,15 @@ const before = {
     unknown: [],
     isShadow: false,
   },
-  reservation: { id: 'call', owner: 'alice', checks, entries: [], isShadow: false, continues: undefined },
+  reservation: {
+    route: 'main',
+    id: 'call',
+    owner: 'alice',
+    checks,
+    entries: [],
+    isShadow: false,
+    continues: undefined,
+  },
 };
 const passed = { allow: true } as DecisionRecord;
 const shadow = { allow: true, reason: 'quota.exceeded', rule: 'quota' } as DecisionRecord;

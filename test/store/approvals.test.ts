@@ -6,30 +6,8 @@ import { connectStore, type StoreConnection } from '../../src/store/connection.t
 import { MemoryApprovals } from '../../src/store/memory-approvals.ts';
 import { createSealing } from '../../src/store/sealing.ts';
 import { hasRedis, type Redis, startRedis } from '../support/redis.ts';
+import { asked } from './asked-call.ts';
 import { listener } from './observer.ts';
-
-let made = 0;
-/** A call, with an id of its own. */
-function asked(digest: string, more: Partial<AskedCall> & { validMs?: number } = {}): AskedCall {
-  const { validMs = 60_000, ...rest } = more;
-  return {
-    request: {
-      id: `id-${(made += 1)}`,
-      call: { route: 'tools', method: 'tools/call', name: 'pay', arguments: '{"n":1}', hidden: 0 },
-      caller: { issuer: 'https://as.example', subject: 'alice', client: 'agent' },
-      because: undefined,
-      digest,
-      rules: ['tools.pay.approval'],
-      identity: 'i',
-      createdAt: 1,
-      validMs,
-    },
-    owner: 'alice',
-    waitMs: 60_000,
-    continues: undefined,
-    ...rest,
-  };
-}
 
 const bounds = { ofOwner: 3, ofAll: 5, bytes: 3000 };
 

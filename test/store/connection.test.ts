@@ -11,7 +11,7 @@ import { closeOpened, connected, opened, redisWith } from './opened.ts';
 
 afterEach(closeOpened);
 
-const ask = (connection: StoreConnection): Promise<unknown> => connection.run('get', (client) => client.get('x'));
+const ask = (connection: StoreConnection): Promise<unknown> => connection.run('get', 'x', (client) => client.get('x'));
 
 /** The same store, 30 ms away. */
 async function distant(redis: Redis): Promise<string> {
@@ -159,7 +159,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     await told.until(true);
 
     await redis.client.configSet('maxmemory', '1');
-    await expect(connection.run('set', (client) => client.set('y', '1'))).rejects.toThrow('OOM');
+    await expect(connection.run('set', 'x', (client) => client.set('y', '1'))).rejects.toThrow('OOM');
     expect(connection.state()).toMatchObject({ state: 'unavailable' });
   });
 
@@ -177,7 +177,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     const [redis, told] = [await redisWith(), listener()];
     const connection = connected(`${redis.url}/3`, told);
     await told.until(true);
-    await connection.run('set', (client) => client.set('x', '3'));
+    await connection.run('set', 'x', (client) => client.set('x', '3'));
     expect(await redis.client.get('x')).toBeNull();
     await redis.client.select(3);
     expect(await redis.client.get('x')).toBe('3');
@@ -188,7 +188,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     const connection = connected(redis.url, told);
     const script = `return redis.call('incrby', KEYS[1], ARGV[1])`;
     const add = (): Promise<unknown> =>
-      connection.run('rate', (client) => client.eval(script, { keys: ['n'], arguments: ['2'] }));
+      connection.run('rate', 'x', (client) => client.eval(script, { keys: ['n'], arguments: ['2'] }));
     await expect(add()).rejects.toThrow(StoreError);
     await told.until(true);
     await expect(add()).resolves.toBe(2);
@@ -199,7 +199,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     await redis.restart();
     await told.until(true);
     await expect(add()).resolves.toBe(2);
-    await expect(connection.run('rate', (client) => client.del('n'))).resolves.toBe(1);
+    await expect(connection.run('rate', 'x', (client) => client.del('n'))).resolves.toBe(1);
   });
 
   test('gets no commands after close', async () => {

@@ -138,14 +138,14 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     expect(await replica(1).reserve(looks('after'))).toMatchObject({ passed: false });
     await replica(0).reserve(approve);
     expect(await replica(1).reserve(looks('never_after'))).toMatchObject({ passed: false });
-    await replica(0).settle(approve.id, 'answered');
+    await replica(0).settle(approve.id, 'answered', 'main');
     expect(await replica(1).reserve(looks('after'))).toEqual(passed);
   });
 
   test('takes over a round that waited at the other replica, once', async () => {
     const first = spend(3, 5);
     await replica(0).reserve(first);
-    await replica(0).settle(first.id, 'waiting');
+    await replica(0).settle(first.id, 'waiting', 'main');
     const next = (): Reservation => ({ ...spend(3, 5), continues: first.id });
     const verdicts = await Promise.all([0, 1, 0].map(async (index) => replica(index).reserve(next())));
     expect(verdicts.filter((verdict) => verdict.passed)).toHaveLength(1);
@@ -174,7 +174,7 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     expect(shadow).toEqual({ ...full('1 entries of this caller are kept'), passed: true });
     expect(await bounded.reserve(left({ owner: 'bob' }))).toEqual(passed);
     expect(await bounded.reserve(left({ owner: 'carol' }))).toEqual(full('2 entries are kept'));
-    await bounded.settle(first.id, 'returned');
+    await bounded.settle(first.id, 'returned', 'main');
     expect(await bounded.reserve(left({ owner: 'carol' }))).toEqual(passed);
     await setClock(1_000_000 + HOUR);
     expect(await bounded.reserve(left())).toEqual(passed);
@@ -195,7 +195,7 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
       call({ entries: spend(1, 1, 'q').entries, checks: looks('never_after').checks });
     const inOneTrack = Array.from({ length: 5000 }, everyCall);
     await Promise.all(inOneTrack.map(async (each) => ledger.reserve(each)));
-    await Promise.all(inOneTrack.slice(0, 4000).map(async ({ id }) => ledger.settle(id, 'answered')));
+    await Promise.all(inOneTrack.slice(0, 4000).map(async ({ id }) => ledger.settle(id, 'answered', 'main')));
 
     const fields: number[] = [];
     for await (const keys of redis.client.scanIterator({ MATCH: '*:history:*', TYPE: 'hash' })) {
@@ -237,14 +237,14 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     const closed = replica(0);
     const approve = left();
     await open.reserve(approve);
-    await open.settle(approve.id, 'answered');
+    await open.settle(approve.id, 'answered', 'main');
     const refused = left();
     await open.reserve({ ...refused, checks: looks('never_after').checks });
     await redis.kill();
     await told[0]?.until(false);
     await expect(closed.reserve(looks('after'))).rejects.toThrow(Denial);
     await expect(closed.reserve(looks('after'))).rejects.toMatchObject({ reason: 'shared_store.unavailable' });
-    await expect(closed.settle('unknown', 'answered')).resolves.toBeUndefined();
+    await expect(closed.settle('unknown', 'answered', 'main')).resolves.toBeUndefined();
     expect(await open.reserve(looks('after'))).toEqual(passed);
     await redis.restart();
     await Promise.all(told.map((each) => each.until(true)));
@@ -269,8 +269,8 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     const [returned, answered] = [spend(5, 5, 'quota'), left()];
     await Promise.all([ledger.reserve(returned), ledger.reserve(answered)]);
     failing.state = 'unavailable';
-    await ledger.settle(returned.id, 'returned');
-    await ledger.settle(answered.id, 'answered');
+    await ledger.settle(returned.id, 'returned', 'main');
+    await ledger.settle(answered.id, 'answered', 'main');
     await expect(ledger.reserve(looks('after'))).rejects.toMatchObject({ reason: 'shared_store.unavailable' });
     delete failing.state;
     expect(await ledger.reserve(spend(5, 5, 'quota'))).toEqual(passed);
@@ -283,7 +283,7 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     const answered = left();
     await ledger.reserve(answered);
     failing.state = 'available';
-    await ledger.settle(answered.id, 'answered');
+    await ledger.settle(answered.id, 'answered', 'main');
     delete failing.state;
     expect(await ledger.reserve(looks('after'))).toMatchObject({ passed: false });
   });
@@ -300,11 +300,11 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     const ledger = replica(0, { connection });
     const first = spend(3, 5);
     expect(await ledger.reserve(first)).toEqual(passed);
-    await ledger.settle(first.id, 'waiting');
+    await ledger.settle(first.id, 'waiting', 'main');
     const next = { ...spend(3, 5), continues: first.id };
     expect(await ledger.reserve(next)).toEqual(passed);
     expect(await ledger.reserve(spend(3, 5))).toMatchObject({ passed: false });
-    await ledger.settle(next.id, 'returned');
+    await ledger.settle(next.id, 'returned', 'main');
     expect(await ledger.reserve(spend(5, 5))).toEqual(passed);
     await connection.close();
   });

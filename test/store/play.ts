@@ -14,13 +14,14 @@ export async function play(
     if (step.kind === 'wait') await wait(step.seconds * 1000);
     else if (step.kind === 'settle') {
       const call = reserved.at(-1 - step.call);
-      if (call !== undefined) await ledger.settle(call.id, step.outcome);
+      if (call !== undefined) await ledger.settle(call.id, step.outcome, 'main');
     } else {
       const before = step.continues === undefined ? undefined : reserved.at(-1 - step.continues);
       // The next round of a call usually leaves what the call left.
       const { entries, owner } = step.repeats && before !== undefined ? before : step;
       const { checks, isShadow } = step;
-      const reservation = { id: `call-${reserved.length}`, owner, checks, entries, isShadow, continues: before?.id };
+      const id = `call-${reserved.length}`;
+      const reservation = { id, route: 'main', owner, checks, entries, isShadow, continues: before?.id };
       reserved.push(reservation);
       verdicts.push(await ledger.reserve(reservation));
     }

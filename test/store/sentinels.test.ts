@@ -69,7 +69,7 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
       opened.push(() => shared.close());
       shared.prepare({ url, onFailure: 'closed' }, KEY).use();
       await told.until(true);
-      expect(shared.connection()?.primary()).toBe(`127.0.0.1:${primary.port}`);
+      expect(shared.connection()?.serverOf('')).toBe(`127.0.0.1:${primary.port}`);
       const expiry = Date.now() + 300_000;
       expect(await shared.replay.firstSeen('used', expiry, 'alice')).toBe(true);
       await replicated(primary);
@@ -90,7 +90,7 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
       await told.until(true);
       expect(performance.now() - begun).toBeLessThan(5_000);
       expect(Math.max(...(await times))).toBeLessThan(1_000);
-      expect(shared.connection()?.primary()).toBe(`127.0.0.1:${replica.port}`);
+      expect(shared.connection()?.serverOf('')).toBe(`127.0.0.1:${replica.port}`);
 
       // Another process, which has not seen it itself.
       const other = createShared(listener().observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
@@ -131,7 +131,7 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
     await sentinel.ask('MONITOR', 'mymaster', '127.0.0.1', String(next.port), '1');
     await down;
     await told.until(true);
-    await connection.run('set', (client) => client.set('x', 'new'));
+    await connection.run('set', 'x', (client) => client.set('x', 'new'));
     await Promise.all([former, next].map(({ client }) => client.select(3)));
     expect([await former.client.get('x'), await next.client.get('x')]).toEqual([null, 'new']);
   });
@@ -142,13 +142,13 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
     const knowing = await startSentinel(next, ['sentinel config-epoch mymaster 2']);
     const connection = connected(`redis+sentinel://${cutOff.host},${knowing.host}/mymaster`, told);
     await told.until(true);
-    expect(connection.primary()).toBe(`127.0.0.1:${next.port}`);
+    expect(connection.serverOf('')).toBe(`127.0.0.1:${next.port}`);
     await knowing.close();
     const down = told.until(false);
     await next.kill();
     await down;
     await expect.poll(() => connection.state().problem, { timeout: 10_000 }).toContain('name a former primary');
-    await expect(connection.run('get', (client) => client.get('x'))).rejects.toThrow(StoreError);
+    await expect(connection.run('get', 'x', (client) => client.get('x'))).rejects.toThrow(StoreError);
     await next.restart();
     const again = await sentinelOf(next, ['sentinel config-epoch mymaster 2']);
     expect(again.host).not.toBe(cutOff.host);
@@ -194,9 +194,9 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
     opened.push(async () => setDefaultCACertificates(before));
     const connection = connected(url, trusting);
     await trusting.until(true);
-    await connection.run('set', (client) => client.set('x', '1'));
+    await connection.run('set', 'x', (client) => client.set('x', '1'));
     expect(await redis.client.get('x')).toBe('1');
-    expect(connection.primary()).toBe(`127.0.0.1:${storePort}`);
+    expect(connection.serverOf('')).toBe(`127.0.0.1:${storePort}`);
     const plain = connected(`redis+sentinel://127.0.0.1:${sentinelPort}/mymaster`, listener());
     await expect.poll(() => plain.state().problem, { timeout: 10_000 }).toContain('no sentinel names a primary');
   });

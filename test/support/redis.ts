@@ -33,10 +33,11 @@ export interface Redis {
   close(): Promise<void>;
 }
 
-type RedisClient = ReturnType<typeof patientClient>;
+/** A client of the tests. */
+export type RedisClient = ReturnType<typeof patientClient>;
 
 /** A client that waits for a store to come back. */
-function patientClient(url: string) {
+export function patientClient(url: string) {
   return createClient({ url, socket: { reconnectStrategy: () => 20 } }).on('error', () => {});
 }
 

@@ -36,13 +36,13 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
   const countFor = (call: Call, { action, decision }: Grant, principal: Principal): ReturnType<Count> => {
     if (decision.plan === undefined) throw new TypeError(`route ${route.name}: no decision to count by`);
     const history = decision.plan.history(principal, action.attempt, () => exactArguments(action));
-    if (history === undefined) return followedTask(action, ledger);
+    if (history === undefined) return followedTask(action, ledger, route.name);
     const { isShadow, checks } = history;
     const id = randomBytes(16).toString('hex');
     const counted = (shadow?: ShadowDenial): CountedCall =>
       new LedgerCall(id, shadow, (outcome, why) => {
         if (outcome === 'returned') onReturned(call, route, why);
-        return ledger.settle(id, outcome);
+        return ledger.settle(id, outcome, route.name);
       });
     const judged = ({ failed }: Verdict): CountedCall => {
       if (failed === undefined) return counted();
@@ -94,12 +94,14 @@ function exactArguments({ body }: Action): unknown {
  * A message about a task that a counted call created, such as the request for its result. It is not counted itself; the
  * call that created the task is answered when its result is fetched.
  */
-function followedTask({ attempt, tasks }: Action, ledger: Ledger): CountedCall | undefined {
+function followedTask({ attempt, tasks }: Action, ledger: Ledger, route: string): CountedCall | undefined {
   if (attempt.kind === 'http' || attempt.method.fetches === undefined) return undefined;
   // `_meta` may relate a message to another task than the one whose result it fetches.
   const [id] = tasks?.size === 1 ? tasks.values() : [];
   if (id === undefined) return undefined;
-  return new LedgerCall(id, undefined, (outcome) => (outcome === 'answered' ? ledger.settle(id, outcome) : undefined));
+  return new LedgerCall(id, undefined, (outcome) =>
+    outcome === 'answered' ? ledger.settle(id, outcome, route) : undefined,
+  );
 }
 
 /**

@@ -47,6 +47,7 @@ export function createCountUnderOwnId(route: Route, ledger: Ledger, timers: Time
     const reserve = async (by: string, checks: Reservation['checks']): Promise<Verdict> =>
       ledger.reserve({
         id: by,
+        route: route.name,
         owner,
         checks,
         entries: [{ track, amount: 0, keepMs: KEEP_MS }],
@@ -78,7 +79,7 @@ export function createCountUnderOwnId(route: Route, ledger: Ledger, timers: Time
       if (verdict?.passed === true) {
         const ends = isReleased ? next : current;
         current = next;
-        void ledger.settle(ends, 'returned');
+        void ledger.settle(ends, 'returned', route.name);
       }
       if (isInProgress) cancel = timers.after(RENEW_MS, () => void renew());
     }
@@ -93,7 +94,7 @@ export function createCountUnderOwnId(route: Route, ledger: Ledger, timers: Time
       release() {
         leave();
         isReleased = true;
-        return ledger.settle(current, 'returned');
+        return ledger.settle(current, 'returned', route.name);
       },
     };
   }

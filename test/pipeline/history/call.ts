@@ -7,6 +7,7 @@ export function call(wanted: Partial<Reservation> = {}): Reservation {
   number += 1;
   return {
     id: `id-${number}`,
+    route: 'main',
     owner: 'alice',
     checks: [],
     entries: [],

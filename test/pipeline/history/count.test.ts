@@ -117,6 +117,7 @@ test('the ledger gets digests, for the checks and the entries alike, and never a
   const [approved, paid] = reserved;
   expect(paid).toEqual({
     id: expect.stringMatching(/^[\da-f]{32}$/) as string,
+    route: 'tools',
     owner: digest,
     checks: [
       { kind: 'after', track: approved?.entries[0]?.track, amount: 0, limit: 0 },

@@ -226,7 +226,7 @@ describe('a request in progress takes its id again every ten minutes', () => {
     expect(ids().join(' ')).toMatch(/^[0-9a-f]{32} [0-9a-f]{32} [0-9a-f]{32}$/);
     expect(reserved[1]).toEqual({ ...reserved[0], id: second, checks: [] });
     request.settle('answered');
-    expect(settled).toEqual([first, second, third].map((id) => [id, 'returned']));
+    expect(settled).toEqual([first, second, third].map((id) => [id, 'returned', 'tools']));
   });
 
   test('also after the store was away, or had no room', async () => {
@@ -235,7 +235,7 @@ describe('a request in progress takes its id again every ten minutes', () => {
     await timers.pass(20 * MINUTE_MS);
     expect(settled).toEqual([]);
     await timers.pass(10 * MINUTE_MS);
-    expect(settled).toEqual([[ids()[0], 'returned']]);
+    expect(settled).toEqual([[ids()[0], 'returned', 'tools']]);
   });
 
   test.each<[CallOutcome, free: readonly number[]]>([
@@ -249,7 +249,7 @@ describe('a request in progress takes its id again every ten minutes', () => {
     late.resolve({ passed: true, failed: undefined });
     await timers.pass(HOUR_MS);
     expect(ids()).toHaveLength(2);
-    expect(settled).toEqual(free.map((index) => [ids()[index], 'returned']));
+    expect(settled).toEqual(free.map((index) => [ids()[index], 'returned', 'tools']));
   });
 
   test.each<CallOutcome>(['answered', 'unanswered'])('until it is %s', async (outcome) => {

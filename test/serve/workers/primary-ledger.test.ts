@@ -12,7 +12,7 @@ const refusal = { passed: false, failed: { why: 'check', check: 0, retryAfterMs:
 
 function call(id: string, wanted: Partial<Reservation> = {}): Reservation {
   const entries = [{ track: 't', amount: 0, keepMs: 1000 }];
-  return { id, owner: 'alice', checks: [], entries, isShadow: false, continues: undefined, ...wanted };
+  return { id, route: 'main', owner: 'alice', checks: [], entries, isShadow: false, continues: undefined, ...wanted };
 }
 
 const looks = (kind: 'after' | 'never_after'): Reservation =>
@@ -34,7 +34,7 @@ test('R-255: counts the calls of all workers together', async () => {
   expect(await one.reserve(call('a'))).toEqual({ passed: true, failed: undefined });
   expect(await other.reserve(looks('never_after'))).toEqual(refusal);
   expect(await other.reserve(looks('after'))).toEqual(refusal);
-  await one.settle('a', 'answered');
+  await one.settle('a', 'answered', 'main');
   expect(await other.reserve(looks('after'))).toEqual({ passed: true, failed: undefined });
 });
 
@@ -48,7 +48,7 @@ test('refuses a call that gets no answer in time, and gives it back', async () =
   ]);
   // An answer that comes too late changes nothing.
   ledger.onAnswer({ kind: 'counted', number: asked[0]?.number ?? 0, verdict: { passed: true, failed: undefined } });
-  await expect(ledger.settle('a', 'answered')).resolves.toBeUndefined();
+  await expect(ledger.settle('a', 'answered', 'main')).resolves.toBeUndefined();
 });
 
 test('lets a bounded number of calls wait', async () => {
@@ -56,7 +56,7 @@ test('lets a bounded number of calls wait', async () => {
   const ledger = createAskingLedger((question) => void asked.push(question), { maxWaiting: 1 });
   const first = ledger.reserve(call('a'));
   await expect(ledger.reserve(call('b'))).rejects.toThrow('1 calls wait for the primary process');
-  await ledger.settle('b', 'answered');
+  await ledger.settle('b', 'answered', 'main');
   expect(asked).toHaveLength(1);
   ledger.onAnswer({ kind: 'counted', number: asked[0]?.number ?? 0, verdict: { passed: true, failed: undefined } });
   expect(await first).toEqual({ passed: true, failed: undefined });

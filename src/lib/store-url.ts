@@ -1,21 +1,33 @@
 import { isIPv6 } from 'node:net';
 
+/** A server of a store or of what watches it. */
+export interface StoreHost {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What the URLs of stores with several servers have in common. */
+interface StoreAddress {
+  readonly hosts: readonly StoreHost[];
+  /** Whether all servers are reached over TLS. */
+  readonly isTls: boolean;
+  /** For the servers of the store; undefined: without. */
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+}
+
+/** What a `redis+cluster:` URL names: servers that know the others of their cluster. */
+export type ClusterAddress = StoreAddress;
+
 /** What a `redis+sentinel:` URL names: the sentinels, and how the primary that they watch is reached. */
-export interface SentinelAddress {
-  readonly sentinels: readonly { readonly host: string; readonly port: number }[];
+export interface SentinelAddress extends StoreAddress {
   /** The name of the primary at the sentinels. */
   readonly name: string;
   readonly database: number;
-  /** Whether the sentinels and the primary are reached over TLS. */
-  readonly isTls: boolean;
-  /** For the primary; undefined: without. */
-  readonly username: string | undefined;
-  readonly password: string | undefined;
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
 }
 
-const SENTINEL_PORT = 26_379;
 const parameters = ['db', 'sentinel_username', 'sentinel_password'] as const;
 
 /** Whether a text has the scheme of Sentinel. */
@@ -23,34 +35,59 @@ export function namesSentinel(text: string): boolean {
   return /^rediss?\+sentinel:/.test(text);
 }
 
+/** Whether a text has the scheme of Redis Cluster. */
+export function namesCluster(text: string): boolean {
+  return /^rediss?\+cluster:/.test(text);
+}
+
+/**
+ * Reads `redis+cluster://user:password@h1:6379,h2:6379`, or `rediss+cluster:` for TLS.
+ *
+ * @throws {TypeError} that says what is wrong, without any part of the URL, as it can be a password.
+ */
+export function readClusterUrl(text: string): ClusterAddress {
+  const { address, path, query } = readAddress(text, 6379);
+  if (path !== '' || query !== undefined) throw new TypeError('has a path or query: a cluster has database 0 alone');
+  return address;
+}
+
 /**
  * Reads `redis+sentinel://user:password@h1:26379,h2:26379/mymaster?db=0&sentinel_username=…&sentinel_password=…`, or
- * `rediss+sentinel:` for TLS. No general parser reads a URL with several hosts.
+ * `rediss+sentinel:` for TLS.
  *
  * @throws {TypeError} that says what is wrong, without any part of the URL, as it can be a password.
  */
 export function readSentinelUrl(text: string): SentinelAddress {
-  const parts = /^rediss?\+sentinel:\/\/(?:([^:@/?#]*)(?::([^:@/?#]*))?@)?([^@/?#]*)(?:\/([^/?#]*))?(?:\?([^?#]*))?$/;
-  const found = parts.exec(text);
-  if (found === null || /[^\x21-\x7E]|\\/.test(text)) {
-    throw new TypeError('is not a URL: percent-encode special characters in users and passwords');
-  }
-  const [, username, password, hosts = '', name = '', query] = found;
+  const { address, path: name, query } = readAddress(text, 26_379);
   if (name === '')
     throw new TypeError('names no primary: write its name at the sentinels after the hosts, as /mymaster');
   const set = readParameters(query);
   const database = set.get('db') ?? '0';
   if (!/^(?:0|[1-9][0-9]{0,4})$/.test(database)) throw new TypeError('has a db that is not a database number');
   return {
-    sentinels: hosts.split(',').map(readHost),
+    ...address,
     name: decoded(name),
     database: Number(database),
-    isTls: text.startsWith('rediss'),
-    username: unlessEmpty(username),
-    password: unlessEmpty(password),
     sentinelUsername: unlessEmpty(set.get('sentinel_username')),
     sentinelPassword: unlessEmpty(set.get('sentinel_password')),
   };
+}
+
+/** No general parser reads a URL with several hosts. The path and the query are still percent-encoded. */
+function readAddress(text: string, defaultPort: number) {
+  const parts = /^rediss?\+[a-z]+:\/\/(?:([^:@/?#]*)(?::([^:@/?#]*))?@)?([^@/?#]*)(?:\/([^/?#]*))?(?:\?([^?#]*))?$/;
+  const found = parts.exec(text);
+  if (found === null || /[^\x21-\x7E]|\\/.test(text)) {
+    throw new TypeError('is not a URL: percent-encode special characters in users and passwords');
+  }
+  const [, username, password, hosts = '', path = '', query] = found;
+  const address: StoreAddress = {
+    hosts: hosts.split(',').map((host) => readHost(host, defaultPort)),
+    isTls: text.startsWith('rediss'),
+    username: unlessEmpty(username),
+    password: unlessEmpty(password),
+  };
+  return { address, path, query };
 }
 
 /** The parameters of a query, still percent-encoded. */
@@ -66,10 +103,10 @@ function readParameters(query: string | undefined): ReadonlyMap<string, string> 
   return set;
 }
 
-function readHost(text: string): SentinelAddress['sentinels'][number] {
+function readHost(text: string, defaultPort: number): StoreHost {
   const [, inBrackets, name, port] = /^(?:\[([^\]]+)\]|([A-Za-z0-9._-]+))(?::([0-9]{1,5}))?$/.exec(text) ?? [];
   const host = inBrackets ?? name;
-  const number = port === undefined ? SENTINEL_PORT : Number(port);
+  const number = port === undefined ? defaultPort : Number(port);
   if (host === undefined || (inBrackets !== undefined && !isIPv6(inBrackets)) || number < 1 || number > 65_535) {
     throw new TypeError('has a host that is not of the form host:port');
   }

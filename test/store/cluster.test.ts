@@ -1,0 +1,394 @@
+import slotOf from 'cluster-key-slot';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createSharedStore } from '../../src/front-door/shared-store.ts';
+import type { Store } from '../../src/front-door/store.ts';
+import type { Reservation } from '../../src/model/ledger.ts';
+import type { Revocation } from '../../src/model/revocation.ts';
+import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
+import { RevocationStore } from '../../src/store/revocation-store.ts';
+import { createSealing } from '../../src/store/sealing.ts';
+import { createShared, type Shared } from '../../src/store/store.ts';
+import { call } from '../pipeline/history/call.ts';
+import { type Cluster, type ClusterNode, moveSlot, startCluster } from '../support/cluster.ts';
+import { hasRedis } from '../support/redis.ts';
+import { asked } from './asked-call.ts';
+import { listener, type Told } from './observer.ts';
+import { closeOpened, connected, opened, redisWith } from './opened.ts';
+
+afterEach(closeOpened);
+
+const KEY = 'k3y-of-at-least-thirty-two-characters';
+const sealing = createSealing(KEY);
+const expiry = (): number => Date.now() + 300_000;
+/** The slot of what a route counts. */
+const slotOfRoute = (route: string): number => slotOf(sealing.slot('history', route));
+
+/** A replica of the gateway on a store. */
+async function replicaAt(url: string, told: Told = listener(), onRevoked?: (digests: readonly string[]) => void) {
+  const listening = Promise.withResolvers<void>();
+  const revocations = { onRevoked: onRevoked ?? (() => {}), onMissed: listening.resolve };
+  const ledger = createMemoryLedger(Date.now);
+  const shared = createShared(told.observer, told.log, Date.now, { ledger, revocations });
+  opened.push(() => shared.close());
+  shared.prepare({ url, onFailure: 'closed' }, KEY, onRevoked !== undefined).use();
+  await told.until(true);
+  if (onRevoked !== undefined) await listening.promise;
+  return shared;
+}
+
+function frontDoorAt(url: string): Store {
+  const observer = { storeUp() {}, storeRequest() {} };
+  const settings = { url, onFailure: 'closed' } as const;
+  const store = createSharedStore({ settings, sessionKey: KEY, observer, log() {}, clock: Date.now });
+  opened.push(() => store.close());
+  return store;
+}
+
+/** A call that adds one to the quota of a route. */
+function spend(limit: number, route = 'main'): Reservation {
+  const checks = [{ kind: 'quota', track: 'q', amount: 1, limit }] as const;
+  return call({ route, checks, entries: [{ track: 'q', amount: 1, keepMs: 3_600_000 }] });
+}
+
+/** What became of calls. */
+interface Calls {
+  passed: number;
+  refused: number;
+  failed: number;
+}
+
+/** Makes calls until one is refused or `isDone`, 8 at a time. */
+async function spendUntil(
+  shared: Shared,
+  { limit, route }: { readonly limit: number; readonly route: string },
+  isDone: () => boolean,
+  calls: Calls,
+): Promise<void> {
+  const isRefused = (): boolean => calls.refused > 0;
+  const one = async (): Promise<void> => {
+    while (!isDone() && !isRefused()) {
+      // oxlint-disable-next-line no-await-in-loop
+      const verdict = await Promise.resolve(shared.ledger.reserve(spend(limit, route))).catch(() => undefined);
+      if (verdict === undefined) calls.failed += 1;
+      else if (verdict.passed) calls.passed += 1;
+      else calls.refused += 1;
+      // oxlint-disable-next-line no-await-in-loop
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, one));
+}
+
+describe.skipIf(!hasRedis)('a store that is a cluster', () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await startCluster(['--requirepass', 's3cr3t', '--masterauth', 's3cr3t']);
+  });
+  afterAll(() => cluster.close());
+
+  test('R-341: keeps used proofs, answers, rates and quotas for all replicas, at every master', async () => {
+    const [one, other] = [await replicaAt(cluster.url), await replicaAt(cluster.url)];
+    const numbers = Array.from({ length: 40 }, (_, index) => String(index));
+    const used = new Set<ClusterNode>();
+    for (const number of numbers) {
+      used.add(await cluster.masterOf(slotOf(sealing.place('replay', number))));
+      expect(await one.replay.firstSeen(number, expiry(), 'alice')).toBe(true);
+      expect(await other.replay.firstSeen(number, expiry(), 'alice')).toBe(false);
+      one.answers.set('exchange', number, { number }, expiry());
+      await expect.poll(async () => (await other.answers.get('exchange', number))?.answer).toEqual({ number });
+      // Its owner, its tracks and the bound of all are needed in one step.
+      expect(await one.ledger.reserve(spend(1, `route ${number}`))).toMatchObject({ passed: true });
+      expect(await other.ledger.reserve(spend(1, `route ${number}`))).toMatchObject({ failed: { why: 'check' } });
+    }
+    expect(used.size).toBe(3);
+    const limiters = [one, other].map((shared) =>
+      shared.prepare({ url: cluster.url, onFailure: 'closed' }, KEY).limiters('requests', {
+        requests: 1,
+        perMs: 3_600_000,
+        burst: 1,
+      }),
+    );
+    expect(await limiters[0]?.take('alice')).toBe(0);
+    expect(await limiters[1]?.take('alice')).toBeGreaterThan(0);
+  });
+
+  test('R-341: settles a call at another replica, and continues a round there', async () => {
+    const [one, other] = [await replicaAt(cluster.url), await replicaAt(cluster.url)];
+    const first = spend(1, 'settled');
+    await one.ledger.reserve(first);
+    await one.ledger.settle(first.id, 'waiting', 'settled');
+    const next = { ...spend(1, 'settled'), continues: first.id };
+    expect(await other.ledger.reserve(next)).toMatchObject({ passed: true });
+    await one.ledger.settle(next.id, 'returned', 'settled');
+    expect(await other.ledger.reserve(spend(1, 'settled'))).toMatchObject({ passed: true });
+  });
+
+  test('R-341: bounds the entries of a route, not of all routes', async () => {
+    const { createSharedLedger } = await import('../../src/store/ledger.ts');
+    const told = listener();
+    const connection = connected(cluster.url, told);
+    await told.until(true);
+    const local = createMemoryLedger(Date.now);
+    const bounds = { ofAll: 2, ofOwner: 2 };
+    const ledger = createSharedLedger({ connection, sealing, local, onFailure: 'closed', bounds });
+    for (const route of ['bounded', 'bounded', 'other'])
+      expect(await ledger.reserve(spend(9, route))).toMatchObject({ passed: true });
+    expect(await ledger.reserve(spend(9, 'bounded'))).toMatchObject({ failed: { why: 'full' } });
+  });
+
+  test('R-341: takes an approval once over all replicas', async () => {
+    const [one, other] = [await replicaAt(cluster.url), await replicaAt(cluster.url)];
+    for (const route of ['a', 'b', 'c', 'd']) {
+      const first = asked('d', { route });
+      expect(await one.approvals.ask(first)).toMatchObject({ kind: 'waiting', isNew: true });
+      expect(await other.approvals.decide(route, first.request.id, 'approve')).toMatchObject({ isDone: true });
+      const answers = await Promise.all(
+        [one, other, one, other].map(async ({ approvals }) => approvals.ask(asked('d', { route }))),
+      );
+      expect(answers.filter(({ kind }) => kind === 'taken')).toHaveLength(1);
+      expect(await other.approvals.find(route, first.request.id)).toMatchObject({ status: 'used' });
+    }
+  });
+
+  test('R-341: keeps the records of the front door, and tells every gateway of a revoked token', async () => {
+    const heard: string[] = [];
+    await replicaAt(cluster.url, listener(), (digests) => heard.push(...digests));
+    const [one, other] = [frontDoorAt(cluster.url), frontDoorAt(cluster.url)];
+    await expect.poll(async () => other.get('Visit', '').catch(() => 'away')).toBeUndefined();
+    await expect.poll(async () => one.get('Visit', '').catch(() => 'away')).toBeUndefined();
+    await one.set({ kind: 'SignIn', id: 'id', value: 'a sign-in', expiresAt: expiry(), owner: 'jane' });
+    // A record of another owner leaves the index of that owner.
+    await other.set({ kind: 'SignIn', id: 'id', value: 'a sign-in', expiresAt: expiry(), owner: 'joe' });
+    expect(await other.hasRoom('SignIn', 'jane')).toBe(true);
+    const taken = await Promise.all([one, other, one].map((store) => store.take('SignIn', 'id')));
+    expect(taken.filter((record) => record !== undefined)).toEqual(['a sign-in']);
+    expect(await one.addMember('set', 'a', expiry(), 9)).toBe(true);
+    await other.removeMember('set', 'a');
+    expect(await other.addMember('set', 'b', expiry(), 9)).toBe(true);
+    expect(await one.takeMembers('set')).toEqual(['b']);
+    expect([await one.firstSeen('code', expiry(), 'c'), await other.firstSeen('code', expiry(), 'c')]).toEqual([
+      true,
+      false,
+    ]);
+    await one.publishRevoked(['digest']);
+    await expect.poll(() => heard).toEqual(['digest']);
+  });
+
+  test('R-341: keeps revocations, and leases what one replica does at a time', async () => {
+    const stores = await Promise.all([revocationsAt(cluster.url), revocationsAt(cluster.url)]);
+    const [one, other] = stores.map(({ store }) => store) as [RevocationStore, RevocationStore];
+    expect(await one.keep([revocationOf('alice')], 'event')).toBe('kept');
+    expect(await other.keep([revocationOf('alice')], 'event')).toBe('repeated');
+    for (const { known } of stores) await expect.poll(() => [...known.keys()]).toEqual(['alice']);
+    expect([await one.lease('poll', '1', 10_000), await other.lease('poll', '2', 10_000)]).toEqual([true, false]);
+  });
+
+  test('R-341: says what is wrong with a URL, without the password', async () => {
+    const [host] = /127[^,]+/.exec(cluster.url) ?? [];
+    const single = await redisWith();
+    for (const [url, problem] of [
+      [`redis://:s3cr3t@${host}`, 'begin the URL with redis+cluster://'],
+      [`redis+cluster://127.0.0.1:${single.port}`, 'cluster support disabled'],
+      [`redis+cluster://:wr%6Fng-s3cr3t@${host}`, 'WRONGPASS'],
+      [`redis+cluster://${host}`, 'NOAUTH'],
+      ['redis+cluster://:s3cr3t@127.0.0.1:1', 'no server names the masters of the cluster'],
+    ] as const) {
+      const told = listener();
+      const connection = connected(url, told);
+      await expect.poll(() => connection.state().problem, { timeout: 10_000 }).toContain(problem);
+      expect(told.lines).toHaveLength(1);
+      expect(JSON.stringify([told.lines, connection.state()])).not.toContain('s3cr3t');
+    }
+  });
+
+  test('R-342: uses an approval once while its slot moves to another master', async () => {
+    const shared = await replicaAt(cluster.url);
+    const route = 'moving';
+    const slot = slotOf(sealing.slot('approvals', route));
+    const [source, target] = [await cluster.masterOf(slot), await cluster.masterOf((slot + 6000) % 16_384)];
+    const first = asked('d', { route });
+    await shared.approvals.ask(first);
+    await shared.approvals.decide(route, first.request.id, 'approve');
+    const answers: string[] = [];
+    await moveSlot(cluster, slot, { source, target }, async () => {
+      answers.push(
+        await Promise.resolve(shared.approvals.ask(asked('d', { route }))).then(
+          ({ kind }) => kind,
+          () => 'refused',
+        ),
+      );
+    });
+    expect(answers).toEqual(['refused', 'refused', 'refused', 'taken']);
+    expect(await shared.approvals.find(route, first.request.id)).toMatchObject({ status: 'used' });
+  });
+
+  test('R-343: hears of revoked tokens after their channel has moved to another master', async () => {
+    const heard: string[] = [];
+    const told = listener();
+    await replicaAt(cluster.url, told, (digests) => heard.push(...digests));
+    const slot = slotOf(sealing.place('channel', 'revoked tokens'));
+    const [source, target] = [await cluster.masterOf(slot), await cluster.masterOf((slot + 6000) % 16_384)];
+    const down = told.until(false);
+    await moveSlot(cluster, slot, { source, target }, async () => {});
+    await down;
+    await told.until(true);
+    const store = frontDoorAt(cluster.url);
+    await expect.poll(async () => store.publishRevoked(['digest']).catch(() => 'away')).toBeUndefined();
+    await expect.poll(() => heard).toEqual(['digest']);
+  });
+
+  test('R-342: a quota and proofs stay exact while their slot moves to another master', async () => {
+    const told = listener();
+    const shared = await replicaAt(cluster.url, told);
+    const slot = slotOfRoute('main');
+    const [source, target] = [await cluster.masterOf(slot), await cluster.masterOf((slot + 6000) % 16_384)];
+    const proofs = numbersIn(slot, 4);
+    expect(await shared.replay.firstSeen(proofs[0] ?? '', expiry(), 'alice')).toBe(true);
+    const quota = { limit: 400, route: 'main' };
+    const calls: Calls = { passed: 0, refused: 0, failed: 0 };
+    let isMoved = false;
+    const load = spendUntil(shared, quota, () => isMoved, calls);
+    await expect.poll(() => calls.passed).toBeGreaterThan(20);
+    const [seen, before] = [[] as boolean[], calls.passed];
+    await moveSlot(cluster, slot, { source, target }, async () => {
+      // At each stage: nothing is moved, a part, everything.
+      for (const proof of proofs) {
+        const isNew = await Promise.resolve(shared.replay.firstSeen(proof, expiry(), 'alice')).catch(() => undefined);
+        if (isNew === true) seen.push(true);
+      }
+    });
+    await expect.poll(() => calls.passed, { timeout: 10_000 }).toBeGreaterThan(before);
+    isMoved = true;
+    await load;
+    expect((await cluster.masterOf(slot)).port).toBe(target.port);
+    // Each proof once: the first before, the others at one of the stages.
+    expect(seen).toHaveLength(proofs.length - 1);
+    // Calls whose answer was lost count too, so that never more pass than the limit says.
+    await spendUntil(shared, quota, () => false, calls);
+    expect(calls.passed).toBeLessThanOrEqual(quota.limit);
+    expect(calls.passed + calls.failed).toBeGreaterThanOrEqual(quota.limit);
+    expect(told.lines.map(({ msg }) => msg)).toEqual(['shared store available']);
+  });
+});
+
+/** The first keys of proofs in a slot. */
+function numbersIn(slot: number, count: number): readonly string[] {
+  const found: string[] = [];
+  for (let number = 0; found.length < count; number += 1) {
+    if (slotOf(sealing.place('replay', String(number))) === slot) found.push(String(number));
+  }
+  return found;
+}
+
+function revocationOf(subject: string): Revocation {
+  const arrivedAt = Math.floor(Date.now() / 1000);
+  return { issuer: 'https://as', subject, at: arrivedAt, arrivedAt };
+}
+
+async function revocationsAt(url: string, told: Told = listener()) {
+  const known = new Map<string, Revocation>();
+  const store = new RevocationStore({
+    connection: connected(url, told),
+    sealing,
+    clock: Date.now,
+    keepMs: () => 600_000,
+    onNews: (news) => {
+      for (const revocation of news) known.set(revocation.subject ?? '', revocation);
+    },
+    onComplete: () => {},
+    known: () => known.values(),
+    onCorrupt: () => expect.unreachable(),
+  });
+  opened.push(() => store.close());
+  await told.until(true);
+  return { store, known };
+}
+
+describe.skipIf(!hasRedis)('a cluster whose master fails', () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await startCluster();
+  });
+  afterAll(() => cluster.close());
+
+  test.for([
+    ['killed', 0],
+    ['paused', 1],
+    ['replaced', 2],
+  ] as const)(
+    'R-342, R-343: loses what was not replicated at most, after the master was %s under load',
+    async ([end, index]) => {
+      const told = listener();
+      const shared = await replicaAt(cluster.url, told);
+      const revocations = await revocationsAt(cluster.url);
+      const [master, replica] = await cluster.pair(index);
+      const route = await routeAt(cluster, master);
+      const [proof = ''] = numbersIn(slotOfRoute(route), 1);
+      await patiently(async () => shared.replay.firstSeen(proof, expiry(), 'alice'));
+      const first = asked('d', { route });
+      await patiently(async () => shared.approvals.ask(first));
+      await patiently(async () => shared.approvals.decide(route, first.request.id, 'approve'));
+      await patiently(async () => shared.approvals.ask(asked('d', { route })));
+      await patiently(async () => revocations.store.keep([revocationOf(end)]));
+
+      const quota = { limit: 300, route };
+      const calls: Calls = { passed: 0, refused: 0, failed: 0 };
+      await spendUntil(shared, quota, () => calls.passed >= 50, calls);
+      await cluster.replicated(master);
+      await cluster.replicated(await cluster.masterOf(slotOf('{revocations}')));
+      const replicated = calls.passed;
+      let isOver = false;
+      const load = spendUntil(shared, quota, () => isOver, calls);
+      await expect.poll(() => calls.passed).toBeGreaterThan(replicated);
+      const down = told.until(false);
+      if (end === 'killed') await master.kill();
+      else if (end === 'paused') master.pause();
+      else await replica.client.sendCommand(['CLUSTER', 'FAILOVER', 'TAKEOVER']);
+      await down;
+      const acknowledged = calls.passed - replicated;
+      await replica.promoted();
+      const begun = performance.now();
+      await told.until(true);
+      expect(performance.now() - begun).toBeLessThan(5_000);
+      isOver = true;
+      await load;
+      if (end === 'paused') master.resume();
+
+      await spendUntil(shared, quota, () => false, calls);
+      expect(calls.passed).toBeLessThanOrEqual(quota.limit + acknowledged);
+      const other = await replicaAt(cluster.url);
+      for (const { replay, ledger, approvals } of [shared, other]) {
+        expect(await patiently(async () => replay.firstSeen(proof, expiry(), 'alice'))).toBe(false);
+        const verdict = await patiently(async () => ledger.reserve(spend(quota.limit, route)));
+        expect(verdict).toMatchObject({ failed: { why: 'check' } });
+        const approval = await patiently(async () => approvals.find(route, first.request.id));
+        expect(approval).toMatchObject({ status: 'used' });
+      }
+      const fresh = await revocationsAt(cluster.url);
+      await expect.poll(() => [...fresh.known.keys()], { timeout: 10_000 }).toContain(end);
+    },
+  );
+});
+
+/** Asks again while the store is unavailable. On a busy machine a command may take too long. */
+async function patiently<Value>(question: () => Promise<Value>): Promise<Value> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      // oxlint-disable-next-line no-await-in-loop
+      return await question();
+    } catch (error) {
+      if (tries === 50) throw error;
+      // oxlint-disable-next-line no-await-in-loop
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}
+
+/** A route whose counts a master has. */
+async function routeAt(cluster: Cluster, master: ClusterNode): Promise<string> {
+  for (let number = 0; ; number += 1) {
+    const route = `route ${number}`;
+    // oxlint-disable-next-line no-await-in-loop
+    if ((await cluster.masterOf(slotOfRoute(route))) === master) return route;
+  }
+}
