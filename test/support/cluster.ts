@@ -170,7 +170,7 @@ async function masterIn(nodes: readonly ClusterNode[], slot: number): Promise<{ 
 
 /** The value of `question`, asked again until it has one. */
 async function eventually<Value>(question: () => Promise<Value>): Promise<NonNullable<Value>> {
-  for (const end = performance.now() + 20_000; performance.now() < end;) {
+  for (const end = performance.now() + 60_000; performance.now() < end;) {
     // oxlint-disable no-await-in-loop: one after the other
     const value = await question();
     if (value) return value;
