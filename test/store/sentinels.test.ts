@@ -8,8 +8,8 @@ import { createSealing } from '../../src/store/sealing.ts';
 import { createShared } from '../../src/store/store.ts';
 import { certificate, pem } from '../support/certificates.ts';
 import { freePort } from '../support/ports.ts';
-import { hasRedis, type Redis } from '../support/redis.ts';
-import { type Sentinel, startSentinel } from '../support/sentinels.ts';
+import { hasRedis } from '../support/redis.ts';
+import { type Sentinel, startSentinel, startWatchedPair, type WatchedPair } from '../support/sentinels.ts';
 import { listener } from './observer.ts';
 import { closeOpened, connected, opened, redisWith } from './opened.ts';
 
@@ -23,26 +23,10 @@ async function sentinelOf(...about: Parameters<typeof startSentinel>): Promise<S
   return sentinel;
 }
 
-/** A primary with one replica, and a sentinel that knows both. All have a password. */
-async function watchedPair(): Promise<{ primary: Redis; replica: Redis; sentinel: Sentinel; url: string }> {
-  const passwords = ['--requirepass', 's3cr3t-of-stores', '--masterauth', 's3cr3t-of-stores'];
-  const primary = await redisWith(...passwords, '--repl-diskless-sync-delay', '0');
-  const replica = await redisWith(...passwords, '--replicaof', `127.0.0.1 ${primary.port}`);
-  await expect.poll(() => primary.client.info('replication'), { timeout: 20_000 }).toContain('state=online');
-  const login = 'sentinel auth-pass mymaster s3cr3t-of-stores';
-  const sentinel = await sentinelOf(primary, [login], 's3cr3t-of-sentinels');
-  await expect
-    .poll(async () => JSON.stringify(await sentinel.ask('REPLICAS', 'mymaster')), { timeout: 20_000 })
-    // It knows of the replica, and that the replica follows: it promotes no other.
-    .toMatch(new RegExp(`"${replica.port}".*"master-link-status","ok"`));
-  const url = `redis+sentinel://:s3cr3t-of-stores@${sentinel.host}/mymaster?sentinel_password=s3cr3t-of-sentinels`;
-  return { primary, replica, sentinel, url };
-}
-
-/** Waits until the replica has all that was written. */
-async function replicated(primary: Redis): Promise<void> {
-  await primary.client.set('marker', '1');
-  expect(await primary.client.wait(1, 10_000)).toBe(1);
+async function watchedPair(): Promise<WatchedPair> {
+  const pair = await startWatchedPair();
+  opened.push(() => pair.close());
+  return pair;
 }
 
 /** How long each call took that was made until `done`. */
@@ -63,7 +47,8 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
   test.for(['killed', 'paused', 'replaced'] as const)(
     'R-338, R-339: is used again within five seconds of a new primary, after the former one was %s',
     async (end) => {
-      const { primary, sentinel, replica, url } = await watchedPair();
+      const pair = await watchedPair();
+      const { primary, sentinel, replica, url } = pair;
       const told = listener();
       const shared = createShared(told.observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
       opened.push(() => shared.close());
@@ -72,7 +57,7 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
       expect(shared.connection()?.serverOf('')).toBe(`127.0.0.1:${primary.port}`);
       const expiry = Date.now() + 300_000;
       expect(await shared.replay.firstSeen('used', expiry, 'alice')).toBe(true);
-      await replicated(primary);
+      await pair.replicated();
 
       const { port } = await sentinel.nextPrimary();
       const down = told.until(false);

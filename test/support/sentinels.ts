@@ -2,8 +2,9 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
+import { expect } from 'vitest';
 import { freePort } from './ports.ts';
-import { endProcess, type Redis, startProcess } from './redis.ts';
+import { endProcess, type Redis, startProcess, startRedis } from './redis.ts';
 
 /** A real sentinel on loopback, alone. */
 export interface Sentinel {
@@ -53,6 +54,45 @@ export async function startSentinel(
       client.destroy();
       listening.destroy();
       await endProcess(child);
+    },
+  };
+}
+
+/** A primary with one replica, and a sentinel that knows both. All have a password. */
+export interface WatchedPair {
+  readonly primary: Redis;
+  readonly replica: Redis;
+  readonly sentinel: Sentinel;
+  readonly url: string;
+  /** Waits until the replica has all that was written. */
+  replicated(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts them. */
+export async function startWatchedPair(): Promise<WatchedPair> {
+  const passwords = ['--requirepass', 's3cr3t-of-stores', '--masterauth', 's3cr3t-of-stores'];
+  const primary = await startRedis([...passwords, '--repl-diskless-sync-delay', '0']);
+  const replica = await startRedis([...passwords, '--replicaof', `127.0.0.1 ${primary.port}`]);
+  await expect.poll(() => primary.client.info('replication'), { timeout: 20_000 }).toContain('state=online');
+  const login = 'sentinel auth-pass mymaster s3cr3t-of-stores';
+  const sentinel = await startSentinel(primary, [login], 's3cr3t-of-sentinels');
+  await expect
+    .poll(async () => JSON.stringify(await sentinel.ask('REPLICAS', 'mymaster')), { timeout: 20_000 })
+    // It knows of the replica, and that the replica follows: it promotes no other.
+    .toMatch(new RegExp(`"${replica.port}".*"master-link-status","ok"`));
+  return {
+    primary,
+    replica,
+    sentinel,
+    url: `redis+sentinel://:s3cr3t-of-stores@${sentinel.host}/mymaster?sentinel_password=s3cr3t-of-sentinels`,
+    async replicated() {
+      await primary.client.set('marker', '1');
+      expect(await primary.client.wait(1, 10_000)).toBe(1);
+    },
+    async close() {
+      await sentinel.close();
+      await Promise.all([primary.close(), replica.close()]);
     },
   };
 }
