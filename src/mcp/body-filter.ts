@@ -3,6 +3,11 @@ import { createEventSplitter, endsEvent, eventData, withData } from './event-str
 
 /** Changes the body of an answer on its way to the client. If a method throws, the answer ends there. */
 export interface BodyFilter {
+  /**
+   * Reads the next chunk, or undefined for the end, before the filter takes it. The filter must not take it until the
+   * promise is fulfilled. Default: nothing is needed.
+   */
+  readonly prepare?: (chunk: Buffer | undefined) => Promise<void> | undefined;
   /** Takes the next chunk; returns what can be sent now, which may be nothing. */
   push(chunk: Buffer): readonly Buffer[];
   /** Returns what remains to be sent at the end of the body. */

@@ -36,6 +36,16 @@ export function filteredMessage(
 }
 
 /**
+ * What the entries of the lists in a message name.
+ *
+ * @throws as {@link filteredMessage}.
+ */
+export function listedTargets(text: string): readonly McpTarget[] {
+  const known = recent.find((each) => each.text === text) ?? learnt(text, parseToRewrite(text));
+  return known.targets;
+}
+
+/**
  * The text of a message without the tasks that it lists (`tasks/list` of 2025-11-25); undefined where the text stays as
  * it is. Any caller may have created a listed task: its status and messages are for that caller, and its id names no
  * owner.

@@ -10,6 +10,7 @@ import { createPools } from '../pipeline/forward/pools.ts';
 import { ApprovalEvents } from './approval-events.ts';
 import { createApprovals } from './gateway/approvals.ts';
 import type { OperatorApprovals } from '../admin/console/process-source.ts';
+import { DecisionPoints } from './gateway/decision-points.ts';
 import { createGateway } from './gateway/gateway.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope, RevocationAccess } from './gateway/scopes.ts';
 import { createProcessLedger } from '../store/memory-ledger.ts';
@@ -160,6 +161,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     }
     store.use();
     approvalEvents.use(next.approvals, configScope.approvals);
+    configScope.decisionPoints.start(next.routes);
     ({ clients } = configScope);
     locks.use(next.routes);
     closeUnlessIn(clients, before);
@@ -178,6 +180,11 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       limiters,
       ledger: shared.ledger,
       approvals: createApprovals(next, { book: shared.approvals, observer: approvalEvents, clock }),
+      decisionPoints: new DecisionPoints({
+        publicUrl: next.publicUrl,
+        clock,
+        onProblem: (name, detail) => log.event('warn', 'decision point unavailable', { decision_point: name, detail }),
+      }),
       sessions: createOwnerBound(secret),
       nonces: createNonces(secret, clock),
       identityKeys: createRotatingKeys(secret),

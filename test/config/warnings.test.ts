@@ -72,6 +72,17 @@ describe('an issuer that is http', () => {
   });
 });
 
+test('warns of a decision point over http that is not on loopback', async () => {
+  const point = (url: string) =>
+    warnings(
+      `decision_points: { acme: { url: "${url}" } }\n${edited(['path: /api', 'path: /api\n    decision_point: acme'])}`,
+    );
+  expect(await point('http://pdp.example')).toEqual([
+    'gateway.yaml:1:33: decision_points.acme.url: "http://pdp.example" is http and not on loopback: a party on the way can decide in its place, and reads its token; use https',
+  ]);
+  for (const url of ['https://pdp.example', 'http://127.0.0.1:9']) expect(await point(url)).toEqual([]);
+});
+
 describe('a scope that no route supports', () => {
   const mcp = (more: string, supported = 'read') =>
     `${edited(

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { AnswerFilter } from '../../src/pipeline/forward/answer-filter.ts';
+import type { Call } from '../../src/model/call.ts';
 import type { Grant } from '../../src/model/grant.ts';
 import type { McpAttempt } from '../../src/model/policy.ts';
 import type { Route } from '../../src/model/route.ts';
@@ -120,8 +121,9 @@ describe('a row for a method that lists tools', () => {
       bindings: { giveHandles: () => undefined, giveEventIds: () => String },
       toolHeaders,
       lock: undefined,
+      askAboutList: undefined,
     };
-    const filter = answerFilter(route, { grant, counted: undefined }, parts) as AnswerFilter;
+    const filter = answerFilter(route, { call: {} as Call, grant, counted: undefined }, parts) as AnswerFilter;
     const answer = { isJson: true, isEncoded: false, isEventStream: false } as Parameters<AnswerFilter['choose']>[0];
     const body = filter.choose(answer, 200);
     const inputSchema = { properties: { colour: { type: 'string', 'x-mcp-header': 'Colour' } } };

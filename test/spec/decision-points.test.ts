@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type RequestHandler, startUpstream, type Upstream } from '../support/upstream.ts';
+import type { DecisionRecord } from '../../src/model/decision.ts';
+import { isPolicyDecision, recordedDecision } from '../../src/review/recorded-decision.ts';
+import { allows, json, noMetadata, type Pdp, startPdp } from '../support/decision-point.ts';
+import type { RequestHandler } from '../support/upstream.ts';
 import { startWorld, type World } from '../worlds/gateway.ts';
 import { type McpWorld, request, startMcpWorld } from '../worlds/mcp.ts';
 
@@ -13,38 +16,8 @@ prompts: { greet: {} }
 methods: { "x/other": {} }
 `;
 const claims = { sub: 'alice', scope: 'read pay', client_id: 'agent', role: 'trader', secret_note: 'not read' };
-const allows = '{"decision":true}';
-
-/** A decision point whose answer a test chooses; 404 for its metadata. */
-interface Pdp {
-  readonly server: Upstream;
-  evaluation: RequestHandler;
-  metadata: RequestHandler;
-  questions(): Upstream['seen'];
-}
-
-const json =
-  (status: number, body: string, headers: Readonly<Record<string, string>> = {}): RequestHandler =>
-  (_request, response) =>
-    void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
-const noMetadata = json(404, '{}');
-
-async function startPdp(): Promise<Pdp> {
-  const server = await startUpstream((incoming, response, body) => {
-    const handle = incoming.url?.startsWith('/.well-known/') === true ? pdp.metadata : pdp.evaluation;
-    handle(incoming, response, body);
-  });
-  const pdp: Pdp = {
-    server,
-    evaluation: json(200, allows),
-    metadata: noMetadata,
-    questions: () => server.seen.filter(({ method }) => method === 'POST'),
-  };
-  return pdp;
-}
-
 function yamlOf(url: string, more = ''): string {
-  return `decision_points: { acme: { url: "${url}/base", token: pdp-token-1234, timeout: 400ms ${more} } }`;
+  return `decision_points: { acme: { url: "${url}/base", token: pdp-token-1234, timeout: 1500ms ${more} } }`;
 }
 
 let pdp: Pdp;
@@ -138,6 +111,20 @@ describe('on an MCP route', () => {
       pdp.evaluation = json(200, `{"decision":false,"context":{"acr_values":${acr}}}`);
       expect((await transfer()).status).toBe(403);
     }
+  });
+
+  test('R-334: replay attributes no refusal of the decision point to the policy', async () => {
+    const refused = async (): Promise<DecisionRecord> => {
+      await transfer();
+      return recordedDecision(await world.gateway.decision()) as DecisionRecord;
+    };
+    pdp.evaluation = json(200, '{"decision":false}');
+    const denied = await refused();
+    pdp.evaluation = json(200, '{"decision":false,"context":{"acr_values":"gold"}}');
+    const challenged = await refused();
+    expect([denied.reason, challenged.reason]).toEqual(['decision_point.denied', 'authentication.insufficient']);
+    expect([denied, challenged].map(isPolicyDecision)).toEqual([false, false]);
+    expect(isPolicyDecision({ ...challenged, rule: 'acr' })).toBe(true);
   });
 
   test('R-334: a permission with obligations is a denial', async () => {
@@ -294,7 +281,7 @@ describe('without a decision', () => {
     const answer = await transfer();
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toMatch(/^[1-9]/);
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(performance.now() - started).toBeLessThan(10_000);
     expect(await lastReason()).toBe('decision_point.unavailable');
     expect(world.upstream.seen).toEqual([]);
     // No fault lasts longer than itself.
@@ -332,8 +319,7 @@ describe('metadata', () => {
   beforeAll(async () => {
     pdp = await startPdp();
   });
-  beforeEach(async () => {
-    await start();
+  beforeEach(() => {
     return async () => world.close();
   });
   afterAll(async () => pdp.server.close());
@@ -350,6 +336,7 @@ describe('metadata', () => {
 
   test('R-337: name the endpoint, and are read once an hour', async () => {
     pdp.metadata = metadata();
+    await start();
     expect((await Promise.all([transfer(), transfer()])).map(({ status }) => status)).toEqual([200, 200]);
     expect(pdp.server.seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'GET /.well-known/authzen-configuration/base',
@@ -380,6 +367,7 @@ describe('metadata', () => {
     ['that do not come', () => () => {}],
   ])('R-337: %s are not used, and no call passes', async ([, handle]) => {
     pdp.metadata = handle();
+    await start();
     expect((await transfer()).status).toBe(503);
     expect(await lastReason()).toBe('decision_point.unavailable');
     expect(pdp.questions()).toEqual([]);

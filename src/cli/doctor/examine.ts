@@ -54,6 +54,10 @@ export async function* examine(config: Config, token: PresentedToken | undefined
     examineKnownClients(servers),
     examineClock(config),
     examineStore(config),
+    // Loaded only here: most deployments have none.
+    ...(config.routes.some(({ decisionPoint }) => decisionPoint !== undefined)
+      ? [import('./decision-points.ts').then(({ examineDecisionPoints }) => examineDecisionPoints(config))]
+      : []),
     examineUpstreams(servers),
     examineLocks(servers),
     ...(token === undefined ? [] : [examineToken(token.value, token.route, config, now)]),

@@ -14,14 +14,16 @@ import { hasDuplicateMembers } from '../../lib/json/duplicate-members.ts';
 import { hasCaseVariant, isObject, ownMember } from '../../lib/json/own-member.ts';
 import { createQuota } from '../../lib/quota.ts';
 import type { Call } from '../../model/call.ts';
-import type { DecisionPointSettings } from '../../model/decision-point.ts';
+import type { AskAboutList, DecisionPointSettings } from '../../model/decision-point.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
-import { createDescribe, type Question } from './question.ts';
+import { createDescribe } from './question.ts';
 
 /** The longest answer that is read. */
 const MAX_ANSWER_BYTES = 64 * 1024;
+/** The longest answer about a list. */
+const MAX_LIST_BYTES = 1024 * 1024;
 /** Questions in flight at once; one caller has at most a quarter of them. */
 const MAX_IN_FLIGHT = 1024;
 /** How long metadata count. */
@@ -45,6 +47,26 @@ class Undecided extends Error {
   }
 }
 
+/** Where a decision point is asked. */
+export interface DecisionPointEndpoints {
+  readonly evaluation: string;
+  /** Undefined if its metadata name none: it decides on no lists. */
+  readonly evaluations: string | undefined;
+  /** Whether its metadata name them, rather than that they have their default paths. */
+  readonly areNamed: boolean;
+}
+
+type Answer = Readonly<Record<string, unknown>>;
+
+/** One question, and how its answer is read. */
+interface Asked<Value> {
+  readonly endpoint: (endpoints: DecisionPointEndpoints) => string;
+  readonly body: object;
+  readonly maxBytes: number;
+  /** Throws `Undecided` for an answer without a decision. */
+  readonly read: (answer: Answer) => Value;
+}
+
 /** One decision point of one configuration. It keeps no decision. */
 export class DecisionPoint {
   readonly #settings: DecisionPointSettings;
@@ -53,8 +75,8 @@ export class DecisionPoint {
   readonly #fetcher = createJsonFetcher();
   readonly #circuit;
   readonly #inFlight = createQuota(MAX_IN_FLIGHT);
-  #endpoint: { readonly url: string; readonly readAt: number } | undefined;
-  #reading: Promise<string> | undefined;
+  #endpoints: (DecisionPointEndpoints & { readonly readAt: number }) | undefined;
+  #reading: Promise<DecisionPointEndpoints> | undefined;
   #problem = '';
 
   constructor(settings: DecisionPointSettings, publicUrl: string, clock: Clock, random: Random) {
@@ -72,44 +94,86 @@ export class DecisionPoint {
    */
   requireOn(route: Route): (call: Call, grant: Grant) => Promise<void> {
     const describe = createDescribe(route, this.#publicUrl, this.#settings.sendsArguments);
+    const filtersLists = route.policy?.lists === 'filter';
     return async (call, grant) => {
-      const question = describe(call, grant);
-      if (question !== undefined) await this.#require(question, call, grant);
+      const body = describe.call(call, grant);
+      if (body === undefined) return;
+      const { attempt } = grant.action;
+      const willFilter = filtersLists && attempt.kind === 'mcp' && attempt.method.list !== undefined;
+      const answer = await this.#ask(call, grant, {
+        // Before the upstream is asked: its answer may have begun when the list turns out to be no answer.
+        endpoint: (endpoints) => (willFilter && evaluationsIn(endpoints), endpoints.evaluation),
+        body,
+        maxBytes: MAX_ANSWER_BYTES,
+        read: decided,
+      });
+      this.#enforce(answer, grant);
     };
   }
 
-  async #require(question: Question, call: Call, grant: Grant): Promise<void> {
-    const owner = grant.principal?.callerKey ?? '';
+  /** Creates what asks about lists on `route`. */
+  listOn(route: Route): AskAboutList {
+    const describe = createDescribe(route, this.#publicUrl, this.#settings.sendsArguments);
+    return async (call, grant, entries) => {
+      const body = describe.list(grant, entries);
+      if (body === undefined) return entries.map(() => false);
+      return this.#ask(call, grant, {
+        endpoint: evaluationsIn,
+        body,
+        maxBytes: MAX_LIST_BYTES,
+        read: (answer) => allowedIn(answer, entries.length),
+      });
+    };
+  }
+
+  /**
+   * The endpoints; metadata are read at start and every hour, once for all that wait.
+   *
+   * @throws {Error} that says why there are none.
+   */
+  async endpoints(): Promise<DecisionPointEndpoints> {
+    const age = this.#endpoints === undefined ? -1 : this.#clock() - this.#endpoints.readAt;
+    if (this.#endpoints !== undefined && age >= 0 && age < METADATA_MS) return this.#endpoints;
+    this.#reading ??= this.#readEndpoints().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  /** Closes its idle connections. */
+  close(): void {
+    this.#fetcher.close();
+  }
+
+  async #ask<Value>(call: Call, { principal }: Grant, asked: Asked<Value>): Promise<Value> {
+    const owner = principal?.callerKey ?? '';
     if (!this.#inFlight.take(owner, 1)) throw this.#unavailable('too many questions are in flight', 1);
     try {
-      this.#enforce(await this.#ask(question, call.id), grant);
+      return await this.#answerOf(asked, call.id);
     } finally {
       this.#inFlight.give(owner, 1);
     }
   }
 
-  /** The answer, which has one boolean `decision`. */
-  async #ask(question: Question, requestId: string): Promise<Readonly<Record<string, unknown>>> {
+  async #answerOf<Value>({ endpoint, body, maxBytes, read }: Asked<Value>, requestId: string): Promise<Value> {
     const deadline = performance.now() + this.#settings.timeoutMs;
     const attempt = this.#circuit.admit();
     if (typeof attempt === 'number') throw this.#unavailable(`the circuit is open: ${this.#problem}`, attempt / 1000);
     try {
-      const endpoint = await this.#currentEndpoint();
+      const url = endpoint(await this.endpoints());
       const timeoutMs = Math.floor(deadline - performance.now());
       if (timeoutMs < 1) throw new Undecided(`timeout after ${this.#settings.timeoutMs} ms`, true);
-      const answer = await this.#fetcher.fetchJson(endpoint, {
+      const answer = await this.#fetcher.fetchJson(url, {
         method: 'POST',
         timeoutMs,
-        maxBytes: MAX_ANSWER_BYTES,
+        maxBytes,
         isRepeatable: true,
         headers: { ...this.#credentials(), 'content-type': 'application/json', 'x-request-id': requestId },
-        body: JSON.stringify(question),
+        body: JSON.stringify(body),
       });
-      const body = jsonIn(answer, 'the evaluation', this.#clock());
-      if (typeof ownMember(body, 'decision') !== 'boolean' || hasCaseVariant(body, 'decision'))
-        throw new Undecided('the evaluation has no boolean decision');
+      const value = read(jsonIn(answer, 'the evaluation', this.#clock()));
       attempt.succeeded();
-      return body;
+      return value;
     } catch (error) {
       this.#problem = error instanceof Error ? error.message : String(error);
       const { isOutage, retryMs } = error instanceof Undecided ? error : { isOutage: true, retryMs: undefined };
@@ -120,12 +184,11 @@ export class DecisionPoint {
     }
   }
 
-  #enforce(answer: Readonly<Record<string, unknown>>, { principal, decision: { plan } }: Grant): void {
+  #enforce(answer: Answer, { principal, decision: { plan } }: Grant): void {
     const context = ownMember(answer, 'context');
     const { name } = this.#settings;
     if (answer['decision'] === true) {
-      const obligations = ownMember(context, 'obligations');
-      if (obligations === undefined || (Array.isArray(obligations) && obligations.length === 0)) return;
+      if (!hasObligations(answer)) return;
       throw new Denial(
         'decision_point.denied',
         `${name} allows the call with obligations, which the gateway has not met`,
@@ -143,30 +206,24 @@ export class DecisionPoint {
     throw new Denial('decision_point.denied', `${name} denies the call${shown}`);
   }
 
-  /** The access evaluation endpoint; its metadata are read at first use and every hour, once for all that wait. */
-  #currentEndpoint(): string | Promise<string> {
-    const known = this.#endpoint;
-    const age = known === undefined ? -1 : this.#clock() - known.readAt;
-    if (known !== undefined && age >= 0 && age < METADATA_MS) return known.url;
-    this.#reading ??= this.#readEndpoint().finally(() => {
-      this.#reading = undefined;
-    });
-    return this.#reading;
-  }
-
-  async #readEndpoint(): Promise<string> {
+  async #readEndpoints(): Promise<DecisionPointEndpoints> {
     const { url, timeoutMs } = this.#settings;
     const { origin, pathname } = new URL(url);
     const answer = await this.#fetcher.fetchJson(
       `${origin}/.well-known/authzen-configuration${pathname.replace(/\/$/, '')}`,
       { timeoutMs, maxBytes: MAX_ANSWER_BYTES, headers: this.#credentials() },
     );
-    const endpoint =
+    const base = url.replace(/\/$/, '');
+    const endpoints =
       answer.status === 404
-        ? `${url.replace(/\/$/, '')}/access/v1/evaluation`
-        : endpointIn(jsonIn(answer, 'the metadata', this.#clock()), url);
-    this.#endpoint = { url: endpoint, readAt: this.#clock() };
-    return endpoint;
+        ? {
+            evaluation: `${base}/access/v1/evaluation`,
+            evaluations: `${base}/access/v1/evaluations`,
+            areNamed: false,
+          }
+        : endpointsIn(jsonIn(answer, 'the metadata', this.#clock()), url);
+    this.#endpoints = { ...endpoints, readAt: this.#clock() };
+    return endpoints;
   }
 
   #credentials(): Readonly<Record<string, string>> {
@@ -177,6 +234,39 @@ export class DecisionPoint {
   #unavailable(why: string, retryAfterSeconds?: number, cause?: unknown): Denial {
     return new Denial('decision_point.unavailable', `${this.#settings.name}: ${why}`, { retryAfterSeconds, cause });
   }
+}
+
+/** The answer to a question about one call. */
+function decided(answer: Answer): Answer {
+  if (typeof ownMember(answer, 'decision') !== 'boolean' || hasCaseVariant(answer, 'decision'))
+    throw new Undecided('the evaluation has no boolean decision');
+  return answer;
+}
+
+/** The answers to a question about a list. A missing answer, and one that reports an error, allows nothing. */
+function allowedIn(answer: Answer, count: number): readonly boolean[] {
+  const evaluations = ownMember(answer, 'evaluations');
+  if (!Array.isArray(evaluations) || hasCaseVariant(answer, 'evaluations'))
+    throw new Undecided('the answer has no list of evaluations');
+  if (evaluations.length > count) throw new Undecided('the answer has more evaluations than the question');
+  return Array.from({ length: count }, (_, index) => allows(evaluations[index] as unknown));
+}
+
+function allows(evaluation: unknown): boolean {
+  if (!isObject(evaluation) || hasCaseVariant(evaluation, 'decision')) return false;
+  if (ownMember(evaluation, 'decision') !== true || hasObligations(evaluation)) return false;
+  return ownMember(ownMember(evaluation, 'context'), 'error') === undefined;
+}
+
+function hasObligations(evaluation: Answer): boolean {
+  const obligations = ownMember(ownMember(evaluation, 'context'), 'obligations');
+  return obligations !== undefined && !(Array.isArray(obligations) && obligations.length === 0);
+}
+
+function evaluationsIn({ evaluations }: DecisionPointEndpoints): string {
+  if (evaluations === undefined)
+    throw new Undecided('the metadata have no access_evaluations_endpoint, which lists: filter needs');
+  return evaluations;
 }
 
 /** The object of an answer that every parser reads alike. */
@@ -191,14 +281,21 @@ function jsonIn(answer: JsonAnswer, what: string, now: number): Readonly<Record<
 }
 
 /** AuthZEN Authorization API 1.0 §9: metadata that name another decision point must not be used. */
-function endpointIn(metadata: Readonly<Record<string, unknown>>, url: string): string {
+function endpointsIn(metadata: Answer, url: string): DecisionPointEndpoints {
   if (ownMember(metadata, 'policy_decision_point') !== url)
     throw new Undecided('the metadata have another policy_decision_point than url');
-  const endpoint = ownMember(metadata, 'access_evaluation_endpoint');
-  const found = typeof endpoint === 'string' && URL.canParse(endpoint) ? new URL(endpoint) : undefined;
-  if (found === undefined) throw new Undecided('the metadata have no access_evaluation_endpoint');
+  const evaluation = endpointIn(metadata, 'access_evaluation_endpoint', url);
+  if (evaluation === undefined) throw new Undecided('the metadata have no access_evaluation_endpoint');
+  return { evaluation, evaluations: endpointIn(metadata, 'access_evaluations_endpoint', url), areNamed: true };
+}
+
+function endpointIn(metadata: Answer, member: string, url: string): string | undefined {
+  const endpoint = ownMember(metadata, member);
+  if (endpoint === undefined) return undefined;
+  if (typeof endpoint !== 'string' || !URL.canParse(endpoint)) throw new Undecided(`the ${member} is not a URL`);
+  const { origin, username, password, hash, href } = new URL(endpoint);
   // The token must reach no other server.
-  if (found.origin !== new URL(url).origin || found.username !== '' || found.password !== '' || found.hash !== '')
-    throw new Undecided('the access_evaluation_endpoint is not at the origin of url');
-  return found.href;
+  if (origin !== new URL(url).origin || username !== '' || password !== '' || hash !== '')
+    throw new Undecided(`the ${member} is not at the origin of url`);
+  return href;
 }

@@ -4,8 +4,8 @@ import { claimReader } from '../../lib/json/pointer.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant } from '../../model/grant.ts';
-import { knownRequests, type McpMethod, type TargetKind } from '../../model/mcp.ts';
-import type { McpAttempt } from '../../model/policy.ts';
+import { knownRequests, listedKinds, type McpMethod, type TargetKind } from '../../model/mcp.ts';
+import type { McpAttempt, McpTarget } from '../../model/policy.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 
@@ -24,13 +24,23 @@ export interface Question {
   readonly context?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * What a call is about.
- *
- * @returns undefined for a message that no decision point is asked about.
- * @throws {Denial} `decision_point.denied` for a call that cannot be put into words of AuthZEN.
- */
-export type Describe = (call: Pick<Call, 'method' | 'path'>, grant: Grant) => Question | undefined;
+/** The body of a request to the access evaluations endpoint, AuthZEN Authorization API 1.0 §7.1. */
+export interface ListQuestion extends Pick<Question, 'subject' | 'context'> {
+  readonly evaluations: readonly Pick<Question, 'action' | 'resource'>[];
+}
+
+/** Puts the calls of a route into words of AuthZEN. */
+export interface Describe {
+  /**
+   * What a call is about.
+   *
+   * @returns undefined for a message that no decision point is asked about.
+   * @throws {Denial} `decision_point.denied` for a call that has no words in AuthZEN.
+   */
+  readonly call: (call: Pick<Call, 'method' | 'path'>, grant: Grant) => Question | undefined;
+  /** What a list is about: a use of each entry by the caller; undefined for a caller without subject. */
+  readonly list: (grant: Grant, entries: readonly McpTarget[]) => ListQuestion | undefined;
+}
 
 const entityTypes = { tool: 'tool', resource: 'resource', template: 'resource', prompt: 'prompt' } as const satisfies {
   readonly [Kind in TargetKind]: string;
@@ -76,8 +86,14 @@ export function createDescribe(route: Route, publicUrl: string, sendsArguments: 
     }
   }
 
-  return (call, { principal, action: { attempt, body } }) => {
-    const agent = principal?.clientId === undefined ? {} : { agent: principal.clientId };
+  const agentOf = (principal: Principal | undefined): Readonly<Record<string, unknown>> =>
+    principal?.clientId === undefined ? {} : { agent: principal.clientId };
+
+  function describeCall(
+    call: Pick<Call, 'method' | 'path'>,
+    { principal, action: { attempt, body } }: Grant,
+  ): Question | undefined {
+    const agent = agentOf(principal);
     if (attempt.kind === 'http') {
       const resource = { type: 'path', id: call.path };
       return question({ subject: subjectOf(principal), action: { name: call.method }, resource }, agent);
@@ -99,6 +115,18 @@ export function createDescribe(route: Route, publicUrl: string, sendsArguments: 
         ...(args !== undefined && { arguments: args }),
       },
     );
+  }
+
+  return {
+    call: describeCall,
+    list({ principal }, entries) {
+      if (principal?.subject === undefined) return undefined;
+      const evaluations = entries.map(({ kind, name }) => ({
+        action: { name: listedKinds[kind].usedBy },
+        resource: { type: entityTypes[kind], id: name },
+      }));
+      return question({ subject: subjectOf(principal), evaluations }, agentOf(principal));
+    },
   };
 }
 
@@ -109,7 +137,10 @@ function mappingOf({ name, target }: McpMethod): 'server' | 'target' | 'task' | 
   return target !== 'reference' && target.kind === 'task' ? 'task' : 'target';
 }
 
-function question(about: Question, context: Readonly<Record<string, unknown>>): Question {
+function question<About extends object>(
+  about: About,
+  context: Readonly<Record<string, unknown>>,
+): About & Pick<Question, 'context'> {
   return Object.keys(context).length === 0 ? about : { ...about, context };
 }
 

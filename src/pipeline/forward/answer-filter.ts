@@ -12,8 +12,9 @@ import { createEventIdFilter } from '../../mcp/event-ids.ts';
 import type { Bindings } from '../../mcp/bindings.ts';
 import { mayGiveHandle } from '../../mcp/handles.ts';
 import type { AnswerLock } from '../../mcp/guarded-message.ts';
-import { listedFromStart, filteredMessage, mayListTasks, withoutTasks } from '../../mcp/lists.ts';
+import { listedFromStart, filteredMessage, listedTargets, mayListTasks, withoutTasks } from '../../mcp/lists.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
+import type { AskAboutList } from '../../model/decision-point.ts';
 import type { Action, Grant, GrantedCall } from '../../model/grant.ts';
 import type { McpTarget } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
@@ -33,6 +34,8 @@ interface FilterParts {
   readonly toolHeaders: ToolHeaders;
   /** Undefined if the policy has no `lock`. */
   readonly lock: AnswerLock | undefined;
+  /** Undefined if the route has no decision point. */
+  readonly askAboutList: AskAboutList | undefined;
 }
 
 /** The changes that an answer may need. */
@@ -57,14 +60,22 @@ export interface AnswerFilter extends Changes {
  */
 export function answerFilter(
   route: Route,
-  { grant, counted }: Pick<GrantedCall, 'grant' | 'counted'>,
-  { bindings, toolHeaders, lock }: FilterParts,
+  granted: Pick<GrantedCall, 'call' | 'grant' | 'counted'>,
+  { bindings, toolHeaders, lock, askAboutList }: FilterParts,
 ): AnswerFilter | undefined {
   if (route.protocol === 'http') return undefined;
+  const { grant, counted } = granted;
   const { attempt } = grant.action;
   const listsTools = attempt.kind === 'mcp' && attempt.method.list?.kind === 'tool';
   const filtersLists = mayHoldList(route, grant);
-  const lists = filtersLists ? listRewriting(grant, route, listsTools ? toolHeaders : undefined) : undefined;
+  const visible = filtersLists ? visibleTo(grant, route) : undefined;
+  const asked = visible && askAboutList && new AskedList(granted, visible, askAboutList);
+  const lists =
+    visible &&
+    listRewriting(
+      asked === undefined ? visible : (target) => asked.allows(target),
+      listsTools ? toolHeaders : undefined,
+    );
   const locked = lock && lockRewriting(lock, grant.action);
   const bind = (text: string): string | undefined => bindings.giveHandles(text, grant, counted?.id);
   const shown = both(lock?.mode === 'deny' ? locked : undefined, lists);
@@ -92,7 +103,8 @@ export function answerFilter(
         const bindId = bindings.giveEventIds(grant, answer.sessionId ?? grant.action.sessionId);
         filter = inTurn(filter, createEventIdFilter(bindId));
       }
-      return filter;
+      const reader = asked && filterOf(answer, status, asked.reading);
+      return filter && asked && reader ? { ...filter, prepare: (chunk) => asked.ask(reader, chunk) } : filter;
     },
   };
 }
@@ -216,15 +228,19 @@ function taskListRewriting({ action: { attempt } }: Grant): Rewriting | undefine
   }
 }
 
+/** Whether the policy lets the caller see an entry of a list. */
+function visibleTo({ principal }: Grant, { policy }: Route): (target: McpTarget) => boolean {
+  if (policy === undefined || principal === undefined)
+    throw new TypeError('a list to filter, without policy or principal');
+  return (target) => policy.couldCall(principal, target);
+}
+
 /**
- * Removes from the lists of an answer what this caller could not call.
+ * Removes from the lists of an answer what is not `visible`.
  *
  * @param toolHeaders Learns the headers of all tools, because another caller may call one that is hidden from this one.
  */
-function listRewriting({ principal }: Grant, { policy }: Route, toolHeaders: ToolHeaders | undefined): Rewriting {
-  if (policy === undefined || principal === undefined)
-    throw new TypeError('a list to filter, without policy or principal');
-  const visible = (target: McpTarget): boolean => policy.couldCall(principal, target);
+function listRewriting(visible: (target: McpTarget) => boolean, toolHeaders: ToolHeaders | undefined): Rewriting {
   return {
     concerns: () => true,
     rewrite(text) {
@@ -234,6 +250,57 @@ function listRewriting({ principal }: Grant, { policy }: Route, toolHeaders: Too
     },
     mustRead: true,
   };
+}
+
+/**
+ * What the decision point says of the lists in an answer: it is asked about the visible entries of a chunk in one
+ * question, before the chunk is filtered.
+ */
+class AskedList {
+  readonly #granted: Pick<GrantedCall, 'call' | 'grant'>;
+  readonly #visible: (target: McpTarget) => boolean;
+  readonly #askAboutList: AskAboutList;
+  readonly #entries = new Map<string, McpTarget>();
+  #allowed: ReadonlySet<string> = new Set();
+  /** Gathers the entries that need an answer. */
+  readonly reading: Rewriting = { concerns: () => true, rewrite: (text) => this.#gather(text), mustRead: true };
+
+  constructor(
+    granted: Pick<GrantedCall, 'call' | 'grant'>,
+    visible: (target: McpTarget) => boolean,
+    askAboutList: AskAboutList,
+  ) {
+    this.#granted = granted;
+    this.#visible = visible;
+    this.#askAboutList = askAboutList;
+  }
+
+  allows(target: McpTarget): boolean {
+    return this.#allowed.has(keyOf(target));
+  }
+
+  /** @param reader Reads the answer by {@link reading}. */
+  ask(reader: BodyFilter, chunk: Buffer | undefined): Promise<void> | undefined {
+    if (chunk === undefined) reader.end();
+    else reader.push(chunk);
+    return this.#entries.size === 0 ? undefined : this.#askNow();
+  }
+
+  async #askNow(): Promise<void> {
+    const entries = [...this.#entries.values()];
+    this.#entries.clear();
+    const { call, grant } = this.#granted;
+    const answers = await this.#askAboutList(call, grant, entries);
+    this.#allowed = new Set(entries.filter((_, index) => answers[index] === true).map(keyOf));
+  }
+
+  #gather(text: string): undefined {
+    for (const target of listedTargets(text)) if (this.#visible(target)) this.#entries.set(keyOf(target), target);
+  }
+}
+
+function keyOf({ kind, name }: McpTarget): string {
+  return `${kind} ${name}`;
 }
 
 /** Binds the handles of an answer. An answer that cannot be read may pass: the gateway accepts no unbound handle. */

@@ -6,6 +6,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { AnswerLock } from '../../mcp/guarded-message.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { Call } from '../../model/call.ts';
+import type { AskAboutList } from '../../model/decision-point.ts';
 import type { GrantedCall } from '../../model/grant.ts';
 import type { ForwardObserver } from '../../model/events.ts';
 import type { Route } from '../../model/route.ts';
@@ -38,6 +39,8 @@ export interface ForwardParts {
   readonly toolHeaders: ToolHeaders;
   /** Undefined if the policy has no `lock`. */
   readonly lock: AnswerLock | undefined;
+  /** Undefined if the route has no decision point. */
+  readonly askAboutList: AskAboutList | undefined;
   readonly onUnauthorized: RelayParts['onUnauthorized'];
   readonly streams: OpenStreams;
   readonly observer: ForwardObserver;

@@ -51,6 +51,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   readonly #sentAt = performance.now();
   #controller: Dispatcher.DispatchController | undefined;
   #filter: BodyFilter | undefined;
+  /** What arrives while the filter prepares; undefined if it does not. */
+  #waiting: (Buffer | undefined)[] | undefined;
   /** The last event of a stream that the gateway ends; undefined for none. */
   #streamEnd: string | undefined;
   /** Where the gateway may write into the stream; undefined if it never does. */
@@ -116,6 +118,55 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#receive(controller, chunk);
+  }
+
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    this.#receive(controller, undefined);
+  }
+
+  /** @param part The next chunk; undefined: the end. */
+  #receive(controller: Dispatcher.DispatchController, part: Buffer | undefined): void {
+    // undici delivers all that arrived once the server closes the connection, paused or not.
+    if (this.#waiting !== undefined) {
+      this.#waiting.push(part);
+      return;
+    }
+    const prepared = this.#filter?.prepare?.(part);
+    if (prepared === undefined) {
+      this.#take(controller, part);
+      return;
+    }
+    this.#waiting = [];
+    if (part !== undefined) controller.pause();
+    void this.#takeAfter(prepared, controller, part);
+  }
+
+  async #takeAfter(
+    prepared: Promise<void>,
+    controller: Dispatcher.DispatchController,
+    part: Buffer | undefined,
+  ): Promise<void> {
+    try {
+      await prepared;
+      if (this.#settled) return;
+      const waiting = this.#waiting ?? [];
+      this.#waiting = undefined;
+      this.#take(controller, part);
+      for (const each of waiting) this.#receive(controller, each);
+      if (this.#waiting === undefined && this.#forwarded.counted?.settling === undefined) controller.resume();
+    } catch (error) {
+      const cause = error instanceof Error ? error : new Error(String(error));
+      this.onResponseError(controller, cause);
+      controller.abort(cause);
+    }
+  }
+
+  #take(controller: Dispatcher.DispatchController, chunk: Buffer | undefined): void {
+    if (chunk === undefined) {
+      this.#takeEnd(controller);
+      return;
+    }
     const parts = this.#filter === undefined ? [chunk] : this.#filter.push(chunk);
     const settling = this.#forwarded.counted?.settling;
     if (settling === undefined) {
@@ -136,7 +187,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     controller.resume();
   }
 
-  onResponseEnd(controller: Dispatcher.DispatchController): void {
+  #takeEnd(controller: Dispatcher.DispatchController): void {
     const parts = this.#filter === undefined ? [] : this.#filter.end();
     const settling = this.#forwarded.counted?.settling;
     if (settling === undefined) this.#end(controller, parts);

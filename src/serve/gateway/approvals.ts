@@ -39,10 +39,18 @@ export function createApprovals(
   if (approvals === undefined) return undefined;
   const { url } = approvals;
   let loaded: Promise<Approvals> | undefined;
-  return () =>
-    (loaded ??= import('../../pipeline/approve/approvals.ts').then(
-      ({ Approvals: Loaded }) => new Loaded({ ...parts, url, routes }),
-    ));
+  return () => (loaded ??= load());
+
+  async function load(): Promise<Approvals> {
+    try {
+      const { Approvals: Loaded } = await import('../../pipeline/approve/approvals.ts');
+      return new Loaded({ ...parts, url, routes });
+    } catch (error) {
+      // The next call tries again.
+      loaded = undefined;
+      throw error;
+    }
+  }
 }
 
 /** What the API shares with routes. */

@@ -1,36 +1,83 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { DecisionPointSettings } from '../../model/decision-point.ts';
+import type { AskAboutList, DecisionPointSettings } from '../../model/decision-point.ts';
 import type { Route } from '../../model/route.ts';
 import type { DecisionPoint } from '../../pipeline/decision-point/decision-point.ts';
 import type { Stages } from '../../pipeline/pipeline.ts';
 
-/**
- * Creates the questions of routes to their decision points. Each is one for all its routes, and loaded at its first
- * use: most gateways have none.
- */
-export function createConsults(publicUrl: string, clock: Clock): (route: Route) => Stages['consult'] {
-  const loaded = new Map<DecisionPointSettings, Promise<DecisionPoint>>();
+/** What a route asks its decision point. */
+interface Consults {
+  readonly consult: Stages['consult'];
+  readonly askAboutList: AskAboutList | undefined;
+}
 
-  function load(settings: DecisionPointSettings): Promise<DecisionPoint> {
-    const found = loaded.get(settings) ?? made(settings);
-    loaded.set(settings, found);
-    return found;
+/** What a process may replace. */
+interface DecisionPointParts {
+  readonly publicUrl: string;
+  readonly clock: Clock;
+  /** Called for a decision point that cannot be used at start. */
+  readonly onProblem: (name: string, problem: string) => void;
+  /** Default: the code of decision points. Most gateways have none. */
+  readonly load?: () => Promise<typeof import('../../pipeline/decision-point/decision-point.ts')>;
+}
+
+/** The decision points of one configuration, each one for all its routes. */
+export class DecisionPoints {
+  readonly #parts: DecisionPointParts;
+  readonly #opened = new Map<DecisionPointSettings, Promise<DecisionPoint>>();
+
+  constructor(parts: DecisionPointParts) {
+    this.#parts = parts;
   }
 
-  async function made(settings: DecisionPointSettings): Promise<DecisionPoint> {
-    const { DecisionPoint: Loaded } = await import('../../pipeline/decision-point/decision-point.ts');
-    return new Loaded(settings, publicUrl, clock, Math.random);
-  }
-
-  return (route) => {
+  /** The questions of a route. */
+  of(route: Route): Consults {
     const { decisionPoint } = route;
-    if (decisionPoint === undefined) return undefined;
-    let required: Promise<ReturnType<DecisionPoint['requireOn']>> | undefined;
-    return async (call, grant) => {
-      required ??= load(decisionPoint).then((point) => point.requireOn(route));
-      await (
-        await required
-      )(call, grant);
+    if (decisionPoint === undefined) return { consult: undefined, askAboutList: undefined };
+    let required: ReturnType<DecisionPoint['requireOn']> | undefined;
+    let list: AskAboutList | undefined;
+    return {
+      consult: async (call, grant) => {
+        required ??= (await this.#open(decisionPoint)).requireOn(route);
+        await required(call, grant);
+      },
+      askAboutList: async (...question) => {
+        list ??= (await this.#open(decisionPoint)).listOn(route);
+        return list(...question);
+      },
     };
-  };
+  }
+
+  /** Reads the metadata of all that routes name, so that the first call need not wait for them. */
+  start(routes: readonly Pick<Route, 'decisionPoint'>[]): void {
+    for (const settings of new Set(routes.map(({ decisionPoint }) => decisionPoint))) {
+      if (settings === undefined) continue;
+      this.#open(settings)
+        .then((point) => point.endpoints())
+        .catch((error: unknown) => {
+          this.#parts.onProblem(settings.name, error instanceof Error ? error.message : String(error));
+        });
+    }
+  }
+
+  #open(settings: DecisionPointSettings): Promise<DecisionPoint> {
+    const opened = this.#opened.get(settings) ?? this.#load(settings);
+    this.#opened.set(settings, opened);
+    return opened;
+  }
+
+  async #load(settings: DecisionPointSettings): Promise<DecisionPoint> {
+    const {
+      publicUrl,
+      clock,
+      load = async () => import('../../pipeline/decision-point/decision-point.ts'),
+    } = this.#parts;
+    try {
+      const { DecisionPoint: Loaded } = await load();
+      return new Loaded(settings, publicUrl, clock, Math.random);
+    } catch (error) {
+      // The next call tries again.
+      this.#opened.delete(settings);
+      throw error;
+    }
+  }
 }

@@ -37,7 +37,6 @@ import type { Stages } from '../../pipeline/pipeline.ts';
 import { createCrossOrigin, type CrossOrigin } from '../../pipeline/respond/cross-origin.ts';
 import { createRefuse } from '../../pipeline/respond/refuse.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../../pipeline/route/admit.ts';
-import { createConsults } from './decision-points.ts';
 import { createApprovalStages, type LazyApprovals } from './approvals.ts';
 import { createForwardAuthStages } from './forward-auth.ts';
 import type { ConfigScope, ProcessScope } from './scopes.ts';
@@ -68,7 +67,7 @@ export function createRouteStages(
   processScope: ProcessScope,
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): { readonly stagesOf: (route: Route) => ServedRoute; readonly approvalStages: ServedRoute | undefined } {
-  const { clients, limiters, ledger, approvals, sessions, nonces, identityKeys } = configScope;
+  const { clients, limiters, ledger, approvals, decisionPoints, sessions, nonces, identityKeys } = configScope;
   const { log, events, clock, pools, replays, streams, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailures(config.limits.failures, { limiters, clock, warnOfProxy });
@@ -82,7 +81,6 @@ export function createRouteStages(
   const { requestBodyBytes } = config.limits;
   const room = createQuota(bodyQuotaBytes(requestBodyBytes));
   const claimed = identityNames(config.routes);
-  const consults = createConsults(publicUrl, clock);
 
   const stagesOf = (route: Route): ServedRoute => {
     const crossOrigin = route.isFrontDoor ? anyOrigin : ofAllowed;
@@ -97,7 +95,7 @@ export function createRouteStages(
       clients,
       revalidate: async (token) => authentication?.revalidate(token),
     });
-    const consult = consults(route);
+    const { consult, askAboutList } = decisionPoints.of(route);
     const askParts = {
       judge: createJudge(route, ledger),
       consult,
@@ -112,6 +110,7 @@ export function createRouteStages(
       clock,
       toolHeaders,
       lock,
+      askAboutList,
       signIdentity,
       bindings,
       onUnauthorized: exchange.onUnauthorized,

@@ -9,6 +9,7 @@ import type { CertificateOf } from '../../pipeline/listen/client-certificate.ts'
 import type { LockedRoutes } from '../../mcp/lock/locked-routes.ts';
 import type { OwnerBound } from '../../mcp/owner-bound.ts';
 import type { LazyApprovals } from './approvals.ts';
+import type { DecisionPoints } from './decision-points.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
 import type { Call } from '../../model/call.ts';
@@ -60,6 +61,7 @@ export interface ConfigScope {
   readonly ledger: Ledger;
   /** Undefined: none are configured. */
   readonly approvals: LazyApprovals | undefined;
+  readonly decisionPoints: DecisionPoints;
   readonly sessions: OwnerBound;
   /** The nonces that proofs of possession carry, on routes that require one. */
   readonly nonces: Nonces;

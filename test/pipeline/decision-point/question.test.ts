@@ -12,7 +12,7 @@ const target = { kind: 'tool', name: 'one' };
 function ask(name: string, targets: readonly object[] = [target], params: object = { taskId: 'task-1' }): unknown {
   const attempt = { kind: 'mcp', method: mcpMethod(name), targets, arguments: undefined };
   const action = { attempt, body: Buffer.from(JSON.stringify({ method: name, params })) };
-  return describe({ method: 'POST', path: '/mcp' }, { principal, action } as unknown as Grant)?.resource;
+  return describe.call({ method: 'POST', path: '/mcp' }, { principal, action } as unknown as Grant)?.resource;
 }
 
 const server = { type: 'mcp_server', id: 'http://gateway.test/mcp' };

@@ -1,0 +1,37 @@
+import { type RequestHandler, startUpstream, type Upstream } from './upstream.ts';
+
+/** Answers every evaluation with yes. */
+export const allows = '{"decision":true}';
+
+/** A decision point whose answers a test chooses; 404 for its metadata. */
+export interface Pdp {
+  readonly server: Upstream;
+  /** Answers evaluations, of one call or of a list. */
+  evaluation: RequestHandler;
+  metadata: RequestHandler;
+  questions(): Upstream['seen'];
+}
+
+/** Answers with JSON. */
+export const json =
+  (status: number, body: string, headers: Readonly<Record<string, string>> = {}): RequestHandler =>
+  (_request, response) =>
+    void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+
+/** Answers a request for metadata of which there are none. */
+export const noMetadata = json(404, '{}');
+
+/** Starts it on loopback. */
+export async function startPdp(): Promise<Pdp> {
+  const server = await startUpstream((incoming, response, body) => {
+    const handle = incoming.url?.startsWith('/.well-known/') === true ? pdp.metadata : pdp.evaluation;
+    handle(incoming, response, body);
+  });
+  const pdp: Pdp = {
+    server,
+    evaluation: json(200, allows),
+    metadata: noMetadata,
+    questions: () => server.seen.filter(({ method }) => method === 'POST'),
+  };
+  return pdp;
+}
