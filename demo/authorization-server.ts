@@ -77,6 +77,8 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
   const resources = createResources(
     { kind: 'mcp', uri: options.mcpResource },
     { kind: 'api', uri: options.apiAudience },
+    // The gateway's API for approvers.
+    { kind: 'api', uri: new URL('/approvals', options.mcpResource).href },
     ...(options.extraMcpResources ?? []).map((uri) => ({ kind: 'mcp' as const, uri })),
   );
   const gateway = gatewayClient(options.gatewaySecret ?? 'gateway-secret');

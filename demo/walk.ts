@@ -5,10 +5,11 @@
  * @module
  */
 import { walkApi } from './walk/api.ts';
+import { signInSupervisor, walkApproval } from './walk/approval.ts';
 import { findDeployment } from './walk/deployment.ts';
 import { walkExpiry } from './walk/expiry.ts';
 import { walkFrontDoor } from './walk/front-door.ts';
-import { walkLifecycle } from './walk/lifecycle.ts';
+import { stepUp, walkLifecycle } from './walk/lifecycle.ts';
 import { createReport, StepFailed } from './walk/report.ts';
 import { walkRevocation } from './walk/revocation.ts';
 
@@ -37,8 +38,11 @@ export async function runWalk({ gatewayUrl, companyUrl, print = console.log }: W
   };
 
   if (companyUrl === undefined) {
-    await stage('The life cycle of an MCP client: authorization, step-up, expiry, renewal', async () => {
+    await stage('The life cycle of an MCP client: authorization, step-up, approval, expiry, renewal', async () => {
       const session = await walkLifecycle(report, deployment);
+      const supervisorToken = await signInSupervisor(report, deployment);
+      await stepUp(report, deployment, session);
+      await walkApproval(report, session, supervisorToken);
       await walkExpiry(report, deployment, session);
       await session.agent.close();
     });

@@ -14,6 +14,7 @@ const demoAccounts: readonly Account[] = [
   { name: 'bob', password: 'builder', claims: { role: 'trader', tenant: 'acme', country: 'NO', risk: 72 } },
   { name: 'carol', password: 'christmas', claims: { role: 'auditor', tenant: 'globex', country: 'US', risk: 49 } },
   { name: 'dave', password: 'discovery', claims: { role: 'auditor', tenant: 'globex', country: 'DE', risk: 50 } },
+  { name: 'erin', password: 'eldorado', claims: { role: 'supervisor', tenant: 'acme', country: 'SE', risk: 10 } },
 ];
 
 /** The users of one authorization server. */

@@ -19,13 +19,12 @@ export interface Session {
 const user = 'alice';
 const transfer = { from: 'savings', to: 'trading', amount: 10 };
 
-/** The life cycle of a session from `No token` to `Authorized (high privilege)`, with the official client. */
+/** The life cycle of a session from `No token` to `Authorized`, with the official client. */
 export async function walkLifecycle(report: Report, deployment: Deployment): Promise<Session> {
   const session = { agent: createAgent(deployment.mcpUrl, new WalkingClient()), browser: createBrowser() };
   await discoverAndRegister(report, deployment, session.agent);
   await authorize(report, deployment, session);
   await useTools(report, session.agent);
-  await stepUp(report, deployment, session);
   return session;
 }
 

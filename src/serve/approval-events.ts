@@ -1,5 +1,5 @@
 import type { LazyApprovals } from './gateway/approvals.ts';
-import type { ApprovalObserver, KeptApproval } from '../model/approval-book.ts';
+import type { ApprovalEvent, ApprovalObserver, KeptApproval } from '../model/approval-book.ts';
 import type { ApprovalSettings } from '../model/config.ts';
 import type { WaitingApprovals } from '../admin/console/messages.ts';
 import type { OperatorAnswer, OperatorApprovals } from '../admin/console/process-source.ts';
@@ -42,9 +42,7 @@ export class ApprovalEvents implements ApprovalObserver {
       client_id: caller.client,
       by,
     });
-    if (this.#settings?.notify === undefined) return;
-    this.#notifier ??= this.#openNotifier(this.#settings);
-    void this.#notifier.then((notifier) => notifier.send(event, approval));
+    if (this.#settings?.notify !== undefined) void this.#notify(this.#settings, event, approval);
   }
 
   waiting(route: string, count: number): void {
@@ -112,16 +110,32 @@ export class ApprovalEvents implements ApprovalObserver {
     }
   }
 
+  async #notify(settings: ApprovalSettings, event: ApprovalEvent, approval: KeptApproval): Promise<void> {
+    const opening = (this.#notifier ??= this.#openNotifier(settings));
+    try {
+      (await opening).send(event, approval);
+    } catch (error) {
+      // The next event opens it again.
+      if (this.#notifier === opening) this.#notifier = undefined;
+      this.#lost(event, String(error));
+    }
+  }
+
   async #openNotifier(settings: ApprovalSettings): Promise<Notifier> {
     const { Notifier: Opened } = await import('../pipeline/approve/notifier.ts');
-    return new Opened(settings, (event, why) => {
-      this.#metrics.approvalNotificationLost(event);
-      this.#log.event('warn', 'approval notification lost', { event, why });
-    });
+    return new Opened(settings, (event, why) => this.#lost(event, why));
+  }
+
+  #lost(event: ApprovalEvent, why: string): void {
+    this.#metrics.approvalNotificationLost(event);
+    this.#log.event('warn', 'approval notification lost', { event, why });
   }
 
   #closeNotifier(): void {
-    void this.#notifier?.then((notifier) => notifier.close());
+    this.#notifier?.then(
+      (notifier) => notifier.close(),
+      () => {},
+    );
     this.#notifier = undefined;
   }
 }

@@ -150,6 +150,7 @@ export async function startFrontDoorDemo(): Promise<FrontDoorDemo> {
     PUBLIC_URL: gatewayUrl,
     GATEWAY_LISTEN: new URL(gatewayUrl).host,
     GATEWAY_ADMIN: 'off',
+    GATEWAY_BACKCHANNEL: gatewayUrl,
     FRONT_DOOR_ISSUER: issuer,
     FRONT_DOOR_LISTEN: new URL(issuer).host,
     FRONT_DOOR_BACKCHANNEL: issuer,
