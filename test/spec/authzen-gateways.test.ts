@@ -19,11 +19,11 @@ const subjects: readonly (readonly [id: string, role: Role])[] = [
 ];
 
 /** Its requests, by their path in the application, and the roles that it lets pass. */
-const everyone: readonly Role[] = ['admin', 'editor', 'viewer'];
+const allRoles: readonly Role[] = ['admin', 'editor', 'viewer'];
 const writers: readonly Role[] = ['admin', 'editor'];
 const requests: readonly (readonly [method: string, path: string, roles: readonly Role[]])[] = [
-  ['GET', '/users/CiRmZDA2', everyone],
-  ['GET', '/todos', everyone],
+  ['GET', '/users/CiRmZDA2', allRoles],
+  ['GET', '/todos', allRoles],
   ['POST', '/todos', writers],
   ['PUT', '/todos/7240d0db', writers],
   ['DELETE', '/todos/7240d0db', writers],
@@ -36,8 +36,8 @@ const templates: readonly (readonly [pattern: RegExp, route: string])[] = [
   [/^\/todos\/[^/]+$/, '/todos/{todoId}'],
 ];
 const allowedTo: Readonly<Record<string, readonly Role[]>> = {
-  'GET /users/{userId}': everyone,
-  'GET /todos': everyone,
+  'GET /users/{userId}': allRoles,
+  'GET /todos': allRoles,
   'POST /todos': writers,
   'PUT /todos/{todoId}': writers,
   'DELETE /todos/{todoId}': writers,

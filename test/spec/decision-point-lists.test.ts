@@ -181,7 +181,10 @@ describe('without an answer about a list', () => {
     ['a 404', json(404, '{}')],
     ['no evaluations', json(200, '{"decision":true}')],
     ['two lists', json(200, '{"evaluations":[{"decision":true}],"Evaluations":[]}')],
-    ['too many answers', json(200, JSON.stringify({ evaluations: Array(4).fill({ decision: true }) }))],
+    [
+      'too many answers',
+      json(200, JSON.stringify({ evaluations: Array.from({ length: 4 }, () => ({ decision: true })) })),
+    ],
     ['silence', () => {}],
   ])('R-341: %s is a 503', async ([, handle]) => {
     world.handle = json(200, listed(tools));
@@ -198,7 +201,7 @@ describe('without an answer about a list', () => {
       setImmediate(() => response.end(`data: ${listed(tools)}\n\n`));
     };
     decide(json(500, '{}'));
-    await expect(list().then(async (answer) => answer.text())).rejects.toThrow();
+    await expect(list().then(async (answer) => answer.text())).rejects.toThrow('terminated');
   });
 });
 

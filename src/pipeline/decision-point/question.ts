@@ -17,7 +17,7 @@ interface Entity {
 }
 
 /** The body of a request to the access evaluation endpoint, AuthZEN Authorization API 1.0 §6.1. */
-export interface Question {
+interface Question {
   readonly subject: Entity;
   readonly action: { readonly name: string };
   readonly resource: Entity;
@@ -25,7 +25,7 @@ export interface Question {
 }
 
 /** The body of a request to the access evaluations endpoint, AuthZEN Authorization API 1.0 §7.1. */
-export interface ListQuestion extends Pick<Question, 'subject' | 'context'> {
+interface ListQuestion extends Pick<Question, 'subject' | 'context'> {
   readonly evaluations: readonly Pick<Question, 'action' | 'resource'>[];
 }
 

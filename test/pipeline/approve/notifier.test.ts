@@ -22,7 +22,7 @@ interface Hook {
   readonly lost: (readonly [event: ApprovalEvent, why: string])[];
   readonly notifier: Notifier;
   /** Resolves when as many requests have arrived. */
-  arrived(count: number): Promise<void>;
+  readonly arrived: (count: number) => Promise<void>;
 }
 
 async function startHook(handle: RequestHandler): Promise<Hook> {
@@ -39,7 +39,9 @@ async function startHook(handle: RequestHandler): Promise<Hook> {
     server,
     lost,
     notifier,
-    arrived: (count) => expect.poll(() => server.seen.length, { timeout: 20_000 }).toBe(count),
+    async arrived(count) {
+      await expect.poll(() => server.seen.length, { timeout: 20_000 }).toBe(count);
+    },
   };
 }
 

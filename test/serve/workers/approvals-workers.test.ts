@@ -14,12 +14,12 @@ interface Workers {
   readonly adminUrl: string;
   readonly gateway: Sallyport;
   /** The status of a call, on a connection of its own, so that any worker may get it. */
-  call(tool: string, args?: string, caller?: string): Promise<number>;
+  readonly call: (tool: string, args?: string, caller?: string) => Promise<number>;
   /** As `call`. */
-  pay(args?: string, caller?: string): Promise<number>;
-  admin(path: string, body?: string): Promise<Response>;
+  readonly pay: (args?: string, caller?: string) => Promise<number>;
+  readonly admin: (path: string, body?: string) => Promise<Response>;
   /** Approves the only request that waits. */
-  approve(): Promise<void>;
+  readonly approve: () => Promise<void>;
 }
 
 /** @param probe Whether it lists another tool: with it, a test finds out whose policy a worker has. */
