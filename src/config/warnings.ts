@@ -102,7 +102,8 @@ function insecureIssuers({ authorizationServers, frontDoor, revocation }: Judged
 }
 
 function insecureDecisionPoints({ routes }: Judged): readonly Warning[] {
-  const risk = 'is http and not on loopback: a party on the way can decide in its place, and reads its token; use https';
+  const risk =
+    'is http and not on loopback: a party on the way can decide in its place, and reads its token; use https';
   return [...new Set(routes.flatMap(({ decisionPoint }) => decisionPoint ?? []))]
     .filter(({ url }) => url.startsWith('http:') && !isLoopbackUrl(url))
     .map(({ name, url }) => at(['decision_points', name, 'url'], `${quoted(url)} ${risk}`));

@@ -4,8 +4,14 @@ import type { Page } from './page.ts';
 import { odditiesOf, type Oddities, shownText } from './shown-text.ts';
 import { texts } from './texts.ts';
 
+/** The person at a page. */
+interface Viewer {
+  readonly signedInAs: string;
+  readonly signOutUrl: string;
+}
+
 /** What the page of an approval shows: of the API's object, with what the front door knows of the parties. */
-export interface ApprovalPageView {
+export interface ApprovalPageView extends Viewer {
   readonly status: string;
   readonly createdAt: number;
   readonly expiresAt: number;
@@ -22,8 +28,6 @@ export interface ApprovalPageView {
   /** The name of the client, and whether the operator vouches for it. */
   readonly client: { readonly name: string; readonly isVerified: boolean };
   readonly because: string | undefined;
-  readonly signedInAs: string;
-  readonly signOutUrl: string;
   /** Why this person may not decide; undefined: they may. */
   readonly hindrance: string | undefined;
   /** Binds the form to the session. */
@@ -31,7 +35,7 @@ export interface ApprovalPageView {
   readonly now: number;
 }
 
-/** The longest text that is shown whole, and the most values. */
+/** The longest text that is shown whole; the most arguments, and the most values inside them all together. */
 const MAX_TEXT = 400;
 const MAX_ROWS = 60;
 const MAX_DEPTH = 8;
@@ -41,11 +45,13 @@ export function approvalPage(view: ApprovalPageView): Page {
   const say = texts.approval;
   const { call, because, status } = view;
   const isPending = status === 'pending' && view.hindrance === undefined;
+  const room: Room = { rows: MAX_ROWS, isShort: false };
+  const values = call.arguments === undefined ? [] : argumentsOf(call.arguments, room);
   return {
     title: say.title,
     body: html`<h1>${isPending ? say.heading : say.status(status)}</h1>
       <p class="what"><code>${shownText(call.name ?? call.path ?? call.method, MAX_TEXT)}</code></p>
-      ${oddList(view)}
+      ${oddList(view, room.isShort)}
       <dl>
         <dt>${say.caller}</dt>
         <dd><code>${shownText(view.caller, MAX_TEXT)}</code></dd>
@@ -63,18 +69,31 @@ export function approvalPage(view: ApprovalPageView): Page {
                 <dd><code>${shownText(call.path, MAX_TEXT)}</code></dd>`
         }
       </dl>
-      ${call.arguments === undefined ? [] : argumentsOf(call.arguments)}
-      ${call.hidden === 0 ? [] : html`<p class="high">${say.hidden(call.hidden)}</p>`}
+      ${values} ${call.hidden === 0 ? [] : html`<p class="high">${say.hidden(call.hidden)}</p>`}
       ${because === undefined ? [] : html`<p class="note">${because}</p>`}
       <p class="note">
         ${say.since(view.now - view.createdAt)} ${status === 'pending' ? say.until(view.expiresAt - view.now) : ''}
+        ${status === 'approved' ? say.usable(view.expiresAt - view.now) : ''}
       </p>
       ${view.hindrance === undefined ? [] : html`<p class="error" role="alert">${view.hindrance}</p>`}
-      ${isPending ? formOf(view) : []}
-      <p class="note">
-        ${texts.consent.signedInAs} ${view.signedInAs} (<a href="${view.signOutUrl}">${texts.consent.signOut}</a>)
-      </p>`,
+      ${isPending ? formOf(view) : []} ${viewerLine(view)}`,
   };
+}
+
+/** The page for a person who decides nothing, with the way to another account. */
+export function approvalNotice(heading: string, note: string, viewer: Viewer): Page {
+  return {
+    title: texts.approval.title,
+    body: html`<h1>${heading}</h1>
+      <p role="alert">${note}</p>
+      ${viewerLine(viewer)}`,
+  };
+}
+
+function viewerLine({ signedInAs, signOutUrl }: Viewer): Markup {
+  return html`<p class="note">
+    ${texts.consent.signedInAs} ${signedInAs} (<a href="${signOutUrl}">${texts.consent.signOut}</a>)
+  </p>`;
 }
 
 function formOf({ digest, formToken }: ApprovalPageView): Markup {
@@ -90,15 +109,15 @@ function formOf({ digest, formToken }: ApprovalPageView): Markup {
 }
 
 /** What is odd about the call, before anything else: a tired person must see it. */
-function oddList({ call, caller, client }: ApprovalPageView): Markup | readonly Markup[] {
+function oddList({ call, caller, client }: ApprovalPageView, isShort: boolean): Markup | readonly Markup[] {
   const found = oddIn([call.name, call.path, call.method, call.arguments, caller, client.name]);
   const say = texts.approval;
-  const values = valuesIn(call.arguments);
   const lines = [
     ...(found.hasHidden ? [say.oddHidden] : []),
     ...(found.hasLookAlikes ? [say.oddLetters] : []),
+    ...(found.hasRightToLeft ? [say.oddOrder] : []),
     ...(isLong(call.arguments) ? [say.oddLong] : []),
-    ...(values > MAX_ROWS ? [say.oddMany(values)] : []),
+    ...(isShort ? [say.oddMany(valuesIn(call.arguments))] : []),
   ];
   if (lines.length === 0) return [];
   return html`<ul class="odd" role="alert">
@@ -107,12 +126,13 @@ function oddList({ call, caller, client }: ApprovalPageView): Markup | readonly 
 }
 
 function oddIn(value: unknown): Oddities {
-  let found: Oddities = { hasHidden: false, hasLookAlikes: false };
+  let found: Oddities = { hasHidden: false, hasLookAlikes: false, hasRightToLeft: false };
   const add = (text: string): void => {
     const odd = odditiesOf(text);
     found = {
       hasHidden: found.hasHidden || odd.hasHidden,
       hasLookAlikes: found.hasLookAlikes || odd.hasLookAlikes,
+      hasRightToLeft: found.hasRightToLeft || odd.hasRightToLeft,
     };
   };
   const open: unknown[] = [value];
@@ -140,26 +160,37 @@ function isLong(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(isLong);
 }
 
-function argumentsOf(value: unknown): Markup {
-  const room = { rows: MAX_ROWS };
+/** How many values inside arguments can still be shown, and whether some are not. */
+interface Room {
+  rows: number;
+  isShort: boolean;
+}
+
+function argumentsOf(value: unknown, room: Room): Markup {
   return html`<h2>${texts.approval.arguments}</h2>
     ${membersOf(value, 0, room)}`;
 }
 
-function membersOf(value: unknown, depth: number, room: { rows: number }): Markup {
+function membersOf(value: unknown, depth: number, room: Room): Markup {
   const say = texts.approval;
   if (!isContainer(value)) return html`<p>${scalarOf(value)}</p>`;
   const entries = Object.entries(value);
   if (entries.length === 0) return html`<span class="note">${Array.isArray(value) ? say.emptyList : say.empty}</span>`;
-  if (depth >= MAX_DEPTH) return html`<span class="cut">${say.deeper(JSON.stringify(value).length)}</span>`;
+  if (depth >= MAX_DEPTH) {
+    room.isShort = true;
+    return html`<span class="cut">${say.deeper(JSON.stringify(value).length)}</span>`;
+  }
   const shown: Markup[] = [];
   for (const [index, [key, inner]] of entries.entries()) {
-    if (room.rows <= 0) {
+    // A long list in one argument must not hide the next argument.
+    const isFull = depth === 0 ? index >= MAX_ROWS : room.rows <= 0;
+    if (isFull) {
+      room.isShort = true;
       shown.push(html`<dd class="cut">${say.more(entries.length - index)}</dd>`);
       break;
     }
-    room.rows -= 1;
-    const name = Array.isArray(value) ? String(index + 1) : key;
+    if (depth > 0) room.rows -= 1;
+    const name = Array.isArray(value) ? say.entry(index + 1) : key;
     shown.push(
       html`<dt><code>${shownText(name, 200)}</code></dt>
         <dd>${isContainer(inner) ? membersOf(inner, depth + 1, room) : scalarOf(inner)}</dd>`,
@@ -180,5 +211,15 @@ function scalarOf(value: unknown): Markup {
       ? html`<span class="note">${say.emptyText}</span>`
       : html`<code class="text">“${shownText(value, MAX_TEXT)}”</code>`;
   }
-  return html`<code>${JSON.stringify(value)}</code>`;
+  const text = JSON.stringify(value);
+  const grouped = groupedDigits(text);
+  return grouped === text
+    ? html`<code>${text}</code>`
+    : html`<code>${text}</code> <span class="note">${grouped}</span>`;
+}
+
+/** A number of many digits in groups of three, so that no zero is overlooked. */
+function groupedDigits(text: string): string {
+  const [, sign = '', whole, rest = ''] = /^(-?)(\d{5,})(\.\d+)?$/.exec(text) ?? [];
+  return whole === undefined ? text : sign + whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',') + rest;
 }

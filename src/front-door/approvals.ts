@@ -8,10 +8,9 @@ import { isSameSecret } from '../lib/same-secret.ts';
 import type { ApprovalSettings } from '../model/config.ts';
 import type { FrontDoor } from '../model/front-door.ts';
 import { APPROVAL_CLIENT } from './client-facts.ts';
-import { approvalPage, type ApprovalPageView } from './approval-page.ts';
+import { approvalNotice, approvalPage, type ApprovalPageView } from './approval-page.ts';
 import { readForm, requireSameOrigin } from './interactions.ts';
 import { sendPage } from './page.ts';
-import { failedPage } from './pages.ts';
 import type { People, Person } from './people.ts';
 import { signInOf } from './provider.ts';
 import { routes } from './routes.ts';
@@ -115,21 +114,30 @@ export function createApprovalHandler(parts: ApprovalPageParts): ApprovalHandler
     return token.save();
   }
 
+  /** Asks the gateway; 503 if it does not answer. */
   async function ask(token: string, id: string, decision?: object): Promise<{ status: number; body: unknown }> {
-    const answer = await fetch(`${settings.backchannel}/${id}`, {
-      method: decision === undefined ? 'GET' : 'POST',
-      headers: {
-        authorization: `Bearer ${token}`,
-        accept: 'application/json',
-        ...(decision !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(decision !== undefined && { body: JSON.stringify(decision) }),
-      redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    const text = await answer.text();
-    if (text.length > MAX_BYTES) throw new Error('the gateway answered too much');
-    return { status: answer.status, body: text === '' ? undefined : parseToRewrite(text) };
+    try {
+      const answer = await fetch(`${settings.backchannel}/${id}`, {
+        method: decision === undefined ? 'GET' : 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          accept: 'application/json',
+          ...(decision !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(decision !== undefined && { body: JSON.stringify(decision) }),
+        redirect: 'manual',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      const text = await answer.text();
+      if (text.length > MAX_BYTES) return { status: 503, body: undefined };
+      return { status: answer.status, body: text === '' ? undefined : parseToRewrite(text) };
+    } catch {
+      return { status: 503, body: undefined };
+    }
+  }
+
+  function viewerOf({ person }: SignedIn): Pick<ApprovalPageView, 'signedInAs' | 'signOutUrl'> {
+    return { signedInAs: person.label ?? person.subject, signOutUrl: prefix + routes.end_session };
   }
 
   function formTokenOf(session: string, id: string): string {
@@ -153,23 +161,33 @@ export function createApprovalHandler(parts: ApprovalPageParts): ApprovalHandler
         isVerified: client !== undefined && Reflect.get(client, 'noManage') === true,
       },
       because,
-      signedInAs: who.person.label ?? who.person.subject,
-      signOutUrl: prefix + routes.end_session,
+      ...viewerOf(who),
       hindrance,
       formToken: formTokenOf(who.session, id),
       now: clock(),
     };
   }
 
-  /** The caller sees no more of a request than its state. */
+  /** Shows what the gateway answered: the call, or why this person decides nothing. */
   async function show(
     response: ServerResponse,
-    status: number,
-    body: unknown,
-    { who, id, hindrance }: { readonly who: SignedIn; readonly id: string; readonly hindrance?: string | undefined },
+    found: { readonly status: number; readonly body: unknown },
+    { who, id, hindrance }: { readonly who: SignedIn; readonly id: string; readonly hindrance?: string },
   ): Promise<void> {
-    if (!isApiObject(body)) return sendPage(response, 403, failedPage(texts.approval.own));
-    sendPage(response, status, approvalPage(await viewOf(body, who, id, hindrance)));
+    const say = texts.approval;
+    const viewer = viewerOf(who);
+    if (found.status === 404) return sendPage(response, 404, approvalNotice(say.unknown, say.unknownNote, viewer));
+    if (found.status !== 200)
+      return sendPage(response, 503, approvalNotice(say.unavailable, say.unavailableNote, viewer));
+    if (isApiObject(found.body))
+      return sendPage(
+        response,
+        hindrance === undefined ? 200 : 409,
+        approvalPage(await viewOf(found.body, who, id, hindrance)),
+      );
+    // The caller sees no more of a request than its state.
+    const status = isObject(found.body) ? String(found.body['status']) : '';
+    sendPage(response, 403, approvalNotice(say.own, status === 'pending' ? say.ownNote : say.status(status), viewer));
   }
 
   return async (request, response, id, query) => {
@@ -190,23 +208,11 @@ export function createApprovalHandler(parts: ApprovalPageParts): ApprovalHandler
       const token = await tokenOf(who);
       const decision = form.get('decision') === 'approve' ? 'approve' : 'deny';
       const decided = await ask(token, id, { decision, digest: form.get('digest') });
-      const hindrance = decided.status === 403 ? texts.approval.own : undefined;
-      if (decided.status === 200) return show(response, 200, decided.body, { who, id });
-      const newest = await ask(token, id);
-      if (newest.status !== 200) return sendPage(response, 404, failedPage(texts.approval.unknown));
-      return show(response, decided.status, newest.body, { who, id, hindrance: hindrance ?? texts.approval.late });
+      if (decided.status === 200 || decided.status >= 500) return show(response, decided, { who, id });
+      return show(response, await ask(token, id), { who, id, hindrance: texts.approval.late });
     }
     if (who === undefined) return sendToSignIn(response, id);
-    const found = await ask(await tokenOf(who), id);
-    if (found.status !== 200) {
-      const isUnknown = found.status === 404;
-      return sendPage(
-        response,
-        isUnknown ? 404 : 503,
-        failedPage(isUnknown ? texts.approval.unknown : texts.failed.unavailable),
-      );
-    }
-    return show(response, 200, found.body, { who, id });
+    return show(response, await ask(await tokenOf(who), id), { who, id });
   };
 }
 

@@ -24,7 +24,7 @@ body { margin: 0; padding: 4vh 1rem; font: 1rem/1.5 system-ui, sans-serif;
 main { max-width: 34rem; margin: auto; padding: 1.5rem 2rem 2rem; border: 1px solid var(--line); border-radius: .75rem;
   background: light-dark(#fff, #1a202b); }
 h1 { font-size: 1.4rem; line-height: 1.25; overflow-wrap: anywhere; }
-code { font: .95em ui-monospace, monospace; overflow-wrap: anywhere; }
+code { font: .95em ui-monospace, monospace; overflow-wrap: anywhere; unicode-bidi: isolate; }
 a { color: var(--accent); }
 label { display: block; margin: 1rem 0 .25rem; font-weight: 600; }
 input { width: 100%; padding: .6rem; font: inherit; color: inherit; background: transparent;

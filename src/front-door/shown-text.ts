@@ -1,7 +1,12 @@
 import { html, type Markup } from './html.ts';
 
-/** Characters that show nothing, or move what is around them: controls, bidirectional ones, odd spaces. */
-const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/u;
+/** Characters that show nothing, or move what is around them: controls, bidirectional ones, odd spaces, blanks. */
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u;
+/** Marks of one letter beyond those that languages use: they would cover other lines. */
+const piled = /(?<=\p{M}{3})\p{M}/gu;
+/** Letters that are written from right to left: numbers beside them change places. */
+const rightToLeft =
+  /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 /** Letters of other scripts that look like those of ASCII in common fonts. */
 const lookAlikes = new Set('аеорсухіјѕԁһӏԛԝвкмнтАВЕКМНОРСТХУІЈЅԌԚԜΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανιρυκχտսոօցհյԼՕՍᎪᎬᎳᎠᏟᎢᎻᏦᎷᏃᏴıȷɑɡɩɪʟ');
 const word = /[\p{L}\p{N}\p{M}]+/gu;
@@ -10,6 +15,7 @@ const word = /[\p{L}\p{N}\p{M}]+/gu;
 export interface Oddities {
   readonly hasHidden: boolean;
   readonly hasLookAlikes: boolean;
+  readonly hasRightToLeft: boolean;
 }
 
 /** Where letters look like others: those of another script beside Latin, or of words made of such letters alone. */
@@ -37,7 +43,11 @@ function isOfOtherScript(letter: string): boolean {
 
 /** What is odd about a text that a caller chose. */
 export function odditiesOf(text: string): Oddities {
-  return { hasHidden: hidden.test(text.replaceAll(/[\n\t]/g, '')), hasLookAlikes: markedIn(text).size > 0 };
+  return {
+    hasHidden: hidden.test(text.replaceAll(/[\n\t]/g, '')) || text.search(piled) !== -1,
+    hasLookAlikes: markedIn(text).size > 0,
+    hasRightToLeft: rightToLeft.test(text),
+  };
 }
 
 /** A text that a caller chose: hidden characters as their codes, look-alike letters marked, and cut. */
@@ -46,6 +56,7 @@ export function shownText(text: string, most: number): Markup {
   // Not within a character.
   const whole = isCut ? text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '') : text;
   const marked = markedIn(whole);
+  const coded = new Set(Array.from(whole.matchAll(piled), ({ index }) => index));
   const parts: Markup[] = [];
   let plain = '';
   let at = 0;
@@ -57,7 +68,7 @@ export function shownText(text: string, most: number): Markup {
     if (character === '\n') {
       flush();
       parts.push(html`<span class="code">↵</span>${'\n'}`);
-    } else if (hidden.test(character)) {
+    } else if (hidden.test(character) || coded.has(at)) {
       flush();
       parts.push(html`<span class="code">${codeOf(character)}</span>`);
     } else if (marked.has(at)) {

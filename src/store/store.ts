@@ -7,17 +7,16 @@
  */
 
 import type { Clock } from '../lib/clock.ts';
+import { loadOnce } from '../lib/load-once.ts';
 import type { ApprovalBook } from '../model/approval-book.ts';
 import type { SharedStore } from '../model/config.ts';
 import type { Ledger } from '../model/ledger.ts';
 import type { RateLimiters } from '../model/limits.ts';
 import type { ReplayMemory, SharedAnswers, StoreObserver, StoreState } from '../model/shared.ts';
 import { createSharedAnswers } from './answers.ts';
-import { SharedApprovals } from './approvals.ts';
 import { connectStore, type LogStore, type StoreConnection } from './connection.ts';
 import { createSharedLedger } from './ledger.ts';
 import { type RevocationListener, revocationsFor } from './revocations.ts';
-import { MemoryApprovals } from './memory-approvals.ts';
 import { createReplayMemory, createSharedReplayMemory } from './replay.ts';
 import { createRateLimiters, createSharedRateLimiters } from './rate.ts';
 import { createSealing } from './sealing.ts';
@@ -64,7 +63,7 @@ interface UsedStore extends StoreSettings {
   readonly answers: SharedAnswers;
   readonly replay: ReplayMemory;
   readonly ledger: Ledger;
-  readonly approvals: ApprovalBook;
+  readonly approvals: () => Promise<ApprovalBook>;
   readonly limiters: RateLimiters;
 }
 
@@ -85,15 +84,22 @@ export function createShared(
   observer: StoreObserver,
   log: LogStore,
   clock: Clock,
-  { ledger: localLedger, approvals: localApprovals = new MemoryApprovals(clock), revocations }: SharedParts,
+  { ledger: localLedger, approvals: ownApprovals, revocations }: SharedParts,
 ): Shared {
   const local = createReplayMemory(clock);
   const localLimiters = createRateLimiters(clock);
   let current: UsedStore | undefined;
   let corruptLoggedAt = -Infinity;
 
-  function approvals(): ApprovalBook {
-    return current?.approvals ?? localApprovals;
+  // Loaded only here: most gateways have no approvals.
+  const localApprovals = loadOnce(async () => {
+    if (ownApprovals !== undefined) return ownApprovals;
+    const { MemoryApprovals } = await import('./memory-approvals.ts');
+    return new MemoryApprovals(clock);
+  });
+
+  async function approvals(): Promise<ApprovalBook> {
+    return (current?.approvals ?? localApprovals)();
   }
 
   function onCorrupt(place: string): void {
@@ -113,7 +119,10 @@ export function createShared(
       answers: createSharedAnswers(connection, sealing, clock, onCorrupt),
       replay: createSharedReplayMemory({ connection, sealing, local, onFailure, clock }),
       ledger: createSharedLedger({ connection, sealing, local: localLedger, onFailure }),
-      approvals: new SharedApprovals({ connection, sealing }),
+      approvals: loadOnce(async () => {
+        const { SharedApprovals } = await import('./approvals.ts');
+        return new SharedApprovals({ connection, sealing });
+      }),
       limiters: createSharedRateLimiters(connection, sealing, localLimiters),
     };
   }
@@ -136,13 +145,13 @@ export function createShared(
       settle: (...about) => (current?.ledger ?? localLedger).settle(...about),
     },
     approvals: {
-      ask: (call) => approvals().ask(call),
-      settle: (...about) => approvals().settle(...about),
-      decide: (...about) => approvals().decide(...about),
-      find: (...about) => approvals().find(...about),
-      list: (route) => approvals().list(route),
-      expire: (...about) => approvals().expire(...about),
-      sweep: (route) => approvals().sweep(route),
+      ask: async (call) => (await approvals()).ask(call),
+      settle: async (...about) => (await approvals()).settle(...about),
+      decide: async (...about) => (await approvals()).decide(...about),
+      find: async (...about) => (await approvals()).find(...about),
+      list: async (route) => (await approvals()).list(route),
+      expire: async (...about) => (await approvals()).expire(...about),
+      sweep: async (route) => (await approvals()).sweep(route),
     },
     connection: () => current?.connection,
     state: () => current?.connection.state(),

@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
       expect(text).toContain('Transfers above 1000 need a supervisor.');
       await keepScreenshot(page, 'approval');
       await page.getByRole('button', { name: 'Approve' }).click();
-      await page.getByRole('heading', { name: 'You approved this call' }).waitFor();
+      await page.getByRole('heading', { name: 'This call is approved' }).waitFor();
     });
     expect((await transfer({ ...args, amount: 5001 })).status).toBe(403);
     expect((await transfer(args)).status).not.toBe(403);
@@ -97,13 +97,18 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
       amount: 1_000_000,
       note: `pay \u202egnp.exe\u202c\u200b <script>alert(1)</script>\nsecond line`,
       long: 'x'.repeat(100_000),
+      order: 'pay \u05d0 100 200',
+      piled: `o${'\u0301'.repeat(40)}k\u2800`,
       deep: { a: { b: { c: { d: { e: { f: { g: { h: { i: { j: 1 } } } } } } } } } },
       'ke\u200by': ['', [], {}, null, true, '0', 9.5],
       many: Array.from({ length: 300 }, (_, index) => index),
+      last: 'also shown',
     };
     const refused = await transfer(hostile);
     for (const [name, options] of [
-      ['wide-light', { viewport: { width: 1200, height: 900 }, colorScheme: 'light' }],
+      ['wide-light', { viewport: { width: 1280, height: 900 }, colorScheme: 'light' }],
+      ['wide-dark', { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' }],
+      ['narrow-light', { viewport: { width: 400, height: 740 }, colorScheme: 'light' }],
       ['narrow-dark', { viewport: { width: 360, height: 740 }, colorScheme: 'dark' }],
     ] as const) {
       await withPage(async (page) => {
@@ -116,12 +121,20 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
         expect(text).toContain('characters that are normally invisible');
         expect(text).toContain('letters that look like others');
         expect(text).toContain('of which not all are shown');
+        expect(text).toContain('written from right to left');
+        expect(text).toContain('1,000,000');
+        expect(text).toContain('also shown');
+        expect(text).toContain('U+2800');
         expect(text).not.toMatch(/[\u202a-\u202e\u200b]/);
         const overflow = await page.evaluate(
           'document.documentElement.scrollWidth - document.documentElement.clientWidth',
         );
         expect(overflow).toBe(0);
         await keepScreenshot(page, `approval-${name}`);
+        await page.getByText('note', { exact: true }).scrollIntoViewIfNeeded();
+        await keepScreenshot(page, `approval-${name}-values`);
+        await page.getByRole('button', { name: 'Deny' }).scrollIntoViewIfNeeded();
+        await keepScreenshot(page, `approval-${name}-end`);
         const box = await page.getByRole('button', { name: 'Deny' }).boundingBox();
         expect(box?.height).toBeGreaterThan(40);
       }, options);
@@ -146,13 +159,17 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     world.provider.person = { sub: 'mallory', claims: { email: 'mallory@acme.com', roles: ['trader'] } };
     await withPage(async (page) => {
       await page.goto(urlOf(refused));
-      await page.getByText('There is no such request, or another person has to decide on it.').waitFor();
+      await page.getByRole('heading', { name: 'There is nothing to decide here' }).waitFor();
+      expect(await page.locator('main').innerText()).toContain('mallory@acme.com');
     });
     world.provider.person = { sub: 'alice', claims: { email: 'alice@acme.com', roles: ['supervisor'] } };
     await withPage(async (page) => {
       await page.goto(urlOf(refused));
-      await page.getByRole('button', { name: 'Approve' }).click();
-      await page.getByText('This call is your own.').waitFor();
+      await page.getByRole('heading', { name: 'This call is your own' }).waitFor();
+      expect(await page.locator('main').innerText()).toContain('Another person has to decide on it.');
+      expect(await page.locator('main').innerText()).not.toContain('7000');
+      expect(await page.getByRole('button').count()).toBe(0);
+      await keepScreenshot(page, 'approval-own');
     });
     expect((await transfer({ from: 'acc-1', to: 'acc-2', amount: 7000 })).status).toBe(403);
     world.provider.person = { sub: 'eve', claims: { email: 'eve@acme.com', roles: ['supervisor'] } };

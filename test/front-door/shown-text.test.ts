@@ -22,10 +22,18 @@ describe('R-314: texts that a caller chose', () => {
     ['日本', '日本'],
     ['ｐａｙ', '|ｐ|U+FF50|||ａ|U+FF41|||ｙ|U+FF59||'],
     ['acc-1 привет', 'acc-1 привет'],
+    ['a\u2800b', 'a|U+2800|b'],
+    ['o\u0301\u0301\u0301', 'o\u0301\u0301\u0301'],
+    ['o\u0301\u0301\u0301\u0301x', 'o\u0301\u0301\u0301|U+0301|x'],
   ])('%j is shown as %j', (text, shown) => {
     expect(textOf(text)).toBe(shown);
     const { hasHidden, hasLookAlikes } = odditiesOf(text);
     expect(hasHidden || hasLookAlikes).toBe(/U\+/.test(shown));
+  });
+
+  test('are told apart by the direction of their letters', () => {
+    for (const text of ['pay א 100', 'م', '\u{1e900}']) expect(odditiesOf(text).hasRightToLeft).toBe(true);
+    for (const text of ['pay 100', 'привет', '日本']) expect(odditiesOf(text).hasRightToLeft).toBe(false);
   });
 
   test('are cut, and say how much more there is', () => {

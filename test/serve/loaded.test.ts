@@ -1,6 +1,15 @@
+import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
-import { expect, test } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { filesIn, importsOf } from '../architecture/source-files.ts';
+import { inFolder } from '../config/folder.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { sallyport } from './process.ts';
+
+const root = new URL('../../', import.meta.url);
+const hooks = new URL('loaded-modules.mjs', import.meta.url);
 
 // What is imported at the top, when the types are gone.
 const statics = new Map(
@@ -42,6 +51,69 @@ test('a start loads what every gateway needs, and no more of it', () => {
     'undici/lib/dispatcher/pool.js',
     'yaml',
   ]);
+});
+
+describe('a process', () => {
+  const approval = '{ approval: { by: {}, self: true } }';
+  const features = {
+    approvals: /^src\/(?:pipeline\/approve\/|store\/(?:approvals|approval-script|memory-approvals)\.ts)/,
+    'decision points': /^src\/pipeline\/decision-point\//,
+    revocation: /^src\/(?:revocation\/|store\/revocation-store\.ts)/,
+  };
+
+  /** The modules of ours that `serve` loads until it has answered a call and ended. */
+  async function loads(more: string, entry: string, workers: readonly string[] = []): Promise<readonly string[]> {
+    const [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
+    onTestFinished(async () => void (await Promise.all([issuer.close(), upstream.close()])));
+    const yaml = `
+public_url: http://gateway.test
+listen: 127.0.0.1:0
+admin: { listen: '127.0.0.1:0' }
+authorization_servers: { main: { issuer: "${issuer.url}", jwt: { algorithms: [RS256] } } }
+${more}
+`;
+    const files = { 'policies/tools.yaml': `tools: { pay: ${entry} }` };
+    return inFolder({ yaml: yaml.replaceAll('UPSTREAM', upstream.url), files }, async (folder) => {
+      const list = join(folder, 'loaded');
+      const env = { LOADED_MODULES: list, NODE_OPTIONS: `--import ${hooks.href}` };
+      const gateway = sallyport(['serve', ...workers], folder, { env });
+      const [, url] = await gateway.says(/"url":"(http:[^"]+)"/);
+      const token = await issuer.sign({ aud: 'http://gateway.test/mcp', sub: 'alice', client_id: 'agent' });
+      const answer = await fetch(`${url}/mcp`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay","arguments":{}}}',
+      });
+      await answer.text();
+      gateway.signal('SIGTERM');
+      expect(await gateway.ended).toBe(0);
+      const urls = (await readFile(list, 'utf8')).split('\n');
+      return urls.filter((each) => each.startsWith(root.href)).map((each) => each.slice(root.href.length));
+    });
+  }
+  const route = (own = ''): string =>
+    `routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools${own}, upstream: { url: "UPSTREAM/mcp" } }]`;
+
+  test.for([['one process'], ['workers', '--workers', '2']])(
+    'loads no code of features that are off, with %s',
+    { timeout: 120_000 },
+    async ([, ...workers]) => {
+      const loaded = await loads(route(), '{}', workers);
+      expect(loaded).toContain('src/pipeline/pipeline.ts');
+      for (const pattern of Object.values(features)) expect(loaded.filter((each) => pattern.test(each))).toEqual([]);
+    },
+  );
+
+  test.for<readonly [keyof typeof features, string, string]>([
+    ['approvals', `approvals: { authorization_servers: [main] }\n${route()}`, approval],
+    ['decision points', `decision_points: { acme: { url: "UPSTREAM" } }\n${route(', decision_point: acme')}`, '{}'],
+    ['revocation', `revocation: { keep: 1d }\n${route()}`, '{}'],
+  ])('loads the code of %s where it is on', { timeout: 120_000 }, async ([feature, yaml, entry]) => {
+    const loaded = await loads(yaml, entry);
+    const others = Object.entries(features).filter(([name]) => name !== feature);
+    expect(loaded.filter((each) => features[feature].test(each))).not.toEqual([]);
+    for (const [, pattern] of others) expect(loaded.filter((each) => pattern.test(each))).toEqual([]);
+  });
 });
 
 test('no file loads the fetch of Node (src/lib/http/node-http.ts)', () => {

@@ -153,12 +153,17 @@ describe('one gateway', () => {
 
   test('R-301: only those whom `by` admits decide, and the caller only for itself where `self` says so', async () => {
     const id = await waitingId(await call('transfer', { amount: 4000 }, 'eve', { role: 'supervisor' }));
-    const { digest } = await view(id);
+    const { digest } = (await (await api('dan', `/${id}`, undefined, eve)).json()) as View;
     const approve = { decision: 'approve', digest };
     expect((await api('mallory', `/${id}`)).status).toBe(404);
     expect((await api('mallory', `/${id}`, approve)).status).toBe(404);
     expect((await api('mallory', '/AAAAAAAAAAAAAAAAAAAAAA', approve)).status).toBe(404);
     expect((await api('eve', `/${id}`, approve, eve)).status).toBe(403);
+    expect(Object.keys((await (await api('eve', `/${id}`, undefined, eve)).json()) as object)).toEqual([
+      'id',
+      'status',
+      'expires_at',
+    ]);
     expect(await (await api('eve', '', undefined, eve)).json()).not.toMatchObject({ approvals: [{ id }] });
     expect((await api('dan', `/${id}`, { ...approve, digest: 'x' }, eve)).status).toBe(409);
     expect((await api('dan', `/${id}`, { decision: 'perhaps', digest }, eve)).status).toBe(400);

@@ -48,7 +48,9 @@ async function decided(approvals: Approvals, id: string, person: Principal, body
   const wanted = parsedJson(body);
   const { decision, digest } = isObject(wanted) ? wanted : {};
   // Before the form is judged: a stranger learns nothing of an id.
-  if ((await approvals.find(id, person)) === undefined) throw new DecisionRefused(404, 'unknown');
+  const found = await approvals.find(id, person);
+  if (found === undefined) throw new DecisionRefused(404, 'unknown');
+  if (!found.isWhole) throw new DecisionRefused(403, 'another person has to decide on this call');
   if (!isDecision(decision) || typeof digest !== 'string') {
     throw new DecisionRefused(400, 'the body is not { "decision": "approve" | "deny" | "withdraw", "digest": "…" }');
   }

@@ -151,15 +151,15 @@ export class Approvals {
     );
   }
 
-  /** A request that a person may see; undefined for any other. `whole`: they may decide it. */
+  /** A request that a person may see; undefined for any other. `isWhole`: they may decide it. */
   async find(id: string, decider: Decider): Promise<{ approval: KeptApproval; isWhole: boolean } | undefined> {
     const found = await Promise.all([...this.#routes.keys()].map(async (name) => this.#parts.book.find(name, id)));
     const kept = found.find((each) => each !== undefined);
     if (kept === undefined) return undefined;
     const approval = await this.#current(kept);
     if (decider === 'operator') return { approval, isWhole: true };
-    const isWhole = this.#admits(approval, decider);
-    return isWhole || isCaller(approval, decider) ? { approval, isWhole } : undefined;
+    const isVisible = this.#admits(approval, decider) || isSamePerson(approval, decider);
+    return isVisible ? { approval, isWhole: this.#mayDecide(approval, decider) } : undefined;
   }
 
   /** Decides. @throws {DecisionRefused} */
@@ -171,10 +171,8 @@ export class Approvals {
   ): Promise<{ approval: KeptApproval }> {
     const found = await this.find(id, decider);
     if (found === undefined) throw new DecisionRefused(404, 'unknown');
-    const { approval } = found;
-    if (decider !== 'operator' && !this.#mayDecide(approval, decider)) {
-      throw new DecisionRefused(403, 'another person has to decide on this call');
-    }
+    const { approval, isWhole } = found;
+    if (!isWhole) throw new DecisionRefused(403, 'another person has to decide on this call');
     if (digest !== undefined && digest !== approval.digest) throw new DecisionRefused(409, 'another call');
     if (approval.status === 'expired' || approval.status === 'used') throw new DecisionRefused(410, approval.status);
     const decided = await this.#parts.book.decide(approval.call.route, id, decision);
@@ -237,10 +235,6 @@ export class Approvals {
 function isSamePerson({ caller }: KeptApproval, { issuer, subject, clientId }: Principal): boolean {
   if (caller.issuer !== issuer) return false;
   return caller.subject === undefined ? caller.client === clientId : caller.subject === subject;
-}
-
-function isCaller(approval: KeptApproval, person: Principal): boolean {
-  return isSamePerson(approval, person) && approval.caller.client === person.clientId;
 }
 
 /** What ends a request when it changes: the entries, and what a lock says of the definition. */

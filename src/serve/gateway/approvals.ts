@@ -11,6 +11,7 @@ import { createTokenReader } from '../../pipeline/authenticate/credentials.ts';
 import { createPossession } from '../../pipeline/authenticate/possession.ts';
 import { createActionReader } from '../../pipeline/authorize/action.ts';
 import { createAuthorize } from '../../pipeline/authorize/authorize.ts';
+import { loadOnce } from '../../lib/load-once.ts';
 import { createQuota } from '../../lib/quota.ts';
 import type { ApprovalBook } from '../../model/approval-book.ts';
 import type { ApprovalObserver } from '../../model/approval-book.ts';
@@ -38,19 +39,10 @@ export function createApprovals(
 ): LazyApprovals | undefined {
   if (approvals === undefined) return undefined;
   const { url } = approvals;
-  let loaded: Promise<Approvals> | undefined;
-  return () => (loaded ??= load());
-
-  async function load(): Promise<Approvals> {
-    try {
-      const { Approvals: Loaded } = await import('../../pipeline/approve/approvals.ts');
-      return new Loaded({ ...parts, url, routes });
-    } catch (error) {
-      // The next call tries again.
-      loaded = undefined;
-      throw error;
-    }
-  }
+  return loadOnce(async () => {
+    const { Approvals: Loaded } = await import('../../pipeline/approve/approvals.ts');
+    return new Loaded({ ...parts, url, routes });
+  });
 }
 
 /** What the API shares with routes. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { loadOnce } from '../../lib/load-once.ts';
 import type { AskAboutList, DecisionPointSettings } from '../../model/decision-point.ts';
 import type { Route } from '../../model/route.ts';
 import type { DecisionPoint } from '../../pipeline/decision-point/decision-point.ts';
@@ -23,7 +24,7 @@ interface DecisionPointParts {
 /** The decision points of one configuration, each one for all its routes. */
 export class DecisionPoints {
   readonly #parts: DecisionPointParts;
-  readonly #opened = new Map<DecisionPointSettings, Promise<DecisionPoint>>();
+  readonly #opened = new Map<DecisionPointSettings, () => Promise<DecisionPoint>>();
 
   constructor(parts: DecisionPointParts) {
     this.#parts = parts;
@@ -59,25 +60,19 @@ export class DecisionPoints {
     }
   }
 
-  #open(settings: DecisionPointSettings): Promise<DecisionPoint> {
-    const opened = this.#opened.get(settings) ?? this.#load(settings);
-    this.#opened.set(settings, opened);
-    return opened;
-  }
-
-  async #load(settings: DecisionPointSettings): Promise<DecisionPoint> {
+  async #open(settings: DecisionPointSettings): Promise<DecisionPoint> {
     const {
       publicUrl,
       clock,
       load = async () => import('../../pipeline/decision-point/decision-point.ts'),
     } = this.#parts;
-    try {
-      const { DecisionPoint: Loaded } = await load();
-      return new Loaded(settings, publicUrl, clock, Math.random);
-    } catch (error) {
-      // The next call tries again.
-      this.#opened.delete(settings);
-      throw error;
-    }
+    const open =
+      this.#opened.get(settings) ??
+      loadOnce(async () => {
+        const { DecisionPoint: Loaded } = await load();
+        return new Loaded(settings, publicUrl, clock, Math.random);
+      });
+    this.#opened.set(settings, open);
+    return open();
   }
 }

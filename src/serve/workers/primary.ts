@@ -5,15 +5,15 @@ import { startAdmin, type Admin } from '../../admin/admin.ts';
 import type { Loaded } from '../../config/load.ts';
 import { watchFiles } from '../../config/watch.ts';
 import type { InForce } from '../../admin/console/status.ts';
-import { MemoryApprovals } from '../../store/memory-approvals.ts';
 import { createProcessLedger } from '../../store/memory-ledger.ts';
 import { createBackOff } from '../../lib/back-off.ts';
+import { loadOnce } from '../../lib/load-once.ts';
 import { openCertificate } from '../../pipeline/listen/own-certificate.ts';
 import type { Config } from '../../model/config.ts';
 import { createJsonLines } from '../../telemetry/json-lines.ts';
 import { Log } from '../../telemetry/log.ts';
 import { createWorkerMetrics } from '../../telemetry/metrics.ts';
-import { replyFrom } from './primary-approvals.ts';
+import { type ApprovalQuestion, replyFrom } from './primary-approvals.ts';
 import { answerFrom } from './primary-ledger.ts';
 import { fixedIn } from '../reload.ts';
 import { everything, openRevocation, readiness, type WorkerQuestion } from '../revocation.ts';
@@ -83,7 +83,11 @@ export async function startWorkers(
   const source = createWorkersSource(workers, tell);
   /** Outlives workers: what they counted stays counted. */
   const ledger = createProcessLedger();
-  const approvals = new MemoryApprovals(Date.now);
+  // Loaded only here: most gateways have no approvals.
+  const approvals = loadOnce(async () => {
+    const { MemoryApprovals } = await import('../../store/memory-approvals.ts');
+    return new MemoryApprovals(Date.now);
+  });
   function tellAll(message: ToWorker): void {
     for (const worker of workers()) tell(worker, message);
   }
@@ -113,10 +117,19 @@ export async function startWorkers(
         if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
         if (message.kind === 'ledger') tell(worker, answerFrom(ledger, message));
         if (message.kind === 'revocation') void answerRevocation(worker, message);
-        if (message.kind === 'approvals') tell(worker, replyFrom(approvals, message));
+        if (message.kind === 'approvals') void answerApproval(worker, message);
       });
       worker.once('exit', (code) => reject(new WorkerFault(`a worker ended before it listened (${code})`)));
     });
+  }
+
+  async function answerApproval(worker: Worker, question: ApprovalQuestion): Promise<void> {
+    try {
+      tell(worker, replyFrom(await approvals(), question));
+    } catch (error) {
+      // The worker gets no answer, and refuses the call.
+      log.event('error', 'approvals are unavailable', { problem: String(error) });
+    }
   }
 
   async function answerRevocation(worker: Worker, { number, question }: WorkerQuestion): Promise<void> {
