@@ -3,7 +3,8 @@ import type { Attempt, McpTarget } from '../../src/model/policy.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import { maxMatchedLength } from '../../src/policy/predicate.ts';
-import { type Given, call, caller, decide, message, plain, target, told } from './caller.ts';
+import { type Given, call, caller, decide, message, plain, target } from './caller.ts';
+import { decides } from './decides.ts';
 
 const http: Attempt = { kind: 'http' };
 const trader = { claims: { role: 'trader' } };
@@ -18,100 +19,91 @@ const demo: PolicyDocument = {
   },
 };
 
-test.each<[Given, Attempt, string]>([
-  [{ scope: 'read' }, call('get_price'), 'allow tools.get_*'],
-  [{ scope: 'read payments', ...trader, lifetime: 60 }, call('transfer_funds'), 'allow tools.transfer_funds'],
-  // All scopes of the operation, in policy order, once: the client asks for exactly what the challenge names.
-  [
-    { scope: 'read', ...trader },
-    call('transfer_funds'),
-    'deny scope.insufficient tools.transfer_funds.scope [read payments]',
-  ],
-  [{ scope: 'payments', ...trader }, call('transfer_funds'), 'deny scope.insufficient scope [read payments]'],
-  [trader, call('transfer_funds'), 'deny scope.insufficient scope [read payments]'],
-  [{}, call('pay'), 'deny scope.insufficient scope [read payments]'],
-  [{}, call('get_price'), 'deny scope.insufficient scope [read]'],
-  // What no scope mends has no challenge.
-  [{ scope: 'read' }, call('transfer_funds'), 'deny claim.denied tools.transfer_funds.claims.role'],
-  [{}, call('transfer_funds'), 'deny claim.denied tools.transfer_funds.claims.role'],
-  [
-    { scope: 'read payments', ...trader },
-    call('transfer_funds'),
-    'deny lifetime.exceeded tools.transfer_funds.max_lifetime',
-  ],
-  [{}, call('quick'), 'deny scope.insufficient scope [read]'],
-  [{ scope: 'read' }, call('drop_tables'), 'deny tool.unlisted tools'],
-  [{}, call('drop_tables'), 'deny tool.unlisted tools'],
-  [{ scope: 'read' }, call(undefined), 'deny tool.unlisted tools'],
-  [{ scope: 'read' }, call('constructor'), 'deny tool.unlisted tools'],
-  [{ scope: 'read' }, call('Transfer_funds'), 'deny tool.unlisted tools'],
-  // Of other kinds nothing is listed.
-  [{ scope: 'read' }, message('resources/read', 'resource prices://gold'), 'deny resource.unlisted resources'],
-  [{}, message('resources/read', 'resource prices://gold'), 'deny resource.unlisted resources'],
-  [{ scope: 'read' }, message('prompts/get', 'prompt get_price'), 'deny prompt.unlisted prompts'],
-  [{ scope: 'read' }, message('completion/complete', 'prompt get_price'), 'deny method.unlisted methods'],
-  [{ scope: 'read' }, message('tasks/list'), 'deny method.unlisted methods'],
-  [{}, message('tasks/list'), 'deny method.unlisted methods'],
-  // A method that acts on one thing acts on one of its kind.
-  [{ scope: 'read' }, message('resources/read'), 'deny resource.unlisted resources'],
-  [{ scope: 'read' }, message('resources/read', 'tool get_price'), 'deny resource.unlisted resources'],
-  [{ scope: 'read' }, message('x/y', 'tool get_price'), 'deny method.unlisted methods'],
-  // Housekeeping, by the route's own conditions.
-  [{ scope: 'read' }, message('initialize'), 'allow policy'],
-  [{ scope: 'read' }, message('notifications/initialized'), 'allow policy'],
-  [{ scope: 'read' }, message(undefined), 'allow policy'],
-  [{}, message('tools/list'), 'deny scope.insufficient scope [read]'],
-  [{}, message(undefined), 'deny scope.insufficient scope [read]'],
-  // Plain HTTP knows no tools.
-  [{ scope: 'read' }, http, 'allow policy'],
-  [{}, http, 'deny scope.insufficient scope [read]'],
-])('%j, %j: %s', (given, attempt, expected) => {
-  expect(told(decide(demo, given, attempt))).toBe(expected);
-});
+// All scopes of the operation, in policy order, once: the client asks for exactly what the challenge names.
+// What no scope mends has no challenge. A method that acts on one thing acts on one of its kind.
+decides(
+  'own conditions and those of a tool',
+  demo,
+  `
+read | call get_price → allow tools.get_*
+read payments {"role":"trader"} for 60s | call transfer_funds → allow tools.transfer_funds
+read {"role":"trader"} | call transfer_funds → deny scope.insufficient tools.transfer_funds.scope [read payments]
+payments {"role":"trader"} | call transfer_funds → deny scope.insufficient scope [read payments]
+{"role":"trader"} | call transfer_funds → deny scope.insufficient scope [read payments]
+call pay → deny scope.insufficient scope [read payments]
+call get_price → deny scope.insufficient scope [read]
+read | call transfer_funds → deny claim.denied tools.transfer_funds.claims.role
+call transfer_funds → deny claim.denied tools.transfer_funds.claims.role
+read payments {"role":"trader"} | call transfer_funds → deny lifetime.exceeded tools.transfer_funds.max_lifetime
+call quick → deny scope.insufficient scope [read]
+read | call drop_tables / constructor / Transfer_funds → deny tool.unlisted tools
+call drop_tables → deny tool.unlisted tools
+read | call → deny tool.unlisted tools
+read | read prices://gold → deny resource.unlisted resources
+read prices://gold → deny resource.unlisted resources
+read | get get_price → deny prompt.unlisted prompts
+read | completion/complete prompt get_price → deny method.unlisted methods
+read | tasks/list → deny method.unlisted methods
+tasks/list → deny method.unlisted methods
+read | resources/read → deny resource.unlisted resources
+read | resources/read tool get_price → deny resource.unlisted resources
+read | x/y tool get_price → deny method.unlisted methods
+read | initialize → allow policy
+read | notifications/initialized → allow policy
+read | response → allow policy
+tools/list → deny scope.insufficient scope [read]
+response → deny scope.insufficient scope [read]
+read | http → allow policy
+http → deny scope.insufficient scope [read]`,
+);
 
-test.each<[PolicyDocument, Given, Attempt, string]>([
-  // Without `tools` every call that the own conditions allow.
-  [{ scope: 'read' }, { scope: 'read' }, call('anything'), 'allow policy'],
-  [{ scope: 'read' }, { scope: 'read' }, message('resources/read'), 'allow policy'],
-  [{ scope: 'read' }, {}, call('anything'), 'deny scope.insufficient scope [read]'],
-  // With an empty `tools` none.
-  [{ tools: {} }, {}, call('anything'), 'deny tool.unlisted tools'],
-  [{ tools: {} }, {}, message('ping'), 'allow policy'],
-  [{ tools: {} }, {}, http, 'allow policy'],
-  // Own refusals come before tools are looked at.
-  [{ claims: { tenant: 'acme' }, tools: {} }, {}, call('anything'), 'deny claim.denied claims.tenant'],
-  [
-    { claims: { tenant: 'acme' }, tools: {} },
-    {},
-    message('resources/read', 'resource a:b'),
-    'deny claim.denied claims.tenant',
-  ],
-  [{ max_lifetime: '1m', tools: {} }, {}, call('anything'), 'deny tool.unlisted tools'],
-  // The top level's lifetime and the tool's scope: one new token brings both.
-  [
-    { max_lifetime: '1m', tools: { pay: { scope: 'payments' } } },
-    {},
-    call('pay'),
-    'deny scope.insufficient tools.pay.scope [payments]',
-  ],
-  [{ max_lifetime: '1m', tools: { pay: {} } }, {}, call('pay'), 'deny lifetime.exceeded max_lifetime'],
-  // A tool holds policies like any other.
-  [
-    { scope: 'a', any: [{ scope: 'b' }], tools: { t: { any: [{ scope: 'c' }] } } },
-    {},
-    call('t'),
-    'deny scope.insufficient scope [a b c]',
-  ],
-  [{ tools: { t: { not: { scope: 'a' } } } }, { scope: 'a' }, call('t'), 'deny exclusion.matched tools.t.not'],
-  [
-    { tools: { 'user.get': { scope: 'a' } } },
-    {},
-    call('user.get'),
-    'deny scope.insufficient tools["user.get"].scope [a]',
-  ],
-])('%j, %j, %j: %s', (document, given, attempt, expected) => {
-  expect(told(decide(document, given, attempt))).toBe(expected);
-});
+decides(
+  'without lists every call that the own conditions allow',
+  { scope: 'read' },
+  `
+read | call anything → allow policy
+read | resources/read → allow policy
+call anything → deny scope.insufficient scope [read]`,
+);
+
+decides(
+  'with an empty list no call of its kind',
+  { tools: {} },
+  `
+call anything → deny tool.unlisted tools
+ping → allow policy
+http → allow policy`,
+);
+
+decides(
+  'own refusals come before tools are looked at',
+  { claims: { tenant: 'acme' }, tools: {} },
+  `
+call anything → deny claim.denied claims.tenant
+read a:b → deny claim.denied claims.tenant`,
+);
+
+decides(
+  'one new token brings a shorter lifetime and the scope of a tool',
+  { max_lifetime: '1m', tools: { pay: { scope: 'payments' }, get: {} } },
+  `
+call anything → deny tool.unlisted tools
+call pay → deny scope.insufficient tools.pay.scope [payments]
+call get → deny lifetime.exceeded max_lifetime`,
+);
+
+decides(
+  'an entry holds conditions like any policy',
+  {
+    scope: 'a',
+    any: [{ scope: 'b' }],
+    tools: { t: { any: [{ scope: 'c' }] }, u: { not: { scope: 'a' } }, 'user.get': {} },
+  },
+  `
+call t → deny scope.insufficient scope [a b c]
+a b | call u → deny exclusion.matched tools.u.not
+a b | call user.get → allow tools["user.get"]`,
+);
 
 describe('mode: shadow', () => {
   const policy = compilePolicy('test', { ...demo, mode: 'shadow' });

@@ -3,207 +3,182 @@ import { mcpMethod } from '../../src/model/mcp.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import { maxMatchedLength } from '../../src/policy/predicate.ts';
-import { type Given, caller, decide, told } from './caller.ts';
+import { caller, decide, told } from './caller.ts';
+import { decides } from './decides.ts';
 
-type Row = readonly [given: Given, told: string];
+decides(
+  'an empty policy accepts any valid token',
+  {},
+  `
+http → allow policy
+for ever | http → allow policy`,
+);
 
-const trader = { claims: { role: 'trader' } };
-const allow = 'allow policy';
+decides(
+  'scope needs every scope',
+  { scope: 'read write' },
+  `
+read write | http → allow policy
+write other read | http → allow policy
+read | http → deny scope.insufficient scope [read write]
+readwrite | http → deny scope.insufficient scope [read write]
+READ WRITE | http → deny scope.insufficient scope [read write]
+http → deny scope.insufficient scope [read write]`,
+);
 
-const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
-  [
-    'an empty policy accepts any valid token',
-    {},
-    [
-      [{}, allow],
-      [{ lifetime: null }, allow],
-    ],
-  ],
-  [
-    'scope needs every scope',
-    { scope: 'read write' },
-    [
-      [{ scope: 'read write' }, allow],
-      [{ scope: 'write other read' }, allow],
-      [{ scope: 'read' }, 'deny scope.insufficient scope [read write]'],
-      [{ scope: 'readwrite' }, 'deny scope.insufficient scope [read write]'],
-      [{ scope: 'READ WRITE' }, 'deny scope.insufficient scope [read write]'],
-      [{}, 'deny scope.insufficient scope [read write]'],
-    ],
-  ],
-  [
-    'scope may be a list, and the challenge has no duplicates',
-    { scope: ['b', 'a', 'b'] },
-    [[{}, 'deny scope.insufficient scope [b a]']],
-  ],
-  [
-    'claims must all hold, and the denial names the first that fails',
-    { claims: { tenant: 'acme', '/realm_access/roles': { contains: 'trader' } } },
-    [
-      [{ claims: { tenant: 'acme', realm_access: { roles: ['trader'] } } }, allow],
-      [{ claims: { tenant: 'acme' } }, 'deny claim.denied claims./realm_access/roles'],
-      [{ claims: { realm_access: { roles: ['trader'] } } }, 'deny claim.denied claims.tenant'],
-      [{}, 'deny claim.denied claims.tenant'],
-    ],
-  ],
-  [
-    'a member that every object inherits is no claim',
-    { claims: { constructor: { present: true } } },
-    [
-      [{ claims: { constructor: 'x' } }, allow],
-      [{}, 'deny claim.denied claims.constructor'],
-    ],
-  ],
-  [
-    'max_lifetime limits exp - iat',
-    { max_lifetime: '1m' },
-    [
-      [{ lifetime: 60 }, allow],
-      [{ lifetime: 0 }, allow],
-      [{ lifetime: 60.5 }, 'deny lifetime.exceeded max_lifetime'],
-      [{ lifetime: -1 }, 'deny lifetime.exceeded max_lifetime'],
-      [{ lifetime: Number.NaN }, 'deny lifetime.exceeded max_lifetime'],
-      [{ lifetime: null }, 'deny lifetime.exceeded max_lifetime'],
-    ],
-  ],
-  [
-    'max_lifetime may be in milliseconds',
-    { max_lifetime: '1500ms' },
-    [
-      [{ lifetime: 1.5 }, allow],
-      [{ lifetime: 2 }, 'deny lifetime.exceeded max_lifetime'],
-    ],
-  ],
-  [
-    'max_lifetime may be in seconds',
-    { max_lifetime: '30s' },
-    [
-      [{ lifetime: 30 }, allow],
-      [{ lifetime: 31 }, 'deny lifetime.exceeded max_lifetime'],
-    ],
-  ],
-  [
-    'max_lifetime may be in hours',
-    { max_lifetime: '2h' },
-    [
-      [{ lifetime: 7200 }, allow],
-      [{ lifetime: 7201 }, 'deny lifetime.exceeded max_lifetime'],
-    ],
-  ],
-  [
-    'a refused claim wins over a missing scope, a missing scope over the lifetime',
-    { scope: 'read', claims: { role: 'trader' }, max_lifetime: '1m' },
-    [
-      [{ scope: 'read', ...trader, lifetime: 60 }, allow],
-      [{}, 'deny claim.denied claims.role'],
-      [trader, 'deny scope.insufficient scope [read]'],
-      [{ scope: 'read', ...trader }, 'deny lifetime.exceeded max_lifetime'],
-      [{ scope: 'read' }, 'deny claim.denied claims.role'],
-    ],
-  ],
-  [
-    'all needs each part, and the challenge has the scopes of each',
-    { scope: 'a', all: [{ scope: 'b' }, { scope: 'c a', claims: { role: 'trader' } }] },
-    [
-      [{ scope: 'a b c', ...trader }, allow],
-      [{ scope: 'a c', ...trader }, 'deny scope.insufficient all[0].scope [a b c]'],
-      [trader, 'deny scope.insufficient scope [a b c]'],
-      [{ scope: 'a b c' }, 'deny claim.denied all[1].claims.role'],
-      [{}, 'deny claim.denied all[1].claims.role'],
-    ],
-  ],
-  [
-    'any needs one alternative, and its scopes',
-    { scope: 'read', any: [{ scope: 'admin' }, { scope: 'trade', claims: { role: 'trader' } }] },
-    [
-      [{ scope: 'read admin' }, allow],
-      [{ scope: 'read trade', ...trader }, allow],
-      [{ scope: 'admin' }, 'deny scope.insufficient scope [read admin]'],
-      [{ scope: 'trade', ...trader }, 'deny scope.insufficient scope [read trade]'],
-    ],
-  ],
-  [
-    'any asks for the scopes of the first alternative that lacks only scopes',
-    { scope: 'read', any: [{ claims: { role: 'boss' } }, { scope: 'trade' }, { scope: 'admin' }] },
-    [
-      [{ scope: 'read' }, 'deny scope.insufficient any[1].scope [read trade]'],
-      [{}, 'deny scope.insufficient scope [read trade]'],
-      [{ scope: 'read', claims: { role: 'boss' } }, allow],
-    ],
-  ],
-  [
-    'any denies without a challenge if no token could meet an alternative',
-    { scope: 'read', any: [{ scope: 'admin', claims: { role: 'boss' } }, { claims: { team: { matches: '^ops-' } } }] },
-    [
-      [{ scope: 'read' }, 'deny alternatives.exhausted any'],
-      [{}, 'deny alternatives.exhausted any'],
-      [{ scope: 'read', claims: { role: 'boss' } }, 'deny scope.insufficient any[0].scope [read admin]'],
-      [{ scope: 'read', claims: { team: 'ops-1' } }, allow],
-    ],
-  ],
-  [
-    'any asks for a scope before a lifetime, in either order',
-    { any: [{ max_lifetime: '1m' }, { scope: 'admin' }] },
-    [
-      [{ lifetime: 60 }, allow],
-      [{}, 'deny scope.insufficient any[1].scope [admin]'],
-    ],
-  ],
-  [
-    'any asks for the scope of a new token, which also has a new lifetime',
-    { scope: 'read', any: [{ claims: { role: 'boss' } }, { scope: 'admin', max_lifetime: '1m' }] },
-    [
-      [{ scope: 'read admin', lifetime: 60 }, allow],
-      [{ scope: 'read admin' }, 'deny alternatives.exhausted any'],
-      [{ scope: 'admin' }, 'deny scope.insufficient scope [read admin]'],
-    ],
-  ],
-  [
-    'any may contain any',
-    { any: [{ any: [{ claims: { role: 'boss' } }, { scope: 'deep' }] }, { scope: 'flat' }] },
-    [
-      [{}, 'deny scope.insufficient any[0].any[1].scope [deep]'],
-      [{ scope: 'flat' }, allow],
-    ],
-  ],
-  [
-    'not denies an excluded caller before it asks for a scope',
-    { scope: 'read', not: { claims: { ai_agent: true } } },
-    [
-      [{ scope: 'read' }, allow],
-      [{ scope: 'read', claims: { ai_agent: false } }, allow],
-      [{ scope: 'read', claims: { ai_agent: true } }, 'deny exclusion.matched not'],
-      [{ claims: { ai_agent: true } }, 'deny exclusion.matched not'],
-      [{}, 'deny scope.insufficient scope [read]'],
-    ],
-  ],
-  [
-    'not does not exclude a token without the scope or with a longer lifetime, and asks for neither',
-    { scope: 'read', not: { scope: 'admin', max_lifetime: '1m' } },
-    [
-      [{ scope: 'read' }, allow],
-      [{ scope: 'read admin' }, allow],
-      [{ scope: 'read', lifetime: 60 }, allow],
-      [{ scope: 'read admin', lifetime: 60 }, 'deny exclusion.matched not'],
-      [{}, 'deny scope.insufficient scope [read]'],
-    ],
-  ],
-  ['not of an empty condition denies every caller', { not: {} }, [[{}, 'deny exclusion.matched not']]],
-  [
-    'not may contain not',
-    { not: { not: { scope: 'read' } } },
-    [
-      [{ scope: 'read' }, allow],
-      [{}, 'deny exclusion.matched not'],
-    ],
-  ],
-];
+decides(
+  'scope may be a list, and the challenge has no duplicates',
+  { scope: ['b', 'a', 'b'] },
+  `
+http → deny scope.insufficient scope [b a]`,
+);
 
-describe.each(table)('%s', (_, document, rows) => {
-  test.each(rows)('%j: %s', (given, expected) => {
-    expect(told(decide(document, given))).toBe(expected);
-  });
+decides(
+  'claims must all hold, and the denial names the first that fails',
+  { claims: { tenant: 'acme', '/realm_access/roles': { contains: 'trader' } } },
+  `
+{"tenant":"acme","realm_access":{"roles":["trader"]}} | http → allow policy
+{"tenant":"acme"} | http → deny claim.denied claims./realm_access/roles
+{"realm_access":{"roles":["trader"]}} | http → deny claim.denied claims.tenant
+http → deny claim.denied claims.tenant`,
+);
+
+decides(
+  'a member that every object inherits is no claim',
+  { claims: { constructor: { present: true } } },
+  `
+{"constructor":"x"} | http → allow policy
+http → deny claim.denied claims.constructor`,
+);
+
+decides(
+  'max_lifetime limits exp - iat',
+  { max_lifetime: '1m' },
+  `
+for 60s | http → allow policy
+for 0s | http → allow policy
+for 60.5s | http → deny lifetime.exceeded max_lifetime
+for -1s | http → deny lifetime.exceeded max_lifetime
+for NaN | http → deny lifetime.exceeded max_lifetime
+for ever | http → deny lifetime.exceeded max_lifetime`,
+);
+
+test.each([
+  ['1500ms', 1.5],
+  ['30s', 30],
+  ['2h', 7200],
+])('a max_lifetime of %s allows %d seconds and no more', (max_lifetime, lifetime) => {
+  expect(told(decide({ max_lifetime }, { lifetime }))).toBe('allow policy');
+  expect(told(decide({ max_lifetime }, { lifetime: lifetime + 0.5 }))).toBe('deny lifetime.exceeded max_lifetime');
 });
+
+decides(
+  'a refused claim wins over a missing scope, a missing scope over the lifetime',
+  { scope: 'read', claims: { role: 'trader' }, max_lifetime: '1m' },
+  `
+read {"role":"trader"} for 60s | http → allow policy
+http → deny claim.denied claims.role
+{"role":"trader"} | http → deny scope.insufficient scope [read]
+read {"role":"trader"} | http → deny lifetime.exceeded max_lifetime
+read | http → deny claim.denied claims.role`,
+);
+
+decides(
+  'all needs each part, and the challenge has the scopes of each',
+  { scope: 'a', all: [{ scope: 'b' }, { scope: 'c a', claims: { role: 'trader' } }] },
+  `
+a b c {"role":"trader"} | http → allow policy
+a c {"role":"trader"} | http → deny scope.insufficient all[0].scope [a b c]
+{"role":"trader"} | http → deny scope.insufficient scope [a b c]
+a b c | http → deny claim.denied all[1].claims.role
+http → deny claim.denied all[1].claims.role`,
+);
+
+decides(
+  'any needs one alternative, and its scopes',
+  { scope: 'read', any: [{ scope: 'admin' }, { scope: 'trade', claims: { role: 'trader' } }] },
+  `
+read admin | http → allow policy
+read trade {"role":"trader"} | http → allow policy
+admin | http → deny scope.insufficient scope [read admin]
+trade {"role":"trader"} | http → deny scope.insufficient scope [read trade]`,
+);
+
+decides(
+  'any asks for the scopes of the first alternative that lacks only scopes',
+  { scope: 'read', any: [{ claims: { role: 'boss' } }, { scope: 'trade' }, { scope: 'admin' }] },
+  `
+read | http → deny scope.insufficient any[1].scope [read trade]
+http → deny scope.insufficient scope [read trade]
+read {"role":"boss"} | http → allow policy`,
+);
+
+decides(
+  'any denies without a challenge if no token could meet an alternative',
+  { scope: 'read', any: [{ scope: 'admin', claims: { role: 'boss' } }, { claims: { team: { matches: '^ops-' } } }] },
+  `
+read | http → deny alternatives.exhausted any
+http → deny alternatives.exhausted any
+read {"role":"boss"} | http → deny scope.insufficient any[0].scope [read admin]
+read {"team":"ops-1"} | http → allow policy`,
+);
+
+decides(
+  'any asks for a scope before a lifetime, in either order',
+  { any: [{ max_lifetime: '1m' }, { scope: 'admin' }] },
+  `
+for 60s | http → allow policy
+http → deny scope.insufficient any[1].scope [admin]`,
+);
+
+decides(
+  'any asks for the scope of a new token, which also has a new lifetime',
+  { scope: 'read', any: [{ claims: { role: 'boss' } }, { scope: 'admin', max_lifetime: '1m' }] },
+  `
+read admin for 60s | http → allow policy
+read admin | http → deny alternatives.exhausted any
+admin | http → deny scope.insufficient scope [read admin]`,
+);
+
+decides(
+  'any may contain any',
+  { any: [{ any: [{ claims: { role: 'boss' } }, { scope: 'deep' }] }, { scope: 'flat' }] },
+  `
+http → deny scope.insufficient any[0].any[1].scope [deep]
+flat | http → allow policy`,
+);
+
+decides(
+  'not denies an excluded caller before it asks for a scope',
+  { scope: 'read', not: { claims: { ai_agent: true } } },
+  `
+read | http → allow policy
+read {"ai_agent":false} | http → allow policy
+read {"ai_agent":true} | http → deny exclusion.matched not
+{"ai_agent":true} | http → deny exclusion.matched not
+http → deny scope.insufficient scope [read]`,
+);
+
+decides(
+  'not does not exclude a token without the scope or with a longer lifetime, and asks for neither',
+  { scope: 'read', not: { scope: 'admin', max_lifetime: '1m' } },
+  `
+read | http → allow policy
+read admin | http → allow policy
+read for 60s | http → allow policy
+read admin for 60s | http → deny exclusion.matched not
+http → deny scope.insufficient scope [read]`,
+);
+
+decides('not of an empty condition denies every caller', { not: {} }, 'http → deny exclusion.matched not');
+
+decides(
+  'not may contain not',
+  { not: { not: { scope: 'read' } } },
+  `
+read | http → allow policy
+http → deny exclusion.matched not`,
+);
 
 describe('R-83: an error while evaluating is a denial', () => {
   const claims = { name: 'x'.repeat(maxMatchedLength + 1) };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { metadataUrl, startService } from './service.ts';
+import { startService } from './service.ts';
 import { publicUrl, startWorld } from '../worlds/gateway.ts';
 import { normalized } from '../support/raw.ts';
 import { startBeforeAll } from '../support/start-before.ts';
@@ -21,40 +21,9 @@ describe('the document', () => {
     expect(raw).toContain(`"resource":"${publicUrl}/mcp"`);
     expect(raw).not.toContain('localhost');
   });
-
-  test('R-3: names the resource as configured', async () => {
-    expect(await metadata()).toMatchObject({ resource_name: 'Demo tools' });
-  });
-
-  test('R-4: lists the scopes as configured', async () => {
-    expect(await metadata()).toMatchObject({ scopes_supported: ['read'] });
-  });
-
-  test('R-5: lists the trusted issuers byte for byte', async () => {
-    expect(await metadata()).toMatchObject({ authorization_servers: [service.issuer.url] });
-  });
-
-  test('R-6: is JSON without null or empty members', async () => {
-    const { headers } = await service.send(`${wellKnown}/mcp`);
-    expect(headers.get('content-type')).toBe('application/json');
-    expect(await metadata()).toEqual({
-      resource: `${publicUrl}/mcp`,
-      resource_name: 'Demo tools',
-      authorization_servers: [service.issuer.url],
-      scopes_supported: ['read'],
-      bearer_methods_supported: ['header'],
-    });
-  });
 });
 
 describe('the path of the document', () => {
-  test('R-7, R-20: stands where the 401 says', async () => {
-    const { challenge } = await service.message(undefined, 'tools/list');
-    const [, advertised] = /resource_metadata="([^"]+)"/.exec(challenge ?? '') ?? [];
-    expect(advertised).toBe(metadataUrl);
-    expect(await metadata(new URL(advertised ?? '').pathname)).toMatchObject({ resource: `${publicUrl}/mcp` });
-  });
-
   test.for([
     [`${wellKnown}/mcp`, 'the path of the resource'],
     [`${wellKnown}/mcp/`, 'with a slash'],
