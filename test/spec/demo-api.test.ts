@@ -1,12 +1,16 @@
-import { CompactSign } from 'jose';
+import { CompactSign, type CryptoKey, exportSPKI, importJWK } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { apiAudience, startService } from './service.ts';
 import { normalized } from '../support/raw.ts';
 import { startBeforeAll } from '../support/start-before.ts';
+import { createKey } from '../support/issuer.ts';
+import { forgedToken, hmacWith } from './forged-token.ts';
+import { startWorld } from '../worlds/gateway.ts';
 
 const service = startBeforeAll(startService);
 
 const highWorth = '/demo/highworthdata';
+
 const needsRead = 'Bearer error="insufficient_scope", scope="read"';
 
 async function get(path: string, claims?: Record<string, unknown>): Promise<readonly [number, string | null]> {
@@ -163,4 +167,120 @@ connection: close
   test('R-19: sends no challenge when scope and risk are both wrong', async () => {
     expect(await get(highWorth, { scope: 'write', risk: 50 })).toEqual([403, null]);
   });
+});
+
+const accepted = { status: 200, challenge: null };
+
+const refused = { status: 401, challenge: 'Bearer error="invalid_token"', text: '' };
+
+/** `/demo/data` for a good token, and the reason in the log for any other. */
+async function present(token: string): Promise<object> {
+  const { status, challenge, text } = await service.send('/demo/data', { token });
+  return status === 200 ? { status, challenge } : { status, challenge, text };
+}
+
+async function reason(): Promise<unknown> {
+  return (await service.gateway.decision())['reason'];
+}
+
+function goodClaims(): Record<string, unknown> {
+  const exp = Math.floor(Date.now() / 1000) + 300;
+  return { iss: service.issuer.url, aud: apiAudience, sub: 'alice', scope: 'read', exp };
+}
+
+test('R-39: accepts a valid JWT', async () => {
+  expect(await present(await service.apiToken())).toEqual(accepted);
+});
+
+test('R-39: refuses one changed byte of header, claims or signature', async () => {
+  const parts = (await service.apiToken()).split('.');
+  for (const index of [0, 1, 2]) {
+    const part = parts[index] ?? '';
+    const changed = part.slice(0, 20) + (part[20] === 'A' ? 'B' : 'A') + part.slice(21);
+    expect(await present(parts.with(index, changed).join('.'))).toEqual(refused);
+  }
+});
+
+test('R-40: refuses the right issuer with a key that it did not publish', async () => {
+  const stranger = await createKey('k1');
+  expect(await present(await service.apiToken({}, { key: stranger }))).toEqual(refused);
+  expect(await reason()).toBe('token.signature');
+});
+
+test('R-41: fetches the keys from the jwks_uri of the metadata', async () => {
+  expect(await present(await service.apiToken())).toEqual(accepted);
+  const paths = service.issuer.requests.map(({ path }) => path);
+  expect(paths).toContain('/.well-known/oauth-authorization-server');
+  expect(paths).toContain('/jwks');
+});
+
+test('R-43: refuses HS256 with the public key as the secret', async () => {
+  const { publicJwk } = service.issuer.key;
+  const pem = await exportSPKI((await importJWK(publicJwk, 'RS256')) as CryptoKey);
+  const token = forgedToken({ alg: 'HS256', kid: 'k1', typ: 'at+jwt' }, goodClaims(), hmacWith(pem));
+  expect(await present(token)).toEqual(refused);
+  expect(await reason()).toBe('token.algorithm');
+});
+
+test('R-43: ignores a key in the token itself', async () => {
+  const key = await createKey('k1');
+  const embedded = { jwk: key.publicJwk, jku: 'https://evil.example/jwks', x5u: 'https://evil.example/x5u' };
+  expect(await present(await service.apiToken({}, { key, header: embedded }))).toEqual(refused);
+});
+
+test('R-46: refuses an ID token, although all else is valid', async () => {
+  const typ = 'JWT';
+  expect(await present(await service.apiToken({ nonce: 'n', at_hash: 'h' }, { header: { typ } }))).toEqual(refused);
+  expect(await present(await service.apiToken({}, { header: { typ } }))).toEqual(accepted);
+});
+
+test('R-47, R-127: sends the subject of the token to the API, whatever the client claims', async () => {
+  const headers = { 'x-auth-subject': 'mallory', 'X-Auth-Risk': '1', x_auth_subject: 'mallory' };
+  const token = await service.apiToken({ sub: 'alice', risk: 49 });
+  expect(await service.send('/demo/highworthdata', { token, headers })).toMatchObject({ status: 200 });
+  const seen = service.upstream.seen.at(-1);
+  expect(seen?.headers).toMatchObject({ 'x-auth-subject': 'alice', 'x-auth-risk': '49' });
+  expect(JSON.stringify(seen)).not.toContain('mallory');
+});
+
+test('R-127: sends no subject for a token without one, not even the client’s', async () => {
+  const token = await service.apiToken({ sub: undefined });
+  expect(await service.send('/demo/data', { token, headers: { 'x-auth-subject': 'mallory' } })).toMatchObject({
+    status: 200,
+  });
+  expect(service.upstream.seen.at(-1)?.headers['x-auth-subject']).toBeUndefined();
+});
+
+test('R-48: finds claims under the names that OAuth gives them, and under no others', async () => {
+  const platform = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier';
+  const world = await startWorld({
+    yaml: (issuer, upstream) => `
+authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
+routes:
+  - name: api
+    path: /
+    audience: a
+    policy: p
+    upstream: { url: "${upstream}", identity: { x-sub: sub, x-scope: scope, x-client: client_id, x-role: role, x-long: "${platform}" } }
+`,
+    policies: { p: 'scope: read\nclaims: { role: trader }\n' },
+  });
+  const claims = { aud: 'a', sub: 'alice', scope: 'read', client_id: 'web', role: 'trader' };
+  const { status } = await world.send('/', { token: await world.issuer.sign(claims) });
+  const translated = {
+    aud: 'a',
+    [platform]: 'alice',
+    scope: 'read',
+    'http://schemas.microsoft.com/ws/2008/06/identity/claims/role': 'trader',
+  };
+  const other = await world.send('/', { token: await world.issuer.sign(translated) });
+  await world.close();
+  expect([status, other.status]).toEqual([200, 403]);
+  expect(world.upstream.seen.at(-1)?.headers).toMatchObject({
+    'x-sub': 'alice',
+    'x-scope': 'read',
+    'x-client': 'web',
+    'x-role': 'trader',
+  });
+  expect(world.upstream.seen.at(-1)?.headers['x-long']).toBeUndefined();
 });

@@ -1,11 +1,14 @@
-import { expect, test } from 'vitest';
-import { apiAudience, metadataUrl, startService, toolList } from './service.ts';
+import { describe, expect, test } from 'vitest';
+import { apiAudience, mcpAudience, metadataUrl, startService, toolList } from './service.ts';
 import { startBeforeAll } from '../support/start-before.ts';
+import { exchangeRaw, normalized } from '../support/raw.ts';
 
 const service = startBeforeAll(startService);
 
 const begin = `Bearer error="invalid_token", scope="read", resource_metadata="${metadataUrl}"`;
+
 const stepUp = `Bearer error="insufficient_scope", scope="read payments", resource_metadata="${metadataUrl}"`;
+
 const transfer = { name: 'transfer_funds', arguments: { from: 'savings', to: 'trading', amount: 10 } };
 
 /** What the authorization server gives for the scope of the challenge. */
@@ -92,4 +95,134 @@ test('R-138: answers 401 once a cached token has expired', async () => {
     [200, null],
     [401, begin],
   ]);
+});
+
+const event = `event: message\ndata: ${JSON.stringify(toolList)}\n\n`;
+
+test('R-134: streams in chunks, keeps the connection, and drops the length of the upstream', async () => {
+  const { headers, status, text } = await service.message(service.agentToken(), 'tools/list');
+  expect([status, text]).toEqual([200, event]);
+  expect(Object.fromEntries(headers)).toMatchObject({
+    'content-type': 'text/event-stream',
+    'transfer-encoding': 'chunked',
+    connection: 'keep-alive',
+    'x-accel-buffering': 'no',
+  });
+  expect(headers.get('content-length')).toBeNull();
+});
+
+test('R-134: streams a tool listing with these bytes', async () => {
+  const body = '{"jsonrpc":"2.0","id":7,"method":"tools/list"}';
+  const raw = await exchangeRaw(
+    service.gateway.url,
+    [
+      'POST /mcp HTTP/1.1',
+      'Host: gateway.test',
+      `Authorization: Bearer ${service.agentToken()}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  expect(normalized(raw)).toBe(`HTTP/1.1 200 OK
+content-type: text/event-stream
+date: …
+x-accel-buffering: no
+connection: close
+transfer-encoding: chunked
+
+${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n0\r\n\r\n`);
+});
+
+test('R-135: passes on one event named message with the JSON-RPC object of the MCP server', async () => {
+  const { text } = await service.message(service.agentToken(), 'tools/list');
+  const [, name, data] = /^event: (.*)\ndata: (.*)\n\n$/.exec(text) ?? [];
+  expect(name).toBe('message');
+  expect(JSON.parse(data ?? '')).toEqual(toolList);
+});
+
+describe('the token of the caller', () => {
+  test('R-32, R-33: validates the token of each request and never passes it on', async () => {
+    const token = service.agentToken();
+    await service.message(token, 'tools/list');
+    expect(await service.message(undefined, 'tools/list')).toMatchObject({ status: 401 });
+    const seen = service.upstream.seen.at(-1);
+    expect(JSON.stringify(seen)).not.toContain(token);
+  });
+
+  test('R-118: sends the MCP server a token for the API in its place', async () => {
+    const token = service.agentToken();
+    await service.message(token, 'tools/list');
+    expect(service.upstream.seen.at(-1)?.headers.authorization).toBe('Bearer exchanged');
+    const asked = service.issuer.requests.findLast(({ path }) => path === '/token');
+    expect(Object.fromEntries(new URLSearchParams(asked?.body))).toMatchObject({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: token,
+      audience: 'https://api.demo.example',
+      scope: 'read',
+    });
+  });
+});
+
+const apiPaths = ['/demo/data', '/anything/else'];
+
+test.for(apiPaths)('R-35: accepts an agent’s token at the MCP server and refuses it at %s', async (path) => {
+  const token = service.agentToken({ risk: 20 });
+  expect(await service.message(token, 'tools/list')).toMatchObject({ status: 200 });
+  expect(await service.send(path, { token })).toMatchObject({ status: 401, challenge: 'Bearer error="invalid_token"' });
+  expect(await service.message(token, 'tools/list')).toMatchObject({ status: 200 });
+});
+
+test('R-35: refuses a token for the API at the MCP server', async () => {
+  const token = await service.apiToken();
+  expect(await service.send('/demo/data', { token })).toMatchObject({ status: 200 });
+  expect(await service.message(token, 'tools/list')).toMatchObject({
+    status: 401,
+    challenge: `Bearer error="invalid_token", scope="read", resource_metadata="${metadataUrl}"`,
+  });
+});
+
+describe('tokens that differ in their audience alone', () => {
+  test.for(apiPaths)('R-35, R-42: refuses a JWT for the MCP server at %s', async (path) => {
+    expect(await service.send(path, { token: await service.apiToken({ aud: mcpAudience }) })).toMatchObject({
+      status: 401,
+    });
+  });
+
+  test.for([
+    [apiAudience, 401],
+    [`${mcpAudience}/`, 401],
+    [undefined, 401],
+    [mcpAudience, 200],
+    [[apiAudience, mcpAudience], 200],
+  ] as const)('R-37: answers an opaque token for %j at the MCP server with %d', async ([aud, status]) => {
+    expect(await service.message(service.agentToken({ aud }), 'tools/list')).toMatchObject({ status });
+  });
+});
+
+test('R-38: refuses a JWT at the MCP server and an opaque token at the API', async () => {
+  expect(await service.message(await service.apiToken({ aud: mcpAudience }), 'tools/list')).toMatchObject({
+    status: 401,
+  });
+  const token = service.agentToken({ aud: apiAudience });
+  expect(await service.send('/demo/data', { token })).toMatchObject({ status: 401 });
+});
+
+test('R-34: refuses a token of a server that is not trusted, and asks no server about it', async () => {
+  const before = service.issuer.requests.length;
+  const token = await service.apiToken({ iss: 'https://elsewhere.example' });
+  expect(await service.message(token, 'tools/list')).toMatchObject({ status: 401 });
+  expect(await service.send('/demo/data', { token })).toMatchObject({ status: 401 });
+  expect(service.issuer.requests.slice(before).filter(({ path }) => path === '/introspect')).toEqual([]);
+});
+
+test.for([
+  ['none', {}],
+  ['Basic', { authorization: 'Basic YWxpY2U6c2VjcmV0' }],
+  ['a cookie', { cookie: 'access_token=x' }],
+] as const)('R-29: refuses other credentials than a bearer token in the header: %s', async ([, headers]) => {
+  for (const path of apiPaths) expect(await service.send(path, { headers })).toMatchObject({ status: 401 });
+  expect(await service.send('/mcp', { method: 'POST', headers })).toMatchObject({ status: 401 });
 });
