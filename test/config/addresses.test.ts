@@ -5,6 +5,7 @@ import { hostName, network } from '../../src/config/addresses.ts';
 import { InvalidValue } from '../../src/config/values.ts';
 import { refused, refuses, top } from './edits.ts';
 import { base, loaded } from './folder.ts';
+import { property } from '../support/property.ts';
 
 describe('forward_auth', () => {
   refuses(`
@@ -83,34 +84,30 @@ describe('network', () => {
     fc.ipV6().filter((text) => !/^[0:]*ffff:/i.test(text)),
   );
 
-  test('accepts every address, alone and as a network of one address', () => {
-    fc.assert(
-      fc.property(address, (text) => {
-        const size = isIPv4(text) ? 32 : 128;
-        expect(network(text)).toBe(text.toLowerCase());
-        expect(network(`${text}/${size}`)).toBe(`${text.toLowerCase()}/${size}`);
-      }),
-    );
+  property('accepts every address, alone and as a network of one address', [address], (text) => {
+    const size = isIPv4(text) ? 32 : 128;
+    expect(network(text)).toBe(text.toLowerCase());
+    expect(network(`${text}/${size}`)).toBe(`${text.toLowerCase()}/${size}`);
   });
 
-  test('returns networks that Node accepts and that begin with their own address', () => {
-    fc.assert(
-      fc.property(address, fc.integer({ min: 0, max: 130 }), (text, prefix) => {
-        let found: string;
-        try {
-          found = network(`${text}/${prefix}`);
-        } catch (error) {
-          if (error instanceof InvalidValue) return;
-          throw error;
-        }
-        const [start = '', size] = found.split('/');
-        const family = isIPv4(start) ? 'ipv4' : 'ipv6';
-        const list = new BlockList();
-        list.addSubnet(start, Number(size), family);
-        expect(list.check(start, family)).toBe(true);
-      }),
-    );
-  });
+  property(
+    'returns networks that Node accepts and that begin with their own address',
+    [address, fc.integer({ min: 0, max: 130 })],
+    (text, prefix) => {
+      let found: string;
+      try {
+        found = network(`${text}/${prefix}`);
+      } catch (error) {
+        if (error instanceof InvalidValue) return;
+        throw error;
+      }
+      const [start = '', size] = found.split('/');
+      const family = isIPv4(start) ? 'ipv4' : 'ipv6';
+      const list = new BlockList();
+      list.addSubnet(start, Number(size), family);
+      expect(list.check(start, family)).toBe(true);
+    },
+  );
 
   test.each([
     '',

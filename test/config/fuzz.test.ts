@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { everyKey } from './every-key.ts';
 import { base, refusals } from './folder.ts';
+import { runs } from '../support/runs.ts';
 
 /** The texts of two good files, cut, doubled and with something in between. */
 const mangled = fc
@@ -29,7 +30,7 @@ describe('the loader throws nothing but ConfigError', () => {
       fc.asyncProperty(garbage, async (yaml) => {
         for (const line of await refusals({ yaml })) expect(line).toMatch(/^gateway\.yaml(?::\d+:\d+)?: .+$/u);
       }),
-      { numRuns: 500 },
+      { numRuns: runs },
     );
   });
 
@@ -40,7 +41,7 @@ describe('the loader throws nothing but ConfigError', () => {
           expect(line).toMatch(/^policies\/x\.yaml(?::\d+:\d+)?: .+$/u);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs / 3 },
     );
   });
 
@@ -49,7 +50,7 @@ describe('the loader throws nothing but ConfigError', () => {
       fc.asyncProperty(fc.uint8Array(), async (bytes) => {
         expect(await refusals({ yaml: Buffer.from(bytes) })).not.toEqual([]);
       }),
-      { numRuns: 200 },
+      { numRuns: runs / 3 },
     );
   });
 });

@@ -57,9 +57,8 @@ describe('R-159: a secret never appears in an error', () => {
   test('random-looking text in any place', async () => {
     for (const [index, path] of [...stringPlaces, ['routes', 0, 'policy']].entries()) {
       const secret = generated[index % generated.length] ?? '';
-      for (const value of [secret, { [secret]: secret }]) {
-        expect(await shownIn(replaced(everyKey, path, value), secret)).toEqual([]);
-      }
+      const value = index % 2 === 0 ? secret : { [secret]: secret };
+      expect(await shownIn(replaced(everyKey, path, value), secret)).toEqual([]);
     }
   });
 });

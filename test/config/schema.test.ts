@@ -64,16 +64,21 @@ describe('the schema and the loader agree', () => {
   // One and a half, a mapping of this and a list of lists are nowhere expected; nor is nothing.
   const wrong = [1.5, { no: 1 }, [[]], null];
 
-  test.each(everyPlace)('that %s refuses a value of another type', async (_title, path) => {
+  test.each(everyPlace)('that %s refuses a value of another type', async (title, path) => {
     const documents = wrong.map((value) => replaced(everyKey, path, value));
     expect(documents.filter((document) => editorAccepts(document))).toEqual([]);
-    for (const document of documents) expect(await refusals({ yaml: stringify(document) })).not.toEqual([]);
+    // A load takes long: each place shows one of them.
+    const document = documents[title.length % wrong.length];
+    expect(await refusals({ yaml: stringify(document) })).not.toEqual([]);
   });
 
-  test.each(everyPlace.filter(([, path]) => typeof path.at(-1) === 'string'))(
-    'on an unknown key beside %s',
+  const mappings = new Set(
+    places(everyKey).flatMap((path) => (typeof path.at(-1) === 'string' ? [pathText(path.slice(0, -1))] : [])),
+  );
+  test.each([['', []] as const, ...everyPlace].filter(([title]) => mappings.has(title)))(
+    'on an unknown key in %s',
     async (_title, path) => {
-      const document = replaced(everyKey, [...path.slice(0, -1), 'no such key'], 'x');
+      const document = replaced(everyKey, [...path, 'no such key'], 'x');
       expect(editorAccepts(document)).toBe(false);
       expect(await refusals({ yaml: stringify(document) })).not.toEqual([]);
     },

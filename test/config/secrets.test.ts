@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { at, everyKey, places, replaced } from './every-key.ts';
 import { edited, refusals } from './folder.ts';
+import { runs } from '../support/runs.ts';
 
 /** Long enough not to be part of a message by chance; with what YAML and URLs treat as syntax. */
 const secret = fc
@@ -39,7 +40,7 @@ describe('no message shows', () => {
           expect(lines.join('\n')).not.toContain(core);
         },
       ),
-      { numRuns: 120 },
+      { numRuns: runs / 6 },
     );
   });
 
@@ -58,7 +59,7 @@ describe('no message shows', () => {
         });
         expect(lines.join('\n')).not.toContain(core);
       }),
-      { numRuns: 120 },
+      { numRuns: runs / 6 },
     );
   });
 
@@ -68,7 +69,7 @@ describe('no message shows', () => {
         const lines = await refusals({ yaml: stringify(replaced(everyKey, path, `\${env:UNSET:-${text}}`)) });
         expect(lines.join('\n')).not.toContain(core);
       }),
-      { numRuns: 120 },
+      { numRuns: runs / 6 },
     );
   });
 
@@ -83,7 +84,7 @@ describe('no message shows', () => {
           expect(lines.join('\n')).not.toContain(core);
         },
       ),
-      { numRuns: 120 },
+      { numRuns: runs / 6 },
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createTokenBuckets } from '../../src/lib/token-buckets.ts';
+import { property } from '../support/property.ts';
 
 let now = 0;
 const clock = (): number => now;
@@ -98,39 +99,39 @@ describe('in any time t no more than burst + requests × t / per passes', () => 
     { maxLength: 60 },
   );
 
-  test('at any times of the takes', () => {
-    fc.assert(
-      fc.property(rates, steps, (refill, asked) => {
-        const buckets = createTokenBuckets(10, clock);
-        const passed: number[] = [];
-        for (const [pause, times] of asked) {
-          now += pause;
-          for (let time = 0; time < times; time += 1) if (buckets.take('k', refill) === 0) passed.push(now);
+  property(
+    'at any times of the takes',
+    [rates, steps],
+    (refill, asked) => {
+      const buckets = createTokenBuckets(10, clock);
+      const passed: number[] = [];
+      for (const [pause, times] of asked) {
+        now += pause;
+        for (let time = 0; time < times; time += 1) if (buckets.take('k', refill) === 0) passed.push(now);
+      }
+      let over = 0;
+      for (const [first, begin] of passed.entries()) {
+        for (const [later, end] of passed.slice(first).entries()) {
+          const most = refill.burst + (refill.requests * (end - begin)) / refill.perMs;
+          over = Math.max(over, later + 1 - most);
         }
-        let over = 0;
-        for (const [first, begin] of passed.entries()) {
-          for (const [later, end] of passed.slice(first).entries()) {
-            const most = refill.burst + (refill.requests * (end - begin)) / refill.perMs;
-            over = Math.max(over, later + 1 - most);
-          }
-        }
-        expect(over).toBeLessThan(1e-3);
-      }),
-      { numRuns: 200 },
-    );
-  });
+      }
+      expect(over).toBeLessThan(1e-3);
+    },
+    { numRuns: 200 },
+  );
 
-  test('a caller that waits for the returned time gets a token', () => {
-    fc.assert(
-      fc.property(rates, fc.integer({ min: 1, max: 100 }), (refill, times) => {
-        const buckets = createTokenBuckets(10, clock);
-        for (let time = 0; time < times; time += 1) {
-          const waitMs = buckets.take('k', refill);
-          if (waitMs === 0) continue;
-          now += Math.ceil(waitMs);
-          expect(buckets.take('k', refill)).toBe(0);
-        }
-      }),
-    );
-  });
+  property(
+    'a caller that waits for the returned time gets a token',
+    [rates, fc.integer({ min: 1, max: 100 })],
+    (refill, times) => {
+      const buckets = createTokenBuckets(10, clock);
+      for (let time = 0; time < times; time += 1) {
+        const waitMs = buckets.take('k', refill);
+        if (waitMs === 0) continue;
+        now += Math.ceil(waitMs);
+        expect(buckets.take('k', refill)).toBe(0);
+      }
+    },
+  );
 });

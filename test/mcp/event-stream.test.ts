@@ -4,6 +4,7 @@ import { createEventSplitter, endsEvent, eventData, subscriptionEnd, withData } 
 import type { Action } from '../../src/model/grant.ts';
 import { runs } from '../support/runs.ts';
 import { message } from '../policy/caller.ts';
+import { property } from '../support/property.ts';
 
 const piece = fc.constantFrom(
   'data: a',
@@ -44,40 +45,40 @@ function dataIn(text: string): readonly string[] {
 }
 
 describe('WHATWG HTML §9.2 — for any stream', () => {
-  test('any chunks give the same events, byte for byte', () => {
-    fc.assert(
-      fc.property(stream, fc.array(fc.nat(60), { maxLength: 6 }), (bytes, cuts) => {
-        const at = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).toSorted((one, other) => one - other)];
-        const chunks = at.map((from, i) => bytes.subarray(from, at[i + 1] ?? bytes.length));
-        expect(split(chunks)).toEqual(split([bytes]));
-        expect(split([bytes]).join('')).toBe(bytes.toString('latin1'));
-      }),
-      { numRuns: runs },
-    );
-  });
+  property(
+    'any chunks give the same events, byte for byte',
+    [stream, fc.array(fc.nat(60), { maxLength: 6 })],
+    (bytes, cuts) => {
+      const at = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).toSorted((one, other) => one - other)];
+      const chunks = at.map((from, i) => bytes.subarray(from, at[i + 1] ?? bytes.length));
+      expect(split(chunks)).toEqual(split([bytes]));
+      expect(split([bytes]).join('')).toBe(bytes.toString('latin1'));
+    },
+    { numRuns: runs },
+  );
 
-  test('each event has the data that the algorithm of the standard reads', () => {
-    fc.assert(
-      fc.property(stream, (bytes) => {
-        const data = split([bytes]).slice(0, -1).map(eventData);
-        // A reader ignores an event without data.
-        expect(data.filter((each) => each !== '')).toEqual(dataIn(bytes.toString('latin1')));
-      }),
-      { numRuns: runs },
-    );
-  });
+  property(
+    'each event has the data that the algorithm of the standard reads',
+    [stream],
+    (bytes) => {
+      const data = split([bytes]).slice(0, -1).map(eventData);
+      // A reader ignores an event without data.
+      expect(data.filter((each) => each !== '')).toEqual(dataIn(bytes.toString('latin1')));
+    },
+    { numRuns: runs },
+  );
 
-  test('after a chunk that ends with an event, at most an empty line is left', () => {
-    fc.assert(
-      fc.property(stream, (bytes) => {
-        const splitter = createEventSplitter(Infinity);
-        splitter.push(bytes);
-        const left = endsEvent(bytes) ? splitter.release().toString() : '';
-        expect(['', '\n', '\r\n']).toContain(left);
-      }),
-      { numRuns: runs },
-    );
-  });
+  property(
+    'after a chunk that ends with an event, at most an empty line is left',
+    [stream],
+    (bytes) => {
+      const splitter = createEventSplitter(Infinity);
+      splitter.push(bytes);
+      const left = endsEvent(bytes) ? splitter.release().toString() : '';
+      expect(['', '\n', '\r\n']).toContain(left);
+    },
+    { numRuns: runs },
+  );
 
   test('eventData reads the data that withData writes', () => {
     const data = fc.array(fc.stringMatching(/^[^\r\n]{0,8}$/), { minLength: 1, maxLength: 3 });

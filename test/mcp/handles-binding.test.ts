@@ -1,4 +1,4 @@
-import { array, assert, constantFrom, json, jsonValue, property, string } from 'fast-check';
+import { array, constantFrom, json, jsonValue, string } from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createHandleBinding, type HandleContext } from '../../src/mcp/handles-binding.ts';
 import { presentedHandles } from '../../src/mcp/handles.ts';
@@ -6,6 +6,7 @@ import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import { Denial } from '../../src/model/denial.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
+import { property } from '../support/property.ts';
 
 let now = Date.UTC(2026, 10, 22);
 const sessions = createOwnerBound('a key of at least thirty-two characters');
@@ -49,15 +50,11 @@ const answered = (taskId: string): string =>
 const batch = (id: string): string => `[{"result":{}}, {"result":{"taskId":"${id}"}}]`;
 
 describe('binding', () => {
-  test('gives any handle back to its owner', () => {
-    assert(
-      property(string({ unit: 'binary' }), (value) => {
-        const task = boundTask(value);
-        expect(task).toMatch(/^[\w-]*\.[\w-]{22}$/);
-        const { text } = unbound(JSON.stringify({ method: 'tasks/get', params: { taskId: task } }));
-        expect(JSON.parse(text)).toEqual({ method: 'tasks/get', params: { taskId: value } });
-      }),
-    );
+  property('gives any handle back to its owner', [string({ unit: 'binary' })], (value) => {
+    const task = boundTask(value);
+    expect(task).toMatch(/^[\w-]*\.[\w-]{22}$/);
+    const { text } = unbound(JSON.stringify({ method: 'tasks/get', params: { taskId: task } }));
+    expect(JSON.parse(text)).toEqual({ method: 'tasks/get', params: { taskId: value } });
   });
 
   test.each([
@@ -214,31 +211,21 @@ describe('binding', () => {
     expect(unbound(JSON.stringify({ method: 'tools/call', params: { requestState } })).mcpName).toBeUndefined();
   });
 
-  test('never throws anything but a Denial or a SyntaxError', () => {
-    const place = constantFrom('params', 'result', 'taskId', '_meta', 'task', 'notifications', 'requestState', 'tasks');
-    const nested = array(place, { maxLength: 5 });
-    assert(
-      property(
-        nested,
-        jsonValue(),
-        json(),
-        constantFrom('tasks/get', 'tools/call', 'notifications/tasks', undefined),
-        (path, value, text, method) => {
-          const message: unknown = path
-            .toReversed()
-            .reduce<unknown>((inner, key) => ({ [key]: inner, x: value }), value);
-          const whole = JSON.stringify(
-            typeof message === 'object' && message !== null ? { method, ...message } : { method },
-          );
-          try {
-            binding.bindAll(text, alice, undefined);
-            binding.bindAll(whole, alice, undefined);
-            unbound(whole);
-          } catch (error) {
-            if (!(error instanceof Denial || error instanceof SyntaxError)) throw error;
-          }
-        },
-      ),
-    );
-  });
+  const place = constantFrom('params', 'result', 'taskId', '_meta', 'task', 'notifications', 'requestState', 'tasks');
+  const method = constantFrom('tasks/get', 'tools/call', 'notifications/tasks', undefined);
+  property(
+    'never throws anything but a Denial or a SyntaxError',
+    [array(place, { maxLength: 5 }), jsonValue(), json(), method],
+    (path, value, text, method) => {
+      const message = path.toReversed().reduce<unknown>((inner, key) => ({ [key]: inner, x: value }), value);
+      const whole = JSON.stringify(typeof message === 'object' ? { method, ...message } : { method });
+      try {
+        binding.bindAll(text, alice, undefined);
+        binding.bindAll(whole, alice, undefined);
+        unbound(whole);
+      } catch (error) {
+        if (!(error instanceof Denial || error instanceof SyntaxError)) throw error;
+      }
+    },
+  );
 });

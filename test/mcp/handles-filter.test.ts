@@ -1,9 +1,10 @@
-import { array, assert, nat, property } from 'fast-check';
+import { array, nat } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
 import { createHandleBinding } from '../../src/mcp/handles-binding.ts';
 import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
+import { property } from '../support/property.ts';
 
 const sessions = createOwnerBound('a key of at least thirty-two characters');
 const binding = createHandleBinding(sessions, Date.now);
@@ -38,20 +39,15 @@ function through(filter: ReturnType<typeof createEventFilter>, text: string, cut
 }
 
 describe('in an answer', () => {
-  test('as events, however the stream is split into chunks', () => {
-    assert(
-      property(array(nat(400)), (cuts) => {
-        expect(through(createEventFilter(rewriting), events('é'), cuts)).toBe(events(bound));
-      }),
-    );
+  property('as events, however the stream is split into chunks', [array(nat(400))], (cuts) => {
+    expect(through(createEventFilter(rewriting), events('é'), cuts)).toBe(events(bound));
   });
 
-  test('as JSON, however it is split into chunks', () => {
-    assert(
-      property(array(nat(100)), (cuts) => {
-        expect(through(createJsonFilter(rewriting), message('é'), cuts)).toBe(message(bound));
-      }),
-    );
+  property('as JSON, however it is split into chunks', [array(nat(100))], (cuts) => {
+    expect(through(createJsonFilter(rewriting), message('é'), cuts)).toBe(message(bound));
+  });
+
+  test('as JSON of another form, if it has no handle', () => {
     expect(through(createJsonFilter(rewriting), '{ "result" :1}', [])).toBe('{ "result" :1}');
   });
 

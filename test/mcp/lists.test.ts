@@ -5,6 +5,7 @@ import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/m
 import { filteredMessage, mayListTasks, withoutTasks } from '../../src/mcp/lists.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
 import type { McpTarget } from '../../src/model/policy.ts';
+import { property } from '../support/property.ts';
 
 const visible = ({ name }: McpTarget): boolean => !name.includes('hidden');
 const lists: Rewriting = { concerns: () => true, rewrite: (text) => filteredMessage(text, visible), mustRead: true };
@@ -205,20 +206,16 @@ describe('event streams', () => {
     'retry: 10\n\n',
   ].join('');
 
-  test('change in the list alone, however the stream is split into chunks', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(400)), (cuts) => {
-        const filter = createEventFilter(lists);
-        const out = inPieces(stream, cuts, (chunk) => filter.push(chunk));
-        expect(out).toBe(
-          stream.replace(
-            /event: message\r\ndata.*\r\n\r\n/,
-            `event: message\ndata: ${message({ tools: [{ name: 'é' }] })}\n\n`,
-          ),
-        );
-        expect(filter.end()).toEqual([]);
-      }),
+  property('change in the list alone, however the stream is split into chunks', [fc.array(fc.nat(400))], (cuts) => {
+    const filter = createEventFilter(lists);
+    const out = inPieces(stream, cuts, (chunk) => filter.push(chunk));
+    expect(out).toBe(
+      stream.replace(
+        /event: message\r\ndata.*\r\n\r\n/,
+        `event: message\ndata: ${message({ tools: [{ name: 'é' }] })}\n\n`,
+      ),
     );
+    expect(filter.end()).toEqual([]);
   });
 
   test('pass each event once it is complete', () => {
@@ -258,15 +255,11 @@ describe('event streams', () => {
 });
 
 describe('a JSON body', () => {
-  test('is filtered at its end', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(100)), (cuts) => {
-        const filter = createJsonFilter(lists);
-        const text = message({ tools: [{ name: 'é' }, { name: 'hidden' }] });
-        expect(inPieces(text, cuts, (chunk) => filter.push(chunk))).toBe('');
-        expect(filter.end().join('')).toBe(message({ tools: [{ name: 'é' }] }));
-      }),
-    );
+  property('is filtered at its end', [fc.array(fc.nat(100))], (cuts) => {
+    const filter = createJsonFilter(lists);
+    const text = message({ tools: [{ name: 'é' }, { name: 'hidden' }] });
+    expect(inPieces(text, cuts, (chunk) => filter.push(chunk))).toBe('');
+    expect(filter.end().join('')).toBe(message({ tools: [{ name: 'é' }] }));
   });
 
   test('with other spaces or duplicate keys is serialized again from what was filtered', () => {

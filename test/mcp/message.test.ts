@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { MessageHeaders } from '../../src/mcp/agreement.ts';
 import { readMessage } from '../../src/mcp/message.ts';
-import { Denial } from '../../src/model/denial.ts';
 import { mcpMethod, noMethod } from '../../src/model/mcp.ts';
+import { orReason } from '../support/denial.ts';
 
 /** The headers of a client that knows none. */
 const none: MessageHeaders = {
@@ -16,13 +16,10 @@ const none: MessageHeaders = {
 } as MessageHeaders;
 
 function reason(body: string | Buffer): string {
-  try {
+  return orReason(() => {
     readMessage(Buffer.from(body), none);
-  } catch (error) {
-    if (error instanceof Denial) return error.reason;
-    throw error;
-  }
-  return 'accepted';
+    return 'accepted';
+  });
 }
 
 const call = (params: string): string => `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;

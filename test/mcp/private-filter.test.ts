@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createPrivateFilter } from '../../src/mcp/private-filter.ts';
+import { property } from '../support/property.ts';
 
 /** What comes out of `text` in pieces that are cut at `cuts`. */
 function filtered(text: string, isEventStream = false, cuts: readonly number[] = []): string {
@@ -56,14 +57,14 @@ describe('a public result becomes private, however the body is split into chunks
     ['data\ndatabase: "cacheScope"\ndata: "public"\n\n', 'data\ndatabase: "cacheScope"\ndata: "public"\n\n'],
   ])('in an event stream: %j', (text, wanted) => expect(outputs(text, true)).toEqual([wanted]));
 
-  test('and any JSON text without such a member passes unchanged', () => {
-    fc.assert(
-      fc.property(fc.json(), fc.array(fc.nat(500)), (text, cuts) => {
-        fc.pre(!/scope/i.test(text));
-        expect(filtered(text, false, cuts)).toBe(text);
-      }),
-    );
-  });
+  property(
+    'and any JSON text without such a member passes unchanged',
+    [fc.json(), fc.array(fc.nat(500))],
+    (text, cuts) => {
+      fc.pre(!/scope/i.test(text));
+      expect(filtered(text, false, cuts)).toBe(text);
+    },
+  );
 });
 
 test('each event passes at once', () => {

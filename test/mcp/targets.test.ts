@@ -4,6 +4,7 @@ import { targetsOf } from '../../src/mcp/message.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
 import { Denial } from '../../src/model/denial.ts';
 import { runs } from '../support/runs.ts';
+import { property } from '../support/property.ts';
 
 const method = fc.constantFrom(
   'tools/call',
@@ -39,25 +40,25 @@ function read(called: string, given: Readonly<Record<string, unknown>>): readonl
   }
 }
 
-test('any parameters give what they name and nothing else, or a Denial', () => {
-  fc.assert(
-    fc.property(method, params, (called, given) => {
-      const found = read(called, given);
-      const one = /^(?:tools\/call|prompts\/get)$/.test(called)
-        ? 'name'
-        : called.startsWith('resources/')
-          ? 'uri'
-          : undefined;
-      const isSound =
-        typeof found === 'string'
-          ? /^body\.(?:message|ambiguous)$/.test(found)
-          : (one === undefined || (found.length === 1 && found[0] === given[one])) &&
-            found.every((each) => JSON.stringify(given).includes(JSON.stringify(each)));
-      expect(isSound).toBe(true);
-    }),
-    { numRuns: runs },
-  );
-});
+property(
+  'any parameters give what they name and nothing else, or a Denial',
+  [method, params],
+  (called, given) => {
+    const found = read(called, given);
+    const one = /^(?:tools\/call|prompts\/get)$/.test(called)
+      ? 'name'
+      : called.startsWith('resources/')
+        ? 'uri'
+        : undefined;
+    const isSound =
+      typeof found === 'string'
+        ? /^body\.(?:message|ambiguous)$/.test(found)
+        : (one === undefined || (found.length === 1 && found[0] === given[one])) &&
+          found.every((each) => JSON.stringify(given).includes(JSON.stringify(each)));
+    expect(isSound).toBe(true);
+  },
+  { numRuns: runs },
+);
 
 const of = (method: string, params: Record<string, unknown>): unknown => {
   try {

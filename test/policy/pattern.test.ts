@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { namePattern, uriPattern } from '../../src/policy/pattern.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { runs } from '../support/runs.ts';
+import { property } from '../support/property.ts';
 
 describe('namePattern', () => {
   test.each([
@@ -102,18 +103,18 @@ describe('uriPattern', () => {
     return fc.tuple(fc.constant(parts.join('')), uri);
   });
 
-  test('agrees with a regular expression', () => {
-    fc.assert(
-      fc.property(patternAndUri, ([pattern, uri]) => {
-        const source = pattern
-          .split(/(\*+)/)
-          .map((part) => (part.startsWith('**') ? '[^]*' : part === '*' ? '[^/?#]*' : part.replaceAll('?', '[?]')))
-          .join('');
-        expect(uriPattern(pattern).matches(uri)).toBe(new RegExp(`^${source}$`, 'u').test(uri));
-      }),
-      { numRuns: 3 * runs },
-    );
-  });
+  property(
+    'agrees with a regular expression',
+    [patternAndUri],
+    ([pattern, uri]) => {
+      const source = pattern
+        .split(/(\*+)/)
+        .map((part) => (part.startsWith('**') ? '[^]*' : part === '*' ? '[^/?#]*' : part.replaceAll('?', '[?]')))
+        .join('');
+      expect(uriPattern(pattern).matches(uri)).toBe(new RegExp(`^${source}$`, 'u').test(uri));
+    },
+    { numRuns: 3 * runs },
+  );
 
   test.each([`${'**a*a'.repeat(50)}b`, `**a${'*a'.repeat(50)}b`, '**a*b'])(
     'gives up on a URI that was made to be slow: %s',

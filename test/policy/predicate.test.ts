@@ -4,6 +4,7 @@ import type { ValueDocument } from '../../src/policy/document.ts';
 import { unreachable } from '../../src/lib/json/pointer.ts';
 import type { PolicyFault } from '../../src/policy/policy-error.ts';
 import { compilePredicates, describeFound, maxMatchedLength, wantedBy } from '../../src/policy/predicate.ts';
+import { property } from '../support/property.ts';
 
 function holds(document: ValueDocument, value: unknown): boolean {
   return compilePredicates(document, [], []).every((predicate) => predicate.test(value));
@@ -350,30 +351,18 @@ describe('properties', () => {
     .filter((predicates) => Object.keys(predicates).length > 0);
   const document = fc.oneof(scalar, fc.array(scalar, { minLength: 1 }), mapping);
 
-  test('never throws for any JSON value', () => {
-    fc.assert(
-      fc.property(document, fc.jsonValue({ maxDepth: 3 }), (document, value) => {
-        expect(typeof holds(document, value)).toBe('boolean');
-      }),
-    );
+  property('never throws for any JSON value', [document, fc.jsonValue({ maxDepth: 3 })], (document, value) => {
+    expect(typeof holds(document, value)).toBe('boolean');
   });
 
   const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant(unreachable));
 
-  test('no predicate holds for a value both plain and under not', () => {
-    fc.assert(
-      fc.property(document, anything, (document, value) => {
-        expect(holds(document, value) && holds({ not: document }, value)).toBe(false);
-      }),
-    );
+  property('no predicate holds for a value both plain and under not', [document, anything], (document, value) => {
+    expect(holds(document, value) && holds({ not: document }, value)).toBe(false);
   });
 
-  test('R-82: a missing value holds either for a document or under its not', () => {
-    fc.assert(
-      fc.property(document, (document) => {
-        expect(holds({ not: document }, missing)).toBe(!holds(document, missing));
-      }),
-    );
+  property('R-82: a missing value holds either for a document or under its not', [document], (document) => {
+    expect(holds({ not: document }, missing)).toBe(!holds(document, missing));
   });
 
   test('not is the opposite for a number, and never holds for another type', () => {
@@ -386,45 +375,39 @@ describe('properties', () => {
     );
   });
 
-  test('R-82: no predicate holds for an unreachable value, under any number of not', () => {
-    fc.assert(
-      fc.property(document, fc.nat({ max: 3 }), (document, depth) => {
-        const nested = Array.from({ length: depth }).reduce<ValueDocument>((inner) => ({ not: inner }), document);
-        expect(holds(nested, unreachable)).toBe(false);
-      }),
-    );
-  });
+  property(
+    'R-82: no predicate holds for an unreachable value, under any number of not',
+    [document, fc.nat({ max: 3 })],
+    (document, depth) => {
+      const nested = Array.from({ length: depth }).reduce<ValueDocument>((inner) => ({ not: inner }), document);
+      expect(holds(nested, unreachable)).toBe(false);
+    },
+  );
 
-  test('a mapping holds when each of its predicates does alone', () => {
-    fc.assert(
-      fc.property(fc.integer(), fc.integer(), fc.integer({ min: -20, max: 20 }), (below, above, value) => {
-        expect(holds({ below, above }, value)).toBe(holds({ below }, value) && holds({ above }, value));
-      }),
-    );
-  });
+  property(
+    'a mapping holds when each of its predicates does alone',
+    [fc.integer(), fc.integer(), fc.integer({ min: -20, max: 20 })],
+    (below, above, value) => {
+      expect(holds({ below, above }, value)).toBe(holds({ below }, value) && holds({ above }, value));
+    },
+  );
 
-  test('below holds for smaller numbers and for no other value', () => {
-    fc.assert(
-      fc.property(
-        fc.oneof(fc.double(), fc.integer(), fc.jsonValue()),
-        fc.double({ noNaN: true, noDefaultInfinity: true }),
-        (value, bound) => {
-          expect(holds({ below: bound }, value)).toBe(
-            typeof value === 'number' && Number.isFinite(value) && value < bound,
-          );
-        },
-      ),
-    );
-  });
+  property(
+    'below holds for smaller numbers and for no other value',
+    [fc.oneof(fc.double(), fc.integer(), fc.jsonValue()), fc.double({ noNaN: true, noDefaultInfinity: true })],
+    (value, bound) => {
+      expect(holds({ below: bound }, value)).toBe(typeof value === 'number' && Number.isFinite(value) && value < bound);
+    },
+  );
 
-  test('an integer compares the same as a number and as a string', () => {
-    fc.assert(
-      fc.property(fc.maxSafeInteger(), fc.maxSafeInteger(), (value, bound) => {
-        expect(holds({ integer: true, below: bound }, String(value))).toBe(value < bound);
-        expect(holds({ integer: true, below: bound }, value)).toBe(value < bound);
-      }),
-    );
-  });
+  property(
+    'an integer compares the same as a number and as a string',
+    [fc.maxSafeInteger(), fc.maxSafeInteger()],
+    (value, bound) => {
+      expect(holds({ integer: true, below: bound }, String(value))).toBe(value < bound);
+      expect(holds({ integer: true, below: bound }, value)).toBe(value < bound);
+    },
+  );
 });
 
 test('a predicate says what it compares values with', () => {

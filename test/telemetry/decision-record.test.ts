@@ -6,6 +6,7 @@ import { decisionLine } from '../../src/telemetry/decision-record.ts';
 import { claimReader } from '../../src/lib/json/pointer.ts';
 import { caller } from '../policy/caller.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
+import { property } from '../support/property.ts';
 
 const text = fc.oneof(
   fc.string({ unit: 'grapheme' }),
@@ -83,14 +84,14 @@ function entryOf(outcome: Outcome, at: number): object {
   };
 }
 
-test('a line equals JSON.stringify byte for byte', () => {
-  fc.assert(
-    fc.property(outcome, fc.nat(), (one, at) => {
-      expect(decisionLine(one, at)).toBe(JSON.stringify(entryOf(one, at)));
-    }),
-    { numRuns: 500 },
-  );
-});
+property(
+  'a line equals JSON.stringify byte for byte',
+  [outcome, fc.nat()],
+  (one, at) => {
+    expect(decisionLine(one, at)).toBe(JSON.stringify(entryOf(one, at)));
+  },
+  { numRuns: 500 },
+);
 
 test('the members in common stand together in a line', () => {
   const own = Object.values(members)

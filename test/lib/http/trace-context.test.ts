@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readTraceContext, traceparentOf } from '../../../src/lib/http/trace-context.ts';
 import { cpuTime } from '../../support/cpu-time.ts';
+import { property } from '../../support/property.ts';
 
 const id = '4bf92f3577b34da6a3ce929d0e0e4736';
 const parent = '00f067aa0ba902b7';
@@ -120,44 +121,35 @@ describe('whatever comes', () => {
   const hex = (length: number): fc.Arbitrary<string> =>
     fc.stringMatching(new RegExp(`^[0-9a-f]{${length}}$`)).filter((text) => !/^0+$/.test(text));
 
-  test('what is made is read as it was made', () => {
-    fc.assert(
-      fc.property(hex(32), hex(16), fc.boolean(), fc.boolean(), (traceId, parentId, isSampled, isRandom) => {
-        const made = { traceId, parentId, isSampled, isRandom };
-        const traceparent = traceparentOf(made);
-        expect(readTraceContext(traceparent, undefined)).toEqual({ ...made, traceparent, tracestate: undefined });
-      }),
-    );
-  });
+  property(
+    'what is made is read as it was made',
+    [hex(32), hex(16), fc.boolean(), fc.boolean()],
+    (traceId, parentId, isSampled, isRandom) => {
+      const made = { traceId, parentId, isSampled, isRandom };
+      const traceparent = traceparentOf(made);
+      expect(readTraceContext(traceparent, undefined)).toEqual({ ...made, traceparent, tracestate: undefined });
+    },
+  );
 
-  test('one character changed makes it another valid one, or none; it never throws', () => {
-    fc.assert(
-      fc.property(
-        fc.nat(valid.length - 1),
-        fc.string({ minLength: 0, maxLength: 2 }),
-        fc.string(),
-        (at, by, tracestate) => {
-          const changed = valid.slice(0, at) + by + valid.slice(at + 1);
-          const read = readTraceContext(changed, tracestate);
-          if (read === undefined) return;
-          // By the rules as the standard has them in words.
-          const [version = '', traceId = '', parentId = '', flags = ''] = changed.split('-');
-          expect([version.length, traceId.length, parentId.length, flags.length]).toEqual([2, 32, 16, 2]);
-          expect(changed).toMatch(/^[0-9a-f-]{55}/);
-          expect(version).not.toBe('ff');
-          expect(version !== '00' || changed.length === 55).toBe(true);
-          expect([read.traceId, read.parentId, read.traceparent]).toEqual([traceId, parentId, changed]);
-        },
-      ),
-      { numRuns: 2000 },
-    );
-  });
+  property(
+    'one character changed makes it another valid one, or none; it never throws',
+    [fc.nat(valid.length - 1), fc.string({ minLength: 0, maxLength: 2 }), fc.string()],
+    (at, by, tracestate) => {
+      const changed = valid.slice(0, at) + by + valid.slice(at + 1);
+      const read = readTraceContext(changed, tracestate);
+      if (read === undefined) return;
+      // By the rules as the standard has them in words.
+      const [version = '', traceId = '', parentId = '', flags = ''] = changed.split('-');
+      expect([version.length, traceId.length, parentId.length, flags.length]).toEqual([2, 32, 16, 2]);
+      expect(changed).toMatch(/^[0-9a-f-]{55}/);
+      expect(version).not.toBe('ff');
+      expect(version !== '00' || changed.length === 55).toBe(true);
+      expect([read.traceId, read.parentId, read.traceparent]).toEqual([traceId, parentId, changed]);
+    },
+    { numRuns: 2000 },
+  );
 
-  test('anything at all is a context or none', () => {
-    fc.assert(
-      fc.property(fc.string(), fc.string(), (traceparent, tracestate) => {
-        expect(readTraceContext(traceparent, tracestate)).toBeUndefined();
-      }),
-    );
+  property('anything at all is a context or none', [fc.string(), fc.string()], (traceparent, tracestate) => {
+    expect(readTraceContext(traceparent, tracestate)).toBeUndefined();
   });
 });

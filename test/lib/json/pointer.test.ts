@@ -7,6 +7,7 @@ import {
   strictPointerReader,
   unreachable,
 } from '../../../src/lib/json/pointer.ts';
+import { property } from '../../support/property.ts';
 
 function read(name: string, json: string): unknown {
   const reader = memberReader(name);
@@ -74,24 +75,24 @@ test.each(['/~', '/a~', '/a~2', '/~/a', '/a/~~0'])('%s is malformed', (name) => 
 });
 
 describe('properties', () => {
-  test('a pointer finds any path through an object', () => {
-    fc.assert(
-      fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 5 }), (keys) => {
-        const json = keys.reduceRight((inner, key) => `{${JSON.stringify(key)}:${inner}}`, '"found"');
-        const pointer = keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-        expect(read(pointer, json)).toBe('found');
-      }),
-    );
-  });
+  property(
+    'a pointer finds any path through an object',
+    [fc.array(fc.string(), { minLength: 1, maxLength: 5 })],
+    (keys) => {
+      const json = keys.reduceRight((inner, key) => `{${JSON.stringify(key)}:${inner}}`, '"found"');
+      const pointer = keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+      expect(read(pointer, json)).toBe('found');
+    },
+  );
 
-  test('any pointer reads any object without throwing', () => {
-    fc.assert(
-      fc.property(fc.string(), fc.dictionary(fc.string(), fc.jsonValue()), (text, claims) => {
-        expect(() => memberReader(`/${text}`)?.(claims)).not.toThrow();
-        expect(() => memberReader(text)?.(claims)).not.toThrow();
-      }),
-    );
-  });
+  property(
+    'any pointer reads any object without throwing',
+    [fc.string(), fc.dictionary(fc.string(), fc.jsonValue())],
+    (text, claims) => {
+      expect(() => memberReader(`/${text}`)?.(claims)).not.toThrow();
+      expect(() => memberReader(text)?.(claims)).not.toThrow();
+    },
+  );
 });
 
 test.each([undefined, null, 7, 'text', [], {}])('a pointer into %j finds nothing', (value) => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { scanJson } from '../../../src/lib/json/scanner.ts';
 import { JsonScanError } from '../../../src/lib/json/tokens.ts';
 import { cpuTime } from '../../support/cpu-time.ts';
+import { property } from '../../support/property.ts';
 
 const wide = { depth: 1_000_000, members: 1_000_000 };
 
@@ -235,16 +236,16 @@ const text = fc.oneof(
   fc.string({ unit: 'binary' }),
 );
 
-test('refuses as malformed exactly what JSON.parse refuses', () => {
-  fc.assert(
-    fc.property(text, (json) => {
-      const text = json.toWellFormed();
-      const found = scanned(text);
-      expect(parses(text)).toBe(found === 'ambiguous' ? parses(text) : found === 'accepted');
-    }),
-    { numRuns: 5000 },
-  );
-});
+property(
+  'refuses as malformed exactly what JSON.parse refuses',
+  [text],
+  (json) => {
+    const text = json.toWellFormed();
+    const found = scanned(text);
+    expect(parses(text)).toBe(found === 'ambiguous' ? parses(text) : found === 'accepted');
+  },
+  { numRuns: 5000 },
+);
 
 test('accepts what JSON.stringify writes for distinct keys', () => {
   const key = fc.stringMatching(/^[a-z]{0,4}$/);

@@ -1,22 +1,23 @@
-import { assert, constantFrom, jsonValue, property, string } from 'fast-check';
+import { constantFrom, jsonValue, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { spliceStrings } from '../../../src/lib/json/splice-strings.ts';
 import type { JsonScanError } from '../../../src/lib/json/tokens.ts';
+import { property } from '../../support/property.ts';
 
 const json = jsonValue({ maxDepth: 2 });
 const space = constantFrom('', ' ', '\t');
 const lineEnd = constantFrom('\n', '\r\n');
 
 describe('spliceStrings', () => {
-  test('agrees with JSON.parse, in any JSON', () => {
-    assert(
-      property(json, json, string(), space, lineEnd, (before, after, to, space, lineEnd) => {
-        const text = (deep: string): string =>
-          JSON.stringify({ before, '': [before, { deep }, after], after }, null, space).replaceAll('\n', lineEnd);
-        expect(spliceStrings(text('from'), [{ path: ['', '1', 'deep'], from: 'from', to }])).toBe(text(to));
-      }),
-    );
-  });
+  property(
+    'agrees with JSON.parse, in any JSON',
+    [json, json, string(), space, lineEnd],
+    (before, after, to, space, lineEnd) => {
+      const text = (deep: string): string =>
+        JSON.stringify({ before, '': [before, { deep }, after], after }, null, space).replaceAll('\n', lineEnd);
+      expect(spliceStrings(text('from'), [{ path: ['', '1', 'deep'], from: 'from', to }])).toBe(text(to));
+    },
+  );
 
   test.each([
     ['is not there', '{"a":1}'],

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { createTokenReader } from '../../../src/pipeline/authenticate/credentials.ts';
 import { tokenKey } from '../../../src/pipeline/authenticate/known-tokens.ts';
 import type { Call } from '../../../src/model/call.ts';
-import { Denial } from '../../../src/model/denial.ts';
 import { runs } from '../../support/runs.ts';
+import { orReason } from '../../support/denial.ts';
 import { isFreed } from '../../support/small-collections.ts';
 
 /** A request with this header on a connection. */
@@ -112,13 +112,10 @@ test('the cache key of a token is its SHA-256', () => {
 
 /** Scheme and token, or the reason of the Denial. */
 function readOnce(authorization: string, query: string, servesDpop: boolean): string {
-  try {
+  return orReason(() => {
     const { scheme, value } = createTokenReader(servesDpop)(call(authorization, new Socket(), query));
     return `${scheme} ${value}`;
-  } catch (error) {
-    if (error instanceof Denial) return error.reason;
-    throw error;
-  }
+  });
 }
 
 test('RFC 6750 §2.1 — for any header and query: the one b64token behind the scheme, or a Denial', () => {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { proofKeyOf, readProof } from '../../../src/pipeline/authenticate/dpop-proof.ts';
 import { keyThumbprint } from '../../../src/lib/thumbprint.ts';
 import { Denial } from '../../../src/model/denial.ts';
+import { property } from '../../support/property.ts';
 
 const accepted = new Set(['ES256', 'RS256']);
 const jwk = { kty: 'EC', crv: 'P-256', x: 'x'.repeat(43), y: 'y'.repeat(43) };
@@ -216,11 +217,7 @@ describe('refuses as a key', () => {
     expect(() => proofKeyOf({ ...point, [member]: 'AAAA' }, 'ES256')).toThrow('has a private key');
   });
 
-  test('anything else with a Denial', () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), fc.constantFrom(...algorithms), (jwk, alg) => {
-        expect(() => proofKeyOf(jwk, alg)).toThrow(Denial);
-      }),
-    );
+  property('anything else with a Denial', [fc.jsonValue(), fc.constantFrom(...algorithms)], (jwk, alg) => {
+    expect(() => proofKeyOf(jwk, alg)).toThrow(Denial);
   });
 });

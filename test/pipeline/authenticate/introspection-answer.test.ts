@@ -2,9 +2,10 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { principalOfAnswer } from '../../../src/pipeline/authenticate/introspection-answer.ts';
 import type { AuthorizationServer } from '../../../src/model/authorization-server.ts';
-import { Denial } from '../../../src/model/denial.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import { runs } from '../../support/runs.ts';
+import { property } from '../../support/property.ts';
+import { orReason } from '../../support/denial.ts';
 
 const now = 1_800_000_000;
 const server = {
@@ -123,27 +124,22 @@ const claims = fc.record(
 
 /** The principal, or the reason of the Denial. */
 function read(answer: Record<string, unknown>): Principal | string {
-  try {
-    return principalOfAnswer({ claims: answer }, server, new Map(), () => now * 1000);
-  } catch (error) {
-    if (error instanceof Denial) return error.reason;
-    throw error;
-  }
+  return orReason(() => principalOfAnswer({ claims: answer }, server, new Map(), () => now * 1000));
 }
 
-test('RFC 7662 §2.2 — any answer gives a principal whose token is valid now, or a Denial', () => {
-  fc.assert(
-    fc.property(claims, (answer) => {
-      const found = read(answer);
-      const isSound =
-        typeof found === 'string'
-          ? found.startsWith('token.')
-          : found.issuer === server.issuer &&
-            ['string', 'undefined'].includes(typeof found.subject) &&
-            found.audience.every((each) => typeof each === 'string') &&
-            (found.expiresAt ?? Infinity) + 5 > now;
-      expect(isSound).toBe(true);
-    }),
-    { numRuns: runs },
-  );
-});
+property(
+  'RFC 7662 §2.2 — any answer gives a principal whose token is valid now, or a Denial',
+  [claims],
+  (answer) => {
+    const found = read(answer);
+    const isSound =
+      typeof found === 'string'
+        ? found.startsWith('token.')
+        : found.issuer === server.issuer &&
+          ['string', 'undefined'].includes(typeof found.subject) &&
+          found.audience.every((each) => typeof each === 'string') &&
+          (found.expiresAt ?? Infinity) + 5 > now;
+    expect(isSound).toBe(true);
+  },
+  { numRuns: runs },
+);

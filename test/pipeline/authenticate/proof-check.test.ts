@@ -10,6 +10,7 @@ import type { Call } from '../../../src/model/call.ts';
 import type { AccessToken } from '../../../src/model/grant.ts';
 import type { Dpop } from '../../../src/model/route.ts';
 import { canonicalTarget } from '../../../src/pipeline/route/target.ts';
+import { property } from '../../support/property.ts';
 
 const publicUrl = 'https://gateway.example';
 const now = 1_800_000_000_000;
@@ -314,28 +315,20 @@ const canonicalPath = fc.webPath().filter((path) => {
   }
 });
 
-test('any path that a client normalizes with `new URL` matches', () => {
-  fc.assert(
-    fc.property(canonicalPath, fc.webQueryParameters(), (path, query) => {
-      const { href } = new URL(`${path}?${query}`, 'https://gateway.example');
-      expect(isTarget(href, path)).toBe(true);
-    }),
-  );
+property(
+  'any path that a client normalizes with `new URL` matches',
+  [canonicalPath, fc.webQueryParameters()],
+  (path, query) => {
+    const { href } = new URL(`${path}?${query}`, 'https://gateway.example');
+    expect(isTarget(href, path)).toBe(true);
+  },
+);
+
+property('no other path matches', [canonicalPath, canonicalPath], (path, other) => {
+  fc.pre(decodeURIComponent(path) !== decodeURIComponent(other));
+  expect(isTarget(`https://gateway.example${other}`, path)).toBe(false);
 });
 
-test('no other path matches', () => {
-  fc.assert(
-    fc.property(canonicalPath, canonicalPath, (path, other) => {
-      fc.pre(decodeURIComponent(path) !== decodeURIComponent(other));
-      expect(isTarget(`https://gateway.example${other}`, path)).toBe(false);
-    }),
-  );
-});
-
-test('no other string matches, and none throws', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (htu) => {
-      expect(isTarget(htu, '/mcp')).toBe(false);
-    }),
-  );
+property('no other string matches, and none throws', [fc.string({ unit: 'binary' })], (htu) => {
+  expect(isTarget(htu, '/mcp')).toBe(false);
 });

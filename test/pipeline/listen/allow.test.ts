@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { loopbackHosts } from '../../../src/lib/loopback.ts';
 import type { Call } from '../../../src/model/call.ts';
 import type { Config } from '../../../src/model/config.ts';
-import { Denial } from '../../../src/model/denial.ts';
 import { createAllowed } from '../../../src/pipeline/listen/allow.ts';
+import { orReason } from '../../support/denial.ts';
 
 const allowed = createAllowed({
   allowedHosts: new Set([...loopbackHosts, 'gateway.test', 'internal']),
@@ -12,13 +12,10 @@ const allowed = createAllowed({
 
 /** The reason why a request with these fields is refused. */
 function refusal(fields: { readonly host?: string; readonly origin?: string }, require = allowed.require) {
-  try {
+  return orReason(() => {
     require({ fields } as Call);
     return undefined;
-  } catch (error) {
-    if (error instanceof Denial) return error.reason;
-    throw error;
-  }
+  });
 }
 
 test.each([

@@ -2,20 +2,15 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { certificateThumbprint } from '../../../src/lib/thumbprint.ts';
 import { thumbprintOfHeader } from '../../../src/pipeline/listen/client-certificate.ts';
-import { Denial } from '../../../src/model/denial.ts';
 import { pem, x509 } from '../../support/certificates.ts';
 import { runs } from '../../support/runs.ts';
+import { orReason } from '../../support/denial.ts';
 
 const good = `:${x509('client').raw.toString('base64')}:`;
 
 /** The thumbprint, or the reason of the Denial. */
 function read(value: string): string | undefined {
-  try {
-    return thumbprintOfHeader(value);
-  } catch (error) {
-    if (error instanceof Denial) return error.reason;
-    throw error;
-  }
+  return orReason(() => thumbprintOfHeader(value));
 }
 
 const der = x509('client').raw;

@@ -2,17 +2,15 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readFields } from '../../../src/pipeline/listen/fields.ts';
 import { Denial } from '../../../src/model/denial.ts';
+import { orReason } from '../../support/denial.ts';
 
 const host = ['Host', 'gateway.test'];
 
 function reason(...raw: string[]): string {
-  try {
+  return orReason(() => {
     readFields(raw);
-  } catch (error) {
-    if (error instanceof Denial) return error.reason;
-    throw error;
-  }
-  return 'accepted';
+    return 'accepted';
+  });
 }
 
 describe('a decisive field must be unique', () => {

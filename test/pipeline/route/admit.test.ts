@@ -3,6 +3,7 @@ import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Route } from '../../../src/model/route.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../../../src/pipeline/route/admit.ts';
+import { orReason } from '../../support/denial.ts';
 
 const http = { protocol: 'http', methods: undefined, upgrade: undefined } as Route;
 const mcp = { ...http, protocol: 'mcp' } as Route;
@@ -10,15 +11,12 @@ const readOnly = { ...http, methods: new Set(['GET']) } as Route;
 const webSocket = { ...http, upgrade: 'websocket' } as Route;
 
 function admitted(route: Route, method: string, isUpgrade = false, fields: Partial<Call['fields']> = {}): string {
-  try {
+  return orReason(() => {
     const call = { method, fields } as Call;
     createAdmit(route)(call);
     if (isUpgrade) createAdmitUpgrade(route)(call);
-  } catch (error) {
-    if (error instanceof Denial) return error.reason;
-    throw error;
-  }
-  return 'admitted';
+    return 'admitted';
+  });
 }
 
 describe('methods', () => {

@@ -1,19 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Denial } from '../../../src/model/denial.ts';
 import { createRouter } from '../../../src/pipeline/route/router.ts';
 import { canonicalTarget, foldedPath } from '../../../src/pipeline/route/target.ts';
 import { cpuTime } from '../../support/cpu-time.ts';
+import { property } from '../../support/property.ts';
+import { orReason } from '../../support/denial.ts';
 
 const identity = (paths: readonly string[]): ReadonlyMap<string, string> => new Map(paths.map((path) => [path, path]));
 
 function routed(mounts: readonly string[], path: string): string {
-  try {
-    return createRouter(identity(mounts))(path);
-  } catch (error) {
-    if (error instanceof Denial) return error.reason;
-    throw error;
-  }
+  return orReason(() => createRouter(identity(mounts))(path));
 }
 
 describe('R-160: whole segments, the longest wins', () => {
@@ -224,23 +220,18 @@ test('it refuses exactly what would meet a narrower mount, whatever is mounted',
   );
 });
 
-test('it agrees with the plainest model, whatever is mounted', () => {
-  fc.assert(
-    fc.property(fc.uniqueArray(path, { maxLength: 5, selector: foldedPath }), path, (mounts, asked) => {
-      expect(routed(mounts, canonicalTarget(asked).path)).toBe(model(mounts, asked));
-    }),
-    { numRuns: 2000 },
-  );
-});
+property(
+  'it agrees with the plainest model, whatever is mounted',
+  [fc.uniqueArray(path, { maxLength: 5, selector: foldedPath }), path],
+  (mounts, asked) => {
+    expect(routed(mounts, canonicalTarget(asked).path)).toBe(model(mounts, asked));
+  },
+  { numRuns: 2000 },
+);
 
 /** The outcome of the form and the mount of a path, as a request sends it. */
 function decided(target: string): string {
-  try {
-    return routed(['/public', '/admin'], canonicalTarget(Buffer.from(target).toString('latin1')).path);
-  } catch (error) {
-    if (error instanceof Denial) return error.reason;
-    throw error;
-  }
+  return orReason(() => routed(['/public', '/admin'], canonicalTarget(Buffer.from(target).toString('latin1')).path));
 }
 
 test('no case of a name, and no encoded letter, avoids its route', () => {

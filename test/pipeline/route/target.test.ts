@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Denial } from '../../../src/model/denial.ts';
 import { canonicalTarget, foldedPath, type Target } from '../../../src/pipeline/route/target.ts';
+import { property } from '../../support/property.ts';
 
 function accepted(target: string): Target | undefined {
   try {
@@ -142,44 +143,44 @@ const target = fc.oneof(
 );
 
 describe('for any target', () => {
-  test('nothing but a Denial is thrown, and what is accepted is returned whole', () => {
-    fc.assert(
-      fc.property(target, (text) => {
-        const { path, query } = accepted(text) ?? { path: text, query: '' };
-        expect(path + query).toBe(text);
-      }),
-      { numRuns: 2000 },
-    );
-  });
+  property(
+    'nothing but a Denial is thrown, and what is accepted is returned whole',
+    [target],
+    (text) => {
+      const { path, query } = accepted(text) ?? { path: text, query: '' };
+      expect(path + query).toBe(text);
+    },
+    { numRuns: 2000 },
+  );
 
-  test('what is accepted, `new URL` reads alike, but for the quotes that it encodes in a query', () => {
-    fc.assert(
-      fc.property(target, (text) => {
-        const found = accepted(text);
-        if (found === undefined) return;
-        const { pathname, search } = new URL(text, 'http://x');
-        expect(pathname).toBe(found.path);
-        const encoded = found.query.replaceAll(/["'<>]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
-        expect(search).toBe(found.query === '?' ? '' : encoded);
-      }),
-      { numRuns: 2000 },
-    );
-  });
+  property(
+    'what is accepted, `new URL` reads alike, but for the quotes that it encodes in a query',
+    [target],
+    (text) => {
+      const found = accepted(text);
+      if (found === undefined) return;
+      const { pathname, search } = new URL(text, 'http://x');
+      expect(pathname).toBe(found.path);
+      const encoded = found.query.replaceAll(/["'<>]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+      expect(search).toBe(found.query === '?' ? '' : encoded);
+    },
+    { numRuns: 2000 },
+  );
 
-  test('what is accepted has no dot segment and no separator more once it is decoded', () => {
-    fc.assert(
-      fc.property(target, (text) => {
-        const found = accepted(text);
-        if (found === undefined) return;
-        const decoded = decodeURIComponent(found.path);
-        expect(decoded.split('/').length).toBe(found.path.split('/').length);
-        expect(decoded.split(/[/\\]/)).not.toContain('..');
-        expect(decoded.normalize('NFKC').split(/[/\\]/)).not.toContain('..');
-        expect(foldedPath(found.path).split(/[/\\]/)).not.toContain('..');
-      }),
-      { numRuns: 2000 },
-    );
-  });
+  property(
+    'what is accepted has no dot segment and no separator more once it is decoded',
+    [target],
+    (text) => {
+      const found = accepted(text);
+      if (found === undefined) return;
+      const decoded = decodeURIComponent(found.path);
+      expect(decoded.split('/').length).toBe(found.path.split('/').length);
+      expect(decoded.split(/[/\\]/)).not.toContain('..');
+      expect(decoded.normalize('NFKC').split(/[/\\]/)).not.toContain('..');
+      expect(foldedPath(found.path).split(/[/\\]/)).not.toContain('..');
+    },
+    { numRuns: 2000 },
+  );
 });
 
 describe('the folded path', () => {
@@ -196,14 +197,10 @@ describe('the folded path', () => {
     ['/x%EF%BC%8Fadmin', '/x/admin'],
   ])('%s is %s', (path, folded) => expect(foldedPath(path)).toBe(folded));
 
-  test('folding twice is folding once, where it can be decoded again', () => {
-    fc.assert(
-      fc.property(target, (text) => {
-        const found = accepted(text);
-        if (found === undefined) return;
-        const folded = foldedPath(found.path);
-        expect(folded.includes('%') || foldedPath(folded) === folded).toBe(true);
-      }),
-    );
+  property('folding twice is folding once, where it can be decoded again', [target], (text) => {
+    const found = accepted(text);
+    if (found === undefined) return;
+    const folded = foldedPath(found.path);
+    expect(folded.includes('%') || foldedPath(folded) === folded).toBe(true);
   });
 });
