@@ -72,7 +72,6 @@ function stopped(server: ProviderQuirks): string {
 if (import.meta.main) {
   for (const name of Object.keys(tables)) {
     const file = new URL(name, import.meta.url);
-    // oxlint-disable-next-line no-await-in-loop: two
     await writeFile(file, withTable(await readFile(file, 'utf8'), name));
   }
 }

@@ -44,7 +44,6 @@ test.each(['/mcp/admin/export', '/mcp/'])('refuses a GET of %s', async (target) 
 
 test('R-107: refuses a query at the endpoint', async () => {
   for (const query of ['?confirm=yes', '?', '?/admin']) {
-    // oxlint-disable-next-line no-await-in-loop -- One attack at a time.
     const { answers } = await world.withstand(posted(`/mcp${query}`, world.authorization), {
       statuses: [400],
       reasons: ['route.query'],
@@ -68,7 +67,6 @@ test.each([
 
 test('R-107: forwards both if the route says so', async () => {
   for (const rest of ['', '/', '/messages', '/messages?sessionId=1', '?api_key=2']) {
-    // oxlint-disable-next-line no-await-in-loop -- One request at a time.
     await world.withstand(posted(`/legacy${rest}`, world.authorization), {
       statuses: [200],
       reached: [`POST /old${rest}`],

@@ -36,7 +36,6 @@ test('a first call before any comparison, while the server keeps the gateway wai
   await expect.poll(() => held.length).toBeGreaterThan(0);
   expect(await world.call('pay')).toBe('lock.unverified');
   for (const go of held.splice(0)) go();
-  // oxlint-disable-next-line no-await-in-loop -- The client asks for one thing after the other.
   for (let step = 0; step < 20 && (await world.call('pay')) !== 'allowed'; step += 1)
     for (const go of held.splice(0)) go();
   expect(await world.call('pay')).toBe('allowed');
@@ -96,7 +95,6 @@ describe('what two parsers read differently reaches no client', () => {
     const world = await start();
     for (const form of [asJson, asEvents]) {
       world.form = (response) => form(response, text as string);
-      // oxlint-disable-next-line no-await-in-loop -- One attack at a time.
       expect(await read200(world, 'tools/list')).not.toContain('mallory');
     }
   });
@@ -160,7 +158,6 @@ test('a flood of announcements causes few looks', async () => {
   const announced = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
   world.form = (response, text) => asEvents(response, `${`${announced}\n\ndata: `.repeat(1000)}${text}`);
   for (let each = 0; each < 5; each += 1) {
-    // oxlint-disable-next-line no-await-in-loop -- One stream after the other.
     await read200(world, 'ping');
   }
   // At most one in five seconds, which test/mcp/lock/lookout.test.ts counts.

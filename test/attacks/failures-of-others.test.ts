@@ -52,7 +52,6 @@ async function status(path: string, token: string, headers: Record<string, strin
 async function statuses(count: number, path: string, token: (time: number) => string): Promise<Set<number>> {
   const found = new Set<number>();
   for (let time = 0; time < count; time += 1) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     found.add(await status(path, token(time)));
   }
   return found;
@@ -99,7 +98,6 @@ describe('R-153: refused tokens of one caller do not delay others at the same ad
       own.sign({ aud: 'r' }),
     ]);
     for (const token of [bound, unknown, foreign, `${genuine.slice(0, -8)}AAAAAAAA`]) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await statuses(20, '/own', () => token)).toEqual(new Set([401]));
     }
     await newTokensPass();
@@ -157,7 +155,6 @@ test('introspects 100,000 made-up tokens only as often as one address may fail',
       );
       counted[reason] = (counted[reason] ?? 0) + 1;
     });
-    // oxlint-disable-next-line no-await-in-loop -- as many at a time as a process takes
     await Promise.all(guesses);
   }
   expect(counted).toEqual({ 'token.inactive': 100, 'failures.exceeded': 99_900 });
@@ -169,7 +166,6 @@ test('logs once that the address may be a proxy that is missing from trusted_pro
   const through = { 'x-forwarded-for': '192.0.2.1' };
   await statuses(10, '/own', (time) => `guess-${time}`);
   for (let time = 0; time < 3; time += 1) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     expect(await status('/own', `more-${time}`, through)).toBe(429);
   }
   const warnings = (await gateway.lines()).filter(({ level }) => level === 'warn');

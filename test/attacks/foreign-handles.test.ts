@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bodyOf, fieldOf, post } from './requests.ts';
+import { fieldOf, post } from './requests.ts';
 import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { lastHead } from '../support/raw.ts';
 import { startBeforeAll } from '../support/start-before.ts';
@@ -75,38 +75,6 @@ test.each<[string, (authorization: string, session: string) => string | Buffer]>
   await world.withstand(use(bob, both), { statuses: [400], reasons: ['request.duplicate_header'] });
 });
 
-test('a session is unknown to a caller that its token does not name, and on another route', async () => {
-  const session = `Mcp-Session-Id: ${await sessionOf({ sub: 'alice' })}`;
-  const unidentified = post(await authorizationOf({ sub: undefined, client_id: undefined }), ping, session);
-  for (const sent of [unidentified, on('/other', post(await by('alice'), ping, session))]) {
-    const { answers } = await world.withstand(sent, { statuses: [404], reasons: ['session.unknown'] });
-    expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { data: { reason: 'session.unknown' } } });
-  }
-});
-
-test('callers without an identity have no common session', async () => {
-  const nameless = { sub: undefined, client_id: undefined };
-  const session = `Mcp-Session-Id: ${await sessionOf({ ...nameless, username: 'alice' })}`;
-  const sent = post(await authorizationOf({ ...nameless, username: 'bob' }), ping, session);
-  await world.withstand(sent, { statuses: [404], reasons: ['session.unknown'] });
-});
-
-test('a list of tasks is covered by no pattern of methods', async () => {
-  result = { tasks: tasksOfAll };
-  const sent = on('/any', post(await by('bob'), request('tasks/list', {})));
-  await world.withstand(sent, { statuses: [403], reasons: ['method.unlisted'] });
-});
-
-test.each([false, true])(
-  'a list of tasks names none to callers that may ask for it (as events: %s)',
-  async (asEvents) => {
-    answeredAsEvents = asEvents;
-    result = { tasks: tasksOfAll, nextCursor: 'more' };
-    expect(await passed('bob', '/exact', 'tasks/list', {})).toEqual({ tasks: [], nextCursor: 'more' });
-    answeredAsEvents = false;
-  },
-);
-
 test('a method about tasks returns only the tasks of the request', async () => {
   result = { task: { taskId: 'task-of-bob' } };
   const { task: own } = (await passed('bob', '/any', 'vendor/run', { task: {} })) as { task: { taskId: string } };
@@ -123,14 +91,6 @@ test('a method about tasks returns only the tasks of the request', async () => {
   }
   result = { tasks: tasksOfAll, taskId: 'task-of-alice' };
   expect(await passed('bob', '/any', 'tasks/recent', {})).toEqual({ tasks: [], taskId: 'task-of-alice' });
-});
-
-test('a task is unknown by the upstream’s own id, in the body or in Mcp-Name', async () => {
-  const sent = post(await by('bob'), request('tasks/get', { taskId: 'task-of-alice' }));
-  const { answers } = await world.withstand(sent, { statuses: [404], reasons: ['handle.unknown'] });
-  expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { data: { reason: 'handle.unknown' } } });
-  const named = post(await by('bob'), request('tasks/get', {}), 'Mcp-Name: task-of-alice');
-  await world.withstand(named, { statuses: [400], reasons: ['message.header_mismatch'] });
 });
 
 test('R-112: requestState goes back to the upstream unchanged, and with no other tool', async () => {

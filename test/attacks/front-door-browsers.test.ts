@@ -97,6 +97,14 @@ describe('a browser with the cookies of another one', () => {
   });
 });
 
+test('tells the client that the person refused at the provider', async () => {
+  const { person } = world.provider;
+  world.provider.person = undefined;
+  const { callback } = await client.authorize();
+  world.provider.person = person;
+  expect(callback.searchParams.get('error')).toBe('access_denied');
+});
+
 test('a site that begins sign-ins again and again does not fill the cookies of a browser', async () => {
   const tab = createTab();
   for (let count = 0; count < 40; count += 1) await begin(tab);

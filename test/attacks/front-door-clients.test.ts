@@ -59,17 +59,6 @@ async function refreshing(): Promise<Record<string, string>> {
 
 // test/front-door/url-pattern.test.ts has the table of URIs.
 describe('a redirect URI', () => {
-  test.each([
-    'http://localhost.evil.example/cb',
-    String.raw`https://app.example\@evil.example/cb/1`,
-    '//app.example/cb/1',
-    '',
-  ])('%j cannot be registered', async (uri) => {
-    const { status, body } = await register(world.issuer, { redirect_uris: ['https://app.example/cb/1', uri] });
-    expect(status).toBe(400);
-    expect(body['error']).toMatch(/^invalid_(?:redirect_uri|client_metadata)$/);
-  });
-
   test('that is refused is named, in the characters of RFC 6749 §5.2, and refuses the whole registration', async () => {
     const uri = 'https://evil.example/"cb\\<ü>';
     const { body } = await register(world.issuer, { redirect_uris: ['https://app.example/cb/1', uri] });
@@ -77,11 +66,6 @@ describe('a redirect URI', () => {
       error: 'invalid_redirect_uri',
       error_description: 'redirect URI https://evil.example/?cb?<?> is not allowed here',
     });
-  });
-
-  test('that is allowed can be registered', async () => {
-    const { status } = await register(world.issuer, { redirect_uris: ['https://app.example/cb/1'] });
-    expect(status).toBe(201);
   });
 
   test.each(['https://app.example/cb/2', 'https://app.example/cb/1?x', 'https://app.example/cb/%31'])(
@@ -101,7 +85,6 @@ describe('a redirect URI', () => {
       'http://localhost:8976/callback',
       'https://127.0.0.1:8976/callback',
     ]) {
-      // oxlint-disable-next-line no-await-in-loop: few
       expect(await statusOf(world, client.id, uri), uri).toBe(400);
     }
   });
@@ -224,7 +207,6 @@ test.each([
 ])('the request target %s is refused before anything of it is believed', async (target) => {
   for (const method of ['GET', 'POST', 'OPTIONS']) {
     const head = `${method} ${target} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
-    // oxlint-disable-next-line no-await-in-loop: one connection at a time
     const answer = await exchangeRaw(world.issuer, head);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer).not.toContain('evil.example');
@@ -251,7 +233,6 @@ test('a flood of registrations ends at 10,000, without loss of the first ones', 
     onRevoked: async () => {},
   })('Client');
   for (let index = 0; index < 10_000; index += 1) {
-    // oxlint-disable-next-line no-await-in-loop: in their order
     await adapter.upsert(`client-${index}`, { client_id: `client-${index}` }, 60);
   }
   const one = (id: string) => adapter.upsert(id, { client_id: id }, 60);
@@ -316,27 +297,23 @@ describe('a metadata document', () => {
     expect(body['access_token']).toEqual(expect.any(String));
   });
 
-  test('may have its keys at its own origin alone', async () => {
-    const { privateKey, publicKey } = await generateKeyPair('ES256');
-    const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', use: 'sig', kid: '1' }] };
-    const id = (name: string): string => `https://localhost:${port}/${name}.json`;
-    let keysAt = `https://localhost:${port}/keys`;
-    answer = (response, url) => {
-      if (url.endsWith('/keys')) {
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(jwks));
-      } else send(response, url, { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: keysAt });
-    };
-    const errorOf = async (client: string): Promise<unknown> => {
+  describe('authenticates its client', () => {
+    const made = generateKeyPair('ES256');
+    /** A document's own keys, and a form that a client signs for `audience`. */
+    const jwksOf = async () => ({
+      keys: [{ ...(await exportJWK((await made).publicKey)), alg: 'ES256', use: 'sig', kid: '1' }],
+    });
+    const formOf = async (client: string, audience: string): Promise<string> => {
       const assertion = await new SignJWT({ jti: randomUUID() })
         .setProtectedHeader({ alg: 'ES256', kid: '1' })
         .setIssuer(client)
         .setSubject(client)
-        .setAudience(open.issuer)
+        .setAudience(audience)
         .setIssuedAt()
         .setExpirationTime('1m')
-        .sign(privateKey);
+        .sign((await made).privateKey);
       keepSecret(assertion);
-      const body = new URLSearchParams({
+      return new URLSearchParams({
         grant_type: 'authorization_code',
         code: 'x',
         redirect_uri: 'http://127.0.0.1:8976/callback',
@@ -344,60 +321,49 @@ describe('a metadata document', () => {
         client_id: client,
         client_assertion: assertion,
         client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-      });
-      const response = await fetch(`${open.issuer}/token`, { method: 'POST', body });
-      return ((await response.json()) as Record<string, unknown>)['error'];
-    };
-    // The client is authenticated: only its code is unknown.
-    expect(await errorOf(id('keys-of-its-own'))).toBe('invalid_grant');
-    requests.splice(0);
-    for (const other of [
-      `https://127.0.0.1:${port}/keys`,
-      `https://localhost:${port + 1}/keys`,
-      'https://169.254.1.1/',
-    ]) {
-      keysAt = other;
-      // oxlint-disable-next-line no-await-in-loop: few
-      expect(await errorOf(id(`keys-${encodeURIComponent(other)}`))).toMatch(/^invalid_client/);
-    }
-    expect(requests.filter((url) => url.endsWith('/keys'))).toEqual([]);
-  });
-
-  test('authenticates its client by assertions for this front door, whatever a request says of its target', async () => {
-    const { privateKey, publicKey } = await generateKeyPair('ES256');
-    const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', use: 'sig', kid: '1' }] };
-    const id = `https://localhost:${port}/asserting.json`;
-    answer = (response) => send(response, id, { token_endpoint_auth_method: 'private_key_jwt', jwks });
-    const redeem = async (audience: string, target: string): Promise<string> => {
-      const assertion = await new SignJWT({ jti: randomUUID() })
-        .setProtectedHeader({ alg: 'ES256', kid: '1' })
-        .setIssuer(id)
-        .setSubject(id)
-        .setAudience(audience)
-        .setIssuedAt()
-        .setExpirationTime('1m')
-        .sign(privateKey);
-      keepSecret(assertion);
-      const body = new URLSearchParams({
-        grant_type: 'authorization_code',
-        code: 'x',
-        redirect_uri: 'http://127.0.0.1:8976/callback',
-        code_verifier: 'v'.repeat(43),
-        client_id: id,
-        client_assertion: assertion,
-        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
       }).toString();
+    };
+    /** The answer to such a form, sent as if for another host. An authenticated client is told that its code is unknown. */
+    const redeem = async (client: string, audience = open.issuer, target = '/token'): Promise<string> => {
+      const body = await formOf(client, audience);
       return exchangeRaw(
         open.issuer,
         `POST ${target} HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\nConnection: close\r\n` +
           `Content-Type: application/x-www-form-urlencoded\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
       );
     };
-    // The client is authenticated: only its code is unknown.
-    expect(await redeem(`${open.issuer}/token`, '/token')).toContain('invalid_grant');
-    expect(await redeem(open.issuer, '/token')).toContain('invalid_grant');
-    expect(await redeem('https://evil.example/token', '/token')).toContain('invalid_client');
-    expect(await redeem('https://evil.example/token', 'https://evil.example/token')).toMatch(/^HTTP\/1\.1 400 /);
+
+    test('by keys at its own origin alone', async () => {
+      const id = (name: string): string => `https://localhost:${port}/${name}.json`;
+      const jwks = JSON.stringify(await jwksOf());
+      let keysAt = `https://localhost:${port}/keys`;
+      answer = (response, url) => {
+        if (url.endsWith('/keys')) response.writeHead(200, { 'content-type': 'application/json' }).end(jwks);
+        else send(response, url, { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: keysAt });
+      };
+      expect(await redeem(id('keys-of-its-own'))).toContain('invalid_grant');
+      requests.splice(0);
+      for (const other of [
+        `https://127.0.0.1:${port}/keys`,
+        `https://localhost:${port + 1}/keys`,
+        'https://169.254.1.1/',
+      ]) {
+        keysAt = other;
+        expect(await redeem(id(`keys-${encodeURIComponent(other)}`))).toContain('invalid_client');
+      }
+      expect(requests.filter((url) => url.endsWith('/keys'))).toEqual([]);
+    });
+
+    test('by assertions for this front door, whatever a request says of its target', async () => {
+      const id = `https://localhost:${port}/asserting.json`;
+      const jwks = await jwksOf();
+      answer = (response) => send(response, id, { token_endpoint_auth_method: 'private_key_jwt', jwks });
+      expect(await redeem(id, `${open.issuer}/token`)).toContain('invalid_grant');
+      expect(await redeem(id)).toContain('invalid_grant');
+      const evil = 'https://evil.example/token';
+      expect(await redeem(id, evil)).toContain('invalid_client');
+      expect(await redeem(id, evil, evil)).toMatch(/^HTTP\/1\.1 400 /);
+    });
   });
 
   test.each(['127.0.0.1', 'localhost', '[::ffff:7f00:1]', '[::ffff:127.0.0.1]'])(
@@ -420,7 +386,6 @@ describe('a metadata document', () => {
       `https://localhost:${port}/x.json#fragment`,
       `http://localhost:${port}/x.json`,
     ]) {
-      // oxlint-disable-next-line no-await-in-loop: few
       expect(await statusOf(open, id), id).toBe(400);
     }
     expect(connections).toBe(before);
@@ -492,7 +457,6 @@ describe('a metadata document', () => {
     await Promise.all([read(url), read(url), read(url)]);
     expect(requests).toHaveLength(1);
     for (now = 20_000; now <= 60_000; now += 20_000) {
-      // oxlint-disable-next-line no-await-in-loop: in their order
       expect((await read(url)).status).toBe(200);
     }
     expect(requests).toHaveLength(2);

@@ -65,7 +65,6 @@ test('registrations of a /48 of IPv6 are refused after those of ten networks', a
   const refused: unknown[] = [];
   for (let network = 0; network < 12; network += 1) {
     const from48 = from(`2001:db8:9:${network.toString(16)}::1`);
-    // oxlint-disable-next-line no-await-in-loop: at most 100 at a time
     const all = await Promise.all(
       Array.from({ length: 90 }, () => register(world.issuer, { redirect_uris: [] }, from48)),
     );
@@ -82,9 +81,7 @@ test('the first of many refreshes of one person ends all tokens when it is used 
   const refresh = (token: unknown) => client.post({ grant_type: 'refresh_token', refresh_token: String(token) });
   let last = first;
   for (let count = 0; count < 20; count += 1) {
-    // oxlint-disable-next-line no-await-in-loop: each has the token of the one before
     ({ body: last } = await refresh(last['refresh_token']));
-    // oxlint-disable-next-line no-await-in-loop
     await client.post({ token: String(last['access_token']) }, '/revoke');
   }
   expect(last['refresh_token']).toBeDefined();

@@ -1,15 +1,11 @@
-import { describe, expect, test } from 'vitest';
-import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { expect, test } from 'vitest';
+import { startAttackWorld } from '../worlds/attacks.ts';
 import { lastHead } from '../support/raw.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
-/** What the upstream says of its connection. */
-let theirs: Readonly<Record<string, string>> = {};
-const world = startBeforeAll(() =>
-  startAttackWorld({
-    answer: (_request, response) => response.writeHead(200, { ...theirs, 'x-kept': '1' }).end(UPSTREAM_TEXT),
-  }),
-);
+// test/pipeline/forward/upstream-request.test.ts and response-headers.test.ts have the tables of hop-by-hop fields.
+
+const world = startBeforeAll(startAttackWorld);
 
 /** The names of the header fields that reached the upstream. */
 function namesOf(wire: readonly string[]): string[] {
@@ -69,36 +65,4 @@ test('reads the body although Connection names its framing', async () => {
   const attack = `${lastHead('POST /public', 'Connection: transfer-encoding', 'Transfer-Encoding: chunked')}3\r\nabc\r\n0\r\n\r\n`;
   const { reached } = await world.withstand(attack, { statuses: [200], reached: ['POST /public'] });
   expect(reached[0]?.body).toBe('abc');
-});
-
-const hopByHop = {
-  'Keep-Alive': 'timeout=77',
-  'Proxy-Authenticate': 'Basic',
-  'Proxy-Authentication-Info': 'x',
-  'Proxy-Authorization': 'Basic eDp5',
-  'Proxy-Connection': 'half-open',
-  TE: 'trailers',
-  Trailer: 'x-auth-subject',
-  Upgrade: 'h2c',
-};
-
-describe.each(Object.entries(hopByHop))('%s', (name, value) => {
-  test('from the client is dropped in any spelling', async () => {
-    for (const spelled of [name, name.toUpperCase(), name.replace('-', '_')]) {
-      const { wire } = await world.withstand(lastHead('GET /public', `${spelled}: ${value}`), {
-        statuses: [200],
-        reached: ['GET /public'],
-      });
-      expect(wire.join('')).not.toContain(`: ${value}\r\n`);
-    }
-  });
-
-  test('from the upstream is dropped, with the fields that its Connection names', async () => {
-    theirs = { [name]: value, connection: 'close, x-hop', 'x-hop': 'inner' };
-    const { answers } = await world.withstand(lastHead('GET /public'), { statuses: [200], reached: ['GET /public'] });
-    theirs = {};
-    expect(answers[0]).toMatch(/^x-kept: 1\r$/im);
-    expect(answers[0]).not.toMatch(/x-hop/i);
-    expect(answers[0]).not.toContain(`: ${value}\r\n`);
-  });
 });

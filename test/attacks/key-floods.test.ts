@@ -24,7 +24,6 @@ async function statusesOf(tokens: readonly string[]): Promise<Set<number>> {
       await answer.body?.cancel();
       statuses.add(answer.status);
     });
-    // oxlint-disable-next-line no-await-in-loop -- as many at a time as a machine takes
     await Promise.all(calls);
   }
   return statuses;

@@ -117,7 +117,6 @@ routes:
       // Six characters before the name of a client, as `known:` has.
       ['abc://claude', 'abc://claude'],
     ] as const) {
-      // oxlint-disable-next-line no-await-in-loop: few
       expect(await load(written)).toMatchObject({ redirectUris: [read], known: [] });
     }
   });

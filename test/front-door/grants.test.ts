@@ -26,7 +26,6 @@ describe('R-281: the list of a grant', () => {
     const tokens = adapter('AccessToken');
     const one = (id: string) => tokens.upsert(id, { grantId: 'g' }, 60);
     for (let index = 0; index < 1_000; index += 1) {
-      // oxlint-disable-next-line no-await-in-loop: in their order
       await one(`token-${index}`);
     }
     await expect(one('token-1000')).rejects.toMatchObject({ error: 'temporarily_unavailable' });
@@ -45,7 +44,6 @@ describe('the records of a person', () => {
   test('are bounded, whatever the number of clients, and leave the room of others', async () => {
     await tokenOf('joe', '0');
     for (let index = 0; index < 1_000; index += 1) {
-      // oxlint-disable-next-line no-await-in-loop: in their order
       await tokenOf('jane', `1000${index}`);
     }
     await expect(tokenOf('jane', '5')).rejects.toMatchObject({ error: 'temporarily_unavailable', status: 503 });
@@ -62,7 +60,6 @@ describe('the records of a person', () => {
   test('a full kind refuses a new person, and forgets no record that lives', async () => {
     for (let index = 0; index < 48_000; index += 1) {
       const [person, id] = [`person-${index % 60}`, `${index}`];
-      // oxlint-disable-next-line no-await-in-loop: in their order
       await adapter('Grant').upsert(id, { accountId: person }, 60);
     }
     await expect(adapter('Grant').upsert('new', { accountId: 'new' }, 60)).rejects.toMatchObject({ status: 503 });
@@ -98,9 +95,7 @@ describe('a code or a refresh token', () => {
     const issue = (id: string) => refreshTokens().upsert(id, { grantId: 'g', accountId: 'jane' }, 60);
     for (let index = 0; index < 1_000; index += 1) {
       const id = idOf('g');
-      // oxlint-disable-next-line no-await-in-loop: in their order
       await issue(id);
-      // oxlint-disable-next-line no-await-in-loop
       await refreshTokens().consume(id);
     }
     await expect(issue(idOf('g'))).resolves.toBeUndefined();
@@ -110,7 +105,6 @@ describe('a code or a refresh token', () => {
     const id = idOf('g');
     await refreshTokens().upsert(id, { grantId: 'g', accountId: 'jane' }, 3_600);
     for (let index = 0; index < 48_000; index += 1) {
-      // oxlint-disable-next-line no-await-in-loop: in their order
       await adapter('AccessToken').upsert(`${index}`, { accountId: `person-${index % 60}`, grantId: `${index}` }, 60);
     }
     await expect(refreshTokens().consume(id)).rejects.toMatchObject({ error: 'temporarily_unavailable', status: 503 });
@@ -129,7 +123,6 @@ describe('a registration', () => {
     const clients = createAdapter({ ...parts, registrant: () => address })('Client');
     const add = (id: string) => clients.upsert(id, { client_id: id }, undefined);
     for (let index = 0; index < 300; index += 1) {
-      // oxlint-disable-next-line no-await-in-loop: in their order
       await add(`client-${index}`);
     }
     await expect(add('one more')).rejects.toMatchObject({ status: 503 });
@@ -145,7 +138,6 @@ test('a record that grows needs room, and one of a sign-in under way has it', as
   const grow = (kind: string, id: string, length: number) =>
     adapter(kind).upsert(id, { accountId: 'jane', jti: 'x'.repeat(length) }, 60);
   for (let index = 0; index < 100; index += 1) {
-    // oxlint-disable-next-line no-await-in-loop: in their order
     await grow('Session', `session-${index}`, 500);
   }
   await expect(grow('Session', 'session-0', 1_500)).rejects.toMatchObject({ status: 503 });

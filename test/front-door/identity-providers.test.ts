@@ -51,9 +51,7 @@ describe('Entra ID', () => {
   test('a claim of another type than the policy needs gives no access', async () => {
     for (const roles of ['trader', [{ name: 'trader' }], { 0: { trader: true } }, [['trader']]]) {
       provider.person = { sub: 'another', claims: { roles } };
-      // oxlint-disable-next-line no-await-in-loop: the person is the same for all sign-ins.
       await expect(signedInAgent(sdkV2Auto, world.mcpUrl)).rejects.toThrow(/403|Forbidden|authorize again/i);
-      // oxlint-disable-next-line no-await-in-loop
       expect(await world.decision()).toMatchObject({ allow: false, reason: 'claim.denied' });
     }
     provider.person = { sub: 'another', claims: { roles: ['trader'] } };

@@ -23,9 +23,7 @@ test('a record of nearly a kibibyte takes at most 1.8 KiB, with its owner and it
     const id = `${index}`.padStart(43, 'i');
     const value = { text: `${index}`.padStart(1_000, 'x') };
     const expiresAt = Date.now() + 3_600_000;
-    // oxlint-disable-next-line no-await-in-loop: in their order
     await store.set({ kind: 'AccessToken', id, value, expiresAt, owner: `${index}`.padStart(43, 'o') });
-    // oxlint-disable-next-line no-await-in-loop
     await store.addMember(`AccessToken ${id}`, id, expiresAt, 1_000);
   }
   expect((used() - before) / 8_000).toBeLessThan(MAX_OF_COUNT);

@@ -1,10 +1,9 @@
 /** Several providers, tokens as JWTs, claims of the userinfo endpoint, and clients by metadata document. */
-import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:https';
+import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createBrowser } from '../../demo/browser.ts';
-import { certificate } from '../support/certificates.ts';
+import { pem } from '../support/certificates.ts';
 import { startIdentityProvider } from '../support/identity-provider.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
 import { oauthClient, registerClient } from '../worlds/oauth-client.ts';
@@ -77,78 +76,33 @@ describe('several providers', () => {
   });
 });
 
-describe('clients by metadata document', () => {
-  let world: FrontDoorWorld;
-  let server: Server;
-  let base: string;
-  let answers: number;
-  let document: (id: string) => object;
-
-  beforeAll(async () => {
-    server = createServer(
-      { cert: readFileSync(certificate('server')), key: readFileSync(certificate('server-key')) },
-      (request, response) => {
-        answers += 1;
-        const id = `${base}${request.url}`;
-        if (request.url === '/moved') return void response.writeHead(302, { location: '/client' }).end();
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document(id)));
-      },
-    );
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    base = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    answers = 0;
-    document = (id) => ({
-      client_id: id,
+// test/attacks/front-door-clients.test.ts has the documents that are refused.
+test('clients by metadata document sign people in, who are asked each time', async () => {
+  let base = '';
+  const server = createServer({ cert: pem('server'), key: pem('server-key') }, (request, response) => {
+    const document = {
+      client_id: `${base}${request.url}`,
       client_name: 'Claude',
       redirect_uris: ['http://127.0.0.1:8976/callback'],
       token_endpoint_auth_method: 'none',
       grant_types: ['authorization_code', 'refresh_token'],
-    });
-    world = await startFrontDoorWorld({
-      frontDoor: `clients: { metadata_documents: ["${base}/**"], document_addresses: [127.0.0.0/8] }`,
-      ca: readFileSync(certificate('ca'), 'utf8'),
-    });
-    world.provider.person = { sub: '1' };
+    };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
   });
-  afterAll(async () => {
-    await world.close();
-    server.close();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  base = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const world = await startFrontDoorWorld({
+    frontDoor: `clients: { metadata_documents: ["${base}/**"], document_addresses: [127.0.0.0/8] }`,
+    ca: pem('ca'),
   });
-
-  test('sign people in, who see that the name is not verified, and are asked each time', async () => {
-    const browser = createBrowser();
-    const client = oauthClient(world.issuer, `${base}/client`);
-    const { body } = await client.token({ browser });
-    expect(await world.listTools(body['access_token'])).toBe(200);
-    expect(body['refresh_token']).toBeUndefined();
-    await client.token({ browser });
-    expect(browser.pages).toEqual(['Allow access', 'Allow access']);
-  });
-
-  test.each([
-    ['not on the list', 'https://evil.example/client'],
-    ['behind a redirect', 'BASE/moved'],
-    ['that names another client', 'BASE/other'],
-  ])('are refused: a document %s', async (_title, id) => {
-    const before = document;
-    if (id.endsWith('other')) document = () => before(`${base}/client`);
-    const client = oauthClient(world.issuer, id.replace('BASE', base));
-    await expect(client.authorize()).rejects.toThrow(/client|neither/);
-    const asked = answers;
-    await expect(client.authorize()).rejects.toThrow(/client|neither/);
-    expect(answers).toBe(asked);
-    document = before;
-  });
-
-  test('are not fetched from a private address that the operator does not allow', async () => {
-    const strict = await startFrontDoorWorld({
-      frontDoor: `clients: { metadata_documents: ["${base}/**", "https://localhost:1/**"] }`,
-      ca: readFileSync(certificate('ca'), 'utf8'),
-    });
-    const asked = answers;
-    await expect(oauthClient(strict.issuer, `${base}/client`).authorize()).rejects.toThrow(/client/);
-    await expect(oauthClient(strict.issuer, 'https://localhost:1/client').authorize()).rejects.toThrow(/client/);
-    expect(answers).toBe(asked);
-    await strict.close();
-  });
+  world.provider.person = { sub: '1' };
+  const browser = createBrowser();
+  const client = oauthClient(world.issuer, `${base}/client`);
+  const { body } = await client.token({ browser });
+  expect(await world.listTools(body['access_token'])).toBe(200);
+  expect(body['refresh_token']).toBeUndefined();
+  await client.token({ browser });
+  expect(browser.pages).toEqual(['Allow access', 'Allow access']);
+  await world.close();
+  server.close();
 });

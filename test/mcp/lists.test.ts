@@ -116,7 +116,6 @@ describe('filteredMessage', () => {
       const text = message({ tools: names.map((name) => ({ name })), n: 3 });
       const { stringify } = JSON;
       let writes = 0;
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- One of its overloads.
       JSON.stringify = ((value: unknown) => {
         writes += 1;
         return stringify(value);

@@ -55,7 +55,6 @@ routes:
 
   expect(await status(url, open, kept)).toBe(200);
   const statuses: (number | undefined)[] = [];
-  // oxlint-disable-next-line no-await-in-loop -- one after the other
   for (const token of Object.values(tokens)) statuses.push(await status(url, token, closed));
   expect(statuses).toEqual([200, 401, 200, 401]);
   // Something else as the newest of everything.

@@ -135,7 +135,6 @@ describe('clients as they are', () => {
       [undefined, `${origin}/`],
       [href, undefined],
     ]) {
-      // oxlint-disable-next-line no-await-in-loop: one sign-in after another
       const { callback, verifier } = await client.authorize({ parameters: { resource: first } });
       const code = callback.searchParams.get('code') ?? '';
       const form = {
@@ -144,14 +143,10 @@ describe('clients as they are', () => {
         redirect_uri: client.redirectUri,
         code_verifier: verifier,
       };
-      // oxlint-disable-next-line no-await-in-loop
       const { body } = await client.post({ ...form, ...(second !== undefined && { resource: second }) });
-      // oxlint-disable-next-line no-await-in-loop
       expect(await world.listTools(body['access_token'])).toBe(200);
       const refresh = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
-      // oxlint-disable-next-line no-await-in-loop
       const next = await client.post({ ...refresh, ...(first !== undefined && { resource: first }) });
-      // oxlint-disable-next-line no-await-in-loop
       expect(await world.listTools(next.body['access_token'])).toBe(200);
     }
   });
@@ -176,9 +171,7 @@ describe('clients as they are', () => {
     const [first, second] = [await refreshing(), await refreshing()];
     expect(first.id).not.toBe(second.id);
     for (const client of [second, first]) {
-      // oxlint-disable-next-line no-await-in-loop: one sign-in after another
       const { body } = await client.token();
-      // oxlint-disable-next-line no-await-in-loop
       expect(await world.listTools(body['access_token'])).toBe(200);
     }
   });
@@ -205,15 +198,11 @@ test('R-294: the way back is a page where one of the provider came between, else
   ];
   for (const [referer, status] of ways) {
     const callback = new URL(`${world.issuer}/callback/corporate`);
-    // oxlint-disable-next-line no-await-in-loop: one sign-in after another
     const at = await browser.open(client.authorizationUrl(), callback);
     if (at instanceof URL) throw new Error('there is no consent page');
-    // oxlint-disable-next-line no-await-in-loop
     const back = await browser.open(at.url, callback, new URLSearchParams({ decision: 'approve' }));
     if (!(back instanceof URL)) throw new Error('the provider does not redirect');
-    // oxlint-disable-next-line no-await-in-loop
     const response = await browser.fetch(back, referer === undefined ? {} : { referer });
-    // oxlint-disable-next-line no-await-in-loop
     const page = await response.text();
     expect([referer, response.status]).toEqual([referer, status]);
     const resumed = response.headers.get('location') ?? /<a href="([^"]+)"/.exec(page)?.[1] ?? '';

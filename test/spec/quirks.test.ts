@@ -109,14 +109,11 @@ describe('R-290: audience_claim', () => {
 
 test('R-291: takes a further issuer of the same server for the same issuer, and no other', async () => {
   for (const iss of [world.issuer.url, earlier]) {
-    // oxlint-disable-next-line no-await-in-loop: one line of the log after another
     expect((await world.send('/api', { token: await world.token({ iss }) })).status).toBe(200);
-    // oxlint-disable-next-line no-await-in-loop
     const { issuer } = await world.gateway.decision({ allow: true, route: 'api' });
     expect(issuer).toBe(world.issuer.url);
   }
   for (const iss of [earlier.slice(0, -1), `${earlier}x`, earlier.toUpperCase()]) {
-    // oxlint-disable-next-line no-await-in-loop: few
     expect((await world.send('/api', { token: await world.token({ iss }) })).status).toBe(401);
   }
 });
@@ -169,7 +166,6 @@ routes:
         `${base}/authorize?tenant=x&state=a+b&scope=read`,
       ]);
       for (const path of ['/token', '/register']) {
-        // oxlint-disable-next-line no-await-in-loop: two
         const { status, headers } = await other.send(path, { method: 'POST', body: 'code=x' });
         expect([status, headers.get('location'), headers.get('access-control-allow-origin')]).toEqual([
           307,

@@ -20,7 +20,6 @@ export function createManualTimers(): ManualTimers {
     async pass(ms) {
       const end = now + ms;
       for (;;) {
-        // oxlint-disable-next-line no-await-in-loop -- One after the other.
         await new Promise(setImmediate);
         const [next] = [...waiting].filter(({ at }) => at <= end).toSorted((one, other) => one.at - other.at);
         if (next === undefined) break;

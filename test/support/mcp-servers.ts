@@ -15,7 +15,6 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 export function mcpHandler(build: () => McpServer, responseMode: 'json' | 'sse' | 'auto' = 'auto'): Handle {
   const handle = toNodeHandler(createMcpHandler(build, { responseMode }));
   // The SDK's type forbids the `undefined` that Node's allows; both mean absent.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return (request, response) => handle(request as NodeIncomingMessageLike, response);
 }
 

@@ -77,7 +77,6 @@ export async function walk(client: ClientQuirks, url: string, options: ClientOpt
         : [`${at.origin}${oauth}${path}`, `${at.origin}${openid}${path}`, `${at.origin}${path}${openid}`];
     let found: Json | undefined;
     for (const place of places) {
-      // oxlint-disable-next-line no-await-in-loop: in their order
       found ??= await document(place);
     }
     if (found === undefined) throw new Stopped('discovery', `no metadata at ${places.join(' or ')}`);
@@ -111,7 +110,6 @@ export async function walk(client: ClientQuirks, url: string, options: ClientOpt
     const uris = redirects();
     let id = '';
     for (let time = 0; time < (client.registrations ?? 1); time += 1) {
-      // oxlint-disable-next-line no-await-in-loop: the code arrives for the last one
       const response = await fetch(String(server['registration_endpoint']), {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
@@ -122,7 +120,6 @@ export async function walk(client: ClientQuirks, url: string, options: ClientOpt
           grant_types: ['authorization_code', 'refresh_token'],
         }),
       });
-      // oxlint-disable-next-line no-await-in-loop
       const body = (await response.json()) as Json;
       if (response.status !== 201) throw new Stopped('registration', String(body['error_description']));
       id = String(body['client_id']);

@@ -70,7 +70,6 @@ export async function startRateWorld(limits: string): Promise<RateWorld> {
     async statuses(count, path, sent) {
       const counted: Record<string, number> = {};
       for (let time = 0; time < count; time += 1) {
-        // oxlint-disable-next-line no-await-in-loop -- one after the other, in one moment of the gateway's clock
         const { status } = await world.send(path, typeof sent === 'function' ? sent() : sent);
         counted[status] = (counted[status] ?? 0) + 1;
       }

@@ -48,13 +48,10 @@ test('looks sooner after a failure, at growing intervals', async () => {
   await pass(0);
   for (const seconds of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
     const before = looks.length;
-    // oxlint-disable-next-line no-await-in-loop -- One look at a time.
     await looks.at(-1)?.end(new Error('away'));
     expect(lookout.untilNextMs()).toBe(seconds * 1000);
-    // oxlint-disable-next-line no-await-in-loop
     await pass(seconds * 1000 - 1);
     expect(looks).toHaveLength(before);
-    // oxlint-disable-next-line no-await-in-loop
     await pass(1);
     expect(looks).toHaveLength(before + 1);
   }

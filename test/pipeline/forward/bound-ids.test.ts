@@ -142,21 +142,6 @@ describe('a task', () => {
       expect(JSON.parse(seen().body)).toMatchObject({ params: { taskId: 'tâche' } });
     }
   });
-
-  test('of 2026-07-28 is refused to a client that does not declare tasks before it is looked up', async () => {
-    const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
-    const declaring = { ...modernMeta, 'io.modelcontextprotocol/clientCapabilities': capabilities };
-    const ask = (_meta: object) => world.send(...modern('tasks/get', { taskId: 'unknown', _meta }, 'unknown'));
-    const undeclared = await ask(modernMeta);
-    expect(undeclared.status).toBe(400);
-    expect(await undeclared.json()).toMatchObject({
-      id: 1,
-      error: { code: -32021, data: { requiredCapabilities: capabilities, reason: 'message.capability' } },
-    });
-    const declared = await ask(declaring);
-    expect(declared.status).toBe(404);
-    expect(await declared.json()).toMatchObject({ id: 1, error: { code: -32602, data: { reason: 'handle.unknown' } } });
-  });
 });
 
 describe('an event stream', () => {

@@ -45,7 +45,6 @@ const outcome = async (work: () => Promise<unknown>, question: Question = {}): P
 };
 async function times(count: number, work: () => Promise<unknown>, question?: Question): Promise<unknown[]> {
   const outcomes: unknown[] = [];
-  // oxlint-disable-next-line no-await-in-loop -- one after the other is the point
   for (let time = 0; time < count; time += 1) outcomes.push(await outcome(work, question));
   return outcomes;
 }
@@ -128,9 +127,7 @@ describe('a token that is refused repeatedly', () => {
 
   test('counts for each address, and for each list of servers', async () => {
     for (const question of [{}, { client: '192.0.2.2' }, { servers: 'https://other.example' }]) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await times(5, refused('token.inactive'), { ...question, ...one })).not.toContain('failures.exceeded');
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await times(5, refused('token.inactive'), question)).toContain('failures.exceeded');
     }
   });
@@ -158,7 +155,6 @@ describe('questions that wait', () => {
   });
 
   test('the /64 of an IPv6 address', async () => {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     for (let host = 0; host < 5; host += 1) await outcome(refused('token.inactive'), { client: `2001:db8::${host}` });
     expect(await outcome(good, { client: '2001:db8::ffff:1' })).toBe('failures.exceeded');
     expect(await outcome(good, { client: '2001:db8:0:1::1' })).toBe('alice');

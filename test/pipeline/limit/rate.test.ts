@@ -99,9 +99,7 @@ describe('limits.failures', () => {
       const guesses = Array.from({ length: 100 }, (_, guess) =>
         world.send('/free', { from, token: `x${hundred}-${guess}` }),
       );
-      // oxlint-disable-next-line no-await-in-loop -- as many at a time as a machine has
       for (const { status } of await Promise.all(guesses)) refused += status === 429 ? 1 : 0;
-      // oxlint-disable-next-line no-await-in-loop -- while the guessing goes on
       expect((await world.send('/free', { from })).status).toBe(200);
     }
     // After the first hundred 5.4 s pass, of which 2 s bring one back.
@@ -152,7 +150,6 @@ limits: { rate: { requests: 10, per: 1h }, failures: { requests: 5, per: 1h } }
 
   test('count together, and each alone while the store is down', async () => {
     for (const replica of replicas) {
-      // oxlint-disable-next-line no-await-in-loop -- each
       await expect.poll(() => replica.metrics()).toMatch(/^sallyport_shared_store_up 1$/m);
     }
     const [one, other] = replicas;

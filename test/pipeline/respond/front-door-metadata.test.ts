@@ -40,7 +40,6 @@ describe('the metadata of a front door at a path of the public origin', () => {
     const open = { public: true };
     expect(await at([{ ...open, path: '/other' }, { path: '/' }])).toMatchObject({ status: 200 });
     for (const path of ['/', '/.well-known', bare]) {
-      // oxlint-disable-next-line no-await-in-loop: few
       expect(await at([{ ...open, path }])).toBe(false);
     }
   });

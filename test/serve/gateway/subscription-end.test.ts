@@ -35,14 +35,12 @@ async function opened({ begins = acknowledged, route = '', expires = false, send
   const reader = answer.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
   let begun = '';
   while (begun.length < begins.length) {
-    // oxlint-disable-next-line no-await-in-loop -- One chunk after the other.
     begun += Buffer.from((await reader.read()).value ?? '').toString();
   }
   expect(begun.slice(0, begins.length)).toBe(begins);
   return async (): Promise<string> => {
     let rest = begun.slice(begins.length);
     for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- One chunk after the other.
       const { done, value } = await reader.read();
       if (done) return rest;
       rest += Buffer.from(value).toString();
