@@ -80,18 +80,3 @@ test.each<[string, object]>([
   }
   expect(exchanges(), 'a refusal is remembered for a moment').toBe(1);
 });
-
-test('does not forward the client’s own token if a server returns it', async () => {
-  granted = (form) => ({ access_token: form.get('subject_token') });
-  const token = await world.token({ jti: 'own' });
-  for (const _ of ['first', 'again'])
-    await world.withstand(get('/ex', token), { statuses: [502], reached: [], reasons: ['exchange.invalid'] });
-  expect(exchanges(), 'a refusal is remembered for a moment').toBe(1);
-});
-
-test('asks again about a token that expires during the exchange, and about no other', async () => {
-  granted = () => ({ expires_in: 1 });
-  const token = await world.token({ sub: 'short' });
-  const { reached } = await world.withstand(get('/ex', token), { statuses: [200], reached: ['GET /ex'] });
-  expect(reached[0]?.headers.authorization).toBe('Bearer for-short-at-b');
-});

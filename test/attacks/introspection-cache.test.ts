@@ -72,31 +72,6 @@ describe('the same string', () => {
   });
 });
 
-// test/pipeline/authenticate/introspection.test.ts has the table of answers.
-test('does not accept active: "true"', async () => {
-  world.issuer.introspection.set('token-5', active({ active: 'true' }));
-  await expectFail('/one', 'token-5');
-});
-
-test('refuses a cached token after its exp', async () => {
-  const exp = Math.floor(Date.now() / 1000) + 60;
-  world.issuer.introspection.set('token-6', active({ exp }));
-  await expectPass('/one', 'token-6');
-  passedMs = 30_000;
-  await expectPass('/one', 'token-6');
-  expect(asked(world.issuer)).toBe(1);
-  passedMs = 66_000;
-  await world.withstand(get('/one', 'token-6'), { statuses: [401], reasons: ['token.expired'] });
-});
-
-test('refuses a revoked token on all routes once one of them has learnt of it', async () => {
-  world.issuer.introspection.set('token-7', active());
-  await expectPass('/one', 'token-7');
-  world.issuer.introspection.delete('token-7');
-  await expectFail('/both', 'token-7');
-  await expectFail('/one', 'token-7');
-});
-
 test('never mixes up the principals of a hundred parallel tokens', async () => {
   for (let i = 0; i < 100; i += 1) world.issuer.introspection.set(`t-${i}`, active({ sub: `s-${i}` }));
   await Promise.all(

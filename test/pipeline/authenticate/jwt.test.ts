@@ -1,5 +1,5 @@
 import { createHmac, createPublicKey, generateKeyPairSync, KeyObject, sign } from 'node:crypto';
-import { FlattenedSign } from 'jose';
+import { exportJWK, FlattenedSign } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createJwtVerifier } from '../../../src/pipeline/authenticate/jwt.ts';
 import { KeySource } from '../../../src/pipeline/authenticate/keys.ts';
@@ -136,6 +136,11 @@ describe('RFC 8725 §3 — algorithms and keys', () => {
     await expect(verify(good)).resolves.toBeDefined();
   });
 
+  test('no token while a private key is published by mistake', async () => {
+    issuer.keys = [{ ...(await exportJWK(k1.privateKey)), kid: 'k1', alg: 'RS256' }];
+    await expect(verify(await issuer.sign({}))).rejects.toBeDefined();
+  });
+
   test('another algorithm than the configured one, by the same key', async () => {
     const privateKey = KeyObject.from(k1.privateKey).toCryptoKey({ name: 'RSA-PSS', hash: 'SHA-256' }, true, ['sign']);
     const other: IssuerKey = { ...k1, alg: 'PS256', privateKey };
@@ -179,14 +184,6 @@ describe('RFC 8725 §3 — algorithms and keys', () => {
     await expect(verify(await issuer.sign({}))).rejects.toMatchObject({ reason });
   });
 
-  test('a key in the header is not looked at', async () => {
-    const header = { jwk: k2.publicJwk, jku: `${issuer.url}/mine`, x5u: `${issuer.url}/mine` };
-    await expect(verify(await issuer.sign({}, { key: { ...k2, kid: 'k1' }, header }))).rejects.toMatchObject({
-      reason: 'token.signature',
-    });
-    expect(issuer.requests.map(({ path }) => path)).not.toContain('/mine');
-  });
-
   test.each([
     ['an unknown crit', (token: string) => token, { crit: ['x'], x: 1 }, 'token.malformed'],
     [
@@ -214,21 +211,6 @@ describe('RFC 8725 §3 — algorithms and keys', () => {
     const other = createServerClient(serverOf(lone), () => {}, Date.now);
     const verifier = createJwtVerifier(serverOf(lone), new KeySource(other, Date.now).find, new Map(), Date.now);
     await expect(verifier(await lone.sign({}))).rejects.toMatchObject({ reason: 'token.key' });
-    other.close();
-    await lone.close();
-  });
-
-  test('a token without kid while two keys are published: whichever verifies', async () => {
-    const lone = await startIssuer(0, k1);
-    lone.keys = [k1.publicJwk, k2.publicJwk];
-    const other = createServerClient(serverOf(lone), () => {}, Date.now);
-    const verifier = createJwtVerifier(serverOf(lone), new KeySource(other, Date.now).find, new Map(), Date.now);
-    const header = { kid: undefined };
-    await expect(verifier(await lone.sign({}, { header }))).resolves.toBeDefined();
-    await expect(verifier(await lone.sign({}, { key: k2, header }))).resolves.toBeDefined();
-    await expect(verifier(await lone.sign({}, { key: k3, header }))).rejects.toMatchObject({
-      reason: 'token.signature',
-    });
     other.close();
     await lone.close();
   });

@@ -48,6 +48,22 @@ describe('the location of the keys', () => {
   });
 });
 
+test.for<Partial<ServerAnswer>>([
+  { status: 404, body: { keys: [] } },
+  { status: 200, body: undefined },
+  { status: 200, body: {} },
+  { status: 200, body: [] },
+  { status: 200, body: { keys: [1] } },
+])('%j never replaces the keys', async (answer) => {
+  world = createKeyWorld({ staleMs: 24 * 3_600_000 });
+  await world.find();
+  world.published = answer;
+  for (let count = 1; count <= 3; count += 1) {
+    world.now += 600_000 * count;
+    await expect(world.find()).resolves.toBeDefined();
+  }
+});
+
 describe('the issuer of a key in a shared set', () => {
   test.for<[of: unknown, isOurs: boolean]>([
     [issuer, true],

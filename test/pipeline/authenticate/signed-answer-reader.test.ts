@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { createLocalJWKSet, type JWTVerifyGetKey, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { createKey } from '../../support/issuer.ts';
@@ -10,7 +11,7 @@ import { Denial } from '../../../src/model/denial.ts';
 
 const issuer = 'https://as.example';
 const now = 1_800_000_000;
-const key = await createKey('k1', 'ES256');
+const [key, stranger] = await Promise.all([createKey('k1', 'ES256'), createKey('k1', 'ES256')]);
 const published = createLocalJWKSet({ keys: [key.publicJwk] });
 
 const statementType = 'application/token-introspection+jwt';
@@ -20,27 +21,41 @@ const [statementTyp, phantomTyp] = ['token-introspection+jwt', 'at+jwt'];
 async function read(
   mediaType: string,
   text: string,
-  { jwt, keys = published }: { readonly jwt?: JwtValidation; readonly keys?: JWTVerifyGetKey } = {},
+  {
+    jwt,
+    keys = published,
+    algorithms = ['ES256'],
+  }: { readonly jwt?: JwtValidation; readonly keys?: JWTVerifyGetKey; readonly algorithms?: readonly string[] } = {},
 ): Promise<IntrospectionAnswer | undefined> {
   const server = { name: 'main', issuer, jwt, clockToleranceMs: 5_000 } as AuthorizationServer;
   return createSignedAnswerReader(
     server,
     'gateway',
-    ['ES256'],
+    algorithms,
     keys,
     () => now * 1000,
   )({
     status: 200,
     mediaType,
     text,
-    body: mediaType === 'application/json' ? (JSON.parse(text) as unknown) : undefined,
+    body: ['application/json', ''].includes(mediaType) ? (JSON.parse(text) as unknown) : undefined,
   });
 }
 
-function sign(typ: string | undefined, claims: object): Promise<string> {
+function sign(typ: string | undefined, claims: object, by = key): Promise<string> {
   return new SignJWT({ iss: issuer, ...claims })
     .setProtectedHeader({ alg: 'ES256', kid: 'k1', ...(typ !== undefined && { typ }) })
-    .sign(key.privateKey);
+    .sign(by.privateKey);
+}
+
+/** A JWS in compact form with any header and signature. */
+function forged(header: object, claims: object, signature: (input: string) => string): string {
+  const parts = [
+    { kid: 'k1', ...header },
+    { iss: issuer, ...claims },
+  ];
+  const input = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  return `${input}.${signature(input)}`;
 }
 
 const statement = (about: unknown, outer: object = {}): Promise<string> =>
@@ -49,12 +64,47 @@ const phantom = (claims: object = {}, typ: string | undefined = phantomTyp): Pro
   sign(typ, { exp: now + 60, ...claims });
 
 const unavailable = 'authorization_server.unavailable';
+const asked = { aud: 'gateway', iat: now, token_introspection: { active: true } };
+const hmac = (input: string): string =>
+  createHmac('sha256', Buffer.from(key.publicJwk.x ?? '', 'base64url'))
+    .update(input)
+    .digest('base64url');
+
+test.for<[string, mediaType: string, () => Promise<string> | string]>([
+  ['by another key under its kid', statementType, () => sign(statementTyp, asked, stranger)],
+  ['with the typ of an access token', statementType, () => sign('at+jwt', asked)],
+  ['without a typ', statementType, () => sign(undefined, asked)],
+  ['without a signature', statementType, () => forged({ alg: 'none', typ: statementTyp }, asked, () => '')],
+  ['by alg none, signed', statementType, () => forged({ alg: 'none', typ: statementTyp }, asked, () => 'AA')],
+  ['by its public key as a secret', statementType, () => forged({ alg: 'HS256', typ: statementTyp }, asked, hmac)],
+  ['by another key under its kid', phantomType, () => sign(phantomTyp, { exp: now + 60 }, stranger)],
+  ['that is an ID token', phantomType, () => phantom({ aud: 'r', nonce: 'n' }, 'JWT')],
+  ['that is a logout token', phantomType, () => sign(undefined, { exp: now + 60, events: {} })],
+  ['with the typ of a logout token', phantomType, () => phantom({}, 'logout+jwt')],
+  ['that is an ID token of Keycloak', phantomType, () => phantom({ typ: 'ID' })],
+  ['that is a signed answer of RFC 9701', phantomType, () => statement({ active: true }, { exp: now + 60 })],
+  ['without exp', phantomType, () => phantom({ exp: undefined })],
+  ['without a signature', phantomType, () => forged({ alg: 'none', typ: phantomTyp }, { exp: now + 60 }, () => '')],
+  ['of three words', phantomType, () => 'not.a.jwt'],
+  ['of two lines', phantomType, () => 'a.b.c\r\nx: y'],
+])('a JWT %s is an outage as %s', async ([, mediaType, jwt]) => {
+  await expect(read(mediaType, await jwt())).rejects.toMatchObject({ reason: unavailable });
+});
+
+test('a JWT of an algorithm that is not configured is an outage', async () => {
+  const jwt = await statement({ active: true });
+  await expect(read(statementType, jwt, { algorithms: ['RS256'] })).rejects.toMatchObject({ reason: unavailable });
+});
 
 describe('RFC 9701 §5 — a signed answer', () => {
   test('is read from a server without jwt', async () => {
     const jwt = await statement({ active: true, sub: 'bob' });
     await expect(read(statementType, jwt)).resolves.toEqual({ claims: { active: true, sub: 'bob' }, jwt });
-    await expect(read(statementType, await statement({ active: false }))).resolves.toBeUndefined();
+    const several = await statement({ active: true }, { aud: ['x', 'gateway'] });
+    await expect(read(statementType, several)).resolves.toBeDefined();
+    for (const active of [false, 'true', 1, undefined]) {
+      await expect(read(statementType, await statement({ active }))).resolves.toBeUndefined();
+    }
   });
 
   test.for([null, [], [{ active: true }], 'active', true, undefined])(
@@ -78,7 +128,8 @@ describe('RFC 9701 §5 — a signed answer', () => {
   ])('is refused %s', async ([, outer]) => {
     await expect(read(statementType, await statement({ active: true }, outer))).rejects.toMatchObject({
       reason: unavailable,
-      detail: expect.stringMatching(/^main: the signed answer is not valid: /) as string,
+      // The failed check, and no value of the JWT.
+      detail: expect.stringMatching(/^main: the signed answer is not valid: .*(?:claim|timestamp)/) as string,
       cause: expect.any(Error) as unknown,
     });
   });
@@ -158,7 +209,9 @@ describe('the JWT, which goes into a header of the upstream', () => {
 
 describe('an answer without a signature', () => {
   test('may say that the token is not active', async () => {
-    await expect(read('application/json', '{"active":false}')).resolves.toBeUndefined();
+    for (const type of ['application/json', '']) {
+      await expect(read(type, '{"active":false}')).resolves.toBeUndefined();
+    }
   });
 
   test.for(['{"active":true}', '{"active":"false"}', '{"active":0}', '{}', 'null', '[]', '"x"', '5'])(
