@@ -1,16 +1,8 @@
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createAuthenticators } from '../../src/pipeline/authenticate/authenticator.ts';
-import { createServerClient } from '../../src/authorization-server/client.ts';
-import { createFailures } from '../../src/pipeline/limit/failures.ts';
-import type { Call } from '../../src/model/call.ts';
-import type { Route } from '../../src/model/route.ts';
-import { createRateLimiters } from '../../src/store/rate.ts';
-import { bearer } from '../support/bearer.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { createKey, startIssuer, type Issuer } from '../support/issuer.ts';
 import { createProver } from '../support/prover.ts';
-import { serverOf } from '../support/server.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 let own: Issuer;
@@ -123,51 +115,4 @@ test('an unresponsive server delays only tokens that it has to introspect', asyn
   await expect.poll(() => asked(partner), { timeout: 10_000 }).toBe(5);
   await newTokensPass();
   for (const call of calls) call.destroy();
-});
-
-test('introspects 100,000 made-up tokens only as often as one address may fail', async () => {
-  const server = serverOf(own, { name: 'own', timeoutMs: 60_000 });
-  const client = createServerClient(
-    server,
-    () => {},
-    () => now,
-  );
-  const rate = { requests: 100, perMs: 60_000, burst: 100 };
-  const failures = createFailures(rate, {
-    limiters: createRateLimiters(() => now),
-    clock: () => now,
-    warnOfProxy() {},
-  });
-  const route = { authorizationServers: [server], audiences: ['r'], tokens: new Set(['opaque']) } as unknown as Route;
-  const authenticators = createAuthenticators(
-    () => {},
-    () => now,
-  );
-  const authentication = authenticators(new Map([['own', client]]), new Map(), failures)(route, (one) => one);
-  const call = { client: '192.0.2.1' } as Call;
-  const counted: Record<string, number> = {};
-  for (let thousand = 0; thousand < 100; thousand += 1) {
-    const guesses = Array.from({ length: 1000 }, async (_, i) => {
-      const token = bearer(`guess-${thousand}-${i}`);
-      const reason = await Promise.resolve(authentication.authenticate(token, call)).then(
-        () => 'allow',
-        (denial: { reason: string }) => denial.reason,
-      );
-      counted[reason] = (counted[reason] ?? 0) + 1;
-    });
-    await Promise.all(guesses);
-  }
-  expect(counted).toEqual({ 'token.inactive': 100, 'failures.exceeded': 99_900 });
-  expect(asked(own)).toBe(100);
-  client.close();
-});
-
-test('logs once that the address may be a proxy that is missing from trusted_proxies', async () => {
-  const through = { 'x-forwarded-for': '192.0.2.1' };
-  await statuses(10, '/own', (time) => `guess-${time}`);
-  for (let time = 0; time < 3; time += 1) {
-    expect(await status('/own', `more-${time}`, through)).toBe(429);
-  }
-  const warnings = (await gateway.lines()).filter(({ level }) => level === 'warn');
-  expect(warnings).toMatchObject([{ address: '127.0.0.1' }]);
 });

@@ -49,22 +49,6 @@ describe('a server that fails five times', () => {
     ]);
   });
 
-  test('gets one trial call after the wait', async () => {
-    const { server, get, advance } = await started();
-    server.fault('introspection', 'silence');
-    await askAbout(world as OutageWorld, 5);
-    const asked = server.asked('introspection');
-    advance(2);
-    for (const seen of await atOnce(50, () => get('/api', server.opaque()))) expectAway(seen);
-    expect(server.asked('introspection') - asked).toBe(1);
-    server.fault('introspection', undefined);
-    expectAway(await get('/api', server.opaque()));
-    advance(60);
-    expect(await get('/api', server.opaque())).toMatchObject({ status: 200 });
-    const after = await atOnce(20, () => get('/api', server.opaque()));
-    expect(new Set(after.map(({ status }) => status))).toEqual(new Set([200]));
-  });
-
   test('is logged when it fails and when it recovers, not in between', async () => {
     const { server, get, advance, events, ready } = await started();
     for (let time = 0; time < 2; time += 1) {
@@ -91,16 +75,6 @@ describe('a server that fails five times', () => {
     await askAbout(world as OutageWorld, 6);
     expect(await get('/api', await jwt())).toMatchObject({ status: 200 });
     expect(await get('/exchanged', known)).toMatchObject({ status: 200 });
-  });
-
-  test('a success resets the count of failures', async () => {
-    const { server, get } = await started();
-    for (let time = 0; time < 6; time += 1) {
-      server.fault('introspection', 'reset');
-      expectAway(await get('/api', server.opaque()));
-      server.fault('introspection', undefined);
-      expect(await get('/api', server.opaque())).toMatchObject({ status: 200 });
-    }
   });
 });
 
@@ -177,16 +151,6 @@ describe('the whole server', () => {
   });
 });
 
-test('a slow server has at most 256 calls of an operation in flight', async () => {
-  const { server, get, calls } = await started({ timeout: '3s' });
-  server.fault('introspection', 'silence');
-  const seen = await atOnce(400, () => get('/api', server.opaque()));
-  for (const { status, retryAfter } of seen) expect([status, retryAfter ?? 0]).toEqual([503, expect.any(Number)]);
-  expect(await calls('introspection', 'overloaded')).toBeGreaterThan(0);
-  expect(await calls('introspection', 'error')).toBeLessThanOrEqual(256);
-  expect(server.sockets.size).toBeLessThanOrEqual(258);
-});
-
 describe('a server that refuses the gateway’s credentials', () => {
   test('is logged once a minute, and does not count as unavailable', async () => {
     const { server, get, advance, events, calls } = await started();
@@ -213,16 +177,6 @@ describe('a server that refuses the gateway’s credentials', () => {
     expect(await events()).toMatchObject([refusal, refusal]);
     expect(JSON.stringify(await events())).not.toContain('secret:');
   });
-});
-
-test('cache: 0s — every token needs the server', async () => {
-  const { server, get } = await started({ cache: '0s' });
-  const token = server.opaque();
-  expect(await get('/api', token)).toMatchObject({ status: 200 });
-  await server.down();
-  expectAway(await get('/api', token));
-  await server.up();
-  await expect.poll(async () => (await get('/api', token)).status).toBe(200);
 });
 
 test('a failing endpoint does not stop calls to another endpoint of the server', async () => {
