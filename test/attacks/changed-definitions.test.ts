@@ -29,18 +29,6 @@ test('a server that shows the gateway what was approved, and clients something e
   expect(await world.call('pay')).toBe('tool.changed');
 });
 
-test('a first call before any comparison, while the server keeps the gateway waiting', async () => {
-  const held: (() => void)[] = [];
-  const world = await start({ hold: (go) => void held.push(go) });
-  expect(await world.call('pay')).toBe('lock.unverified');
-  await expect.poll(() => held.length).toBeGreaterThan(0);
-  expect(await world.call('pay')).toBe('lock.unverified');
-  for (const go of held.splice(0)) go();
-  for (let step = 0; step < 20 && (await world.call('pay')) !== 'allowed'; step += 1)
-    for (const go of held.splice(0)) go();
-  expect(await world.call('pay')).toBe('allowed');
-});
-
 describe('a definition that differs only by what canonicalization drops is the same', () => {
   test('order of members, forms of numbers, escapes and white space', async () => {
     const world = await start();
@@ -150,18 +138,6 @@ test('a change on the second page is found there', async () => {
   world.shows = { ...approved, tools: [[read], [pay]] };
   expect(await world.names('tools', { cursor: '1' })).toEqual(['pay']);
   expect(await world.call('pay')).toBe('allowed');
-});
-
-test('a flood of announcements causes few looks', async () => {
-  const world = await start();
-  await world.compared();
-  const announced = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
-  world.form = (response, text) => asEvents(response, `${`${announced}\n\ndata: `.repeat(1000)}${text}`);
-  for (let each = 0; each < 5; each += 1) {
-    await read200(world, 'ping');
-  }
-  // At most one in five seconds, which test/mcp/lock/lookout.test.ts counts.
-  expect(world.looks()).toBeLessThan(4);
 });
 
 test('a huge list is refused, and leaves the last comparison in force', async () => {

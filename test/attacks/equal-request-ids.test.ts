@@ -3,11 +3,6 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
-import { createCountUnderOwnId } from '../../src/pipeline/history/own-ids.ts';
-import type { Grant } from '../../src/model/grant.ts';
-import type { Route } from '../../src/model/route.ts';
-import { createManualTimers } from '../support/manual-timers.ts';
 import { startMcpWorld } from '../worlds/mcp.ts';
 
 const policy = `
@@ -103,16 +98,6 @@ describe.each([true, false])('in a session whose server answers in JSON: %s', (i
     expect(await call(3, 'pay', { amount: 1 })).toBe(429);
   });
 
-  // The official server in Python finds the connection for an answer by the text of the id.
-  test('an id in a string is that of the number', async () => {
-    const { call, begun, finish } = await start(isJson);
-    const reading = call(1, 'read_badly');
-    await begun('read_badly');
-    expect(await call('1', 'disburse')).toBe(400);
-    finish('read_badly');
-    expect(await reading).toBe(200);
-  });
-
   test('a client that leaves does not free the id', async () => {
     const { call, begun, finish } = await start(isJson);
     const leaves = new AbortController();
@@ -127,34 +112,4 @@ describe.each([true, false])('in a session whose server answers in JSON: %s', (i
     finish('pay');
     expect(await paying).toBe(200);
   });
-});
-
-test('a request that takes longer than an entry is kept has its id until it ends', async () => {
-  const HOUR_MS = 3_600_000;
-  const timers = createManualTimers();
-  const route = { name: 'tools', policy: { distinguishesCallers: true } } as Route;
-  const underOwnId = createCountUnderOwnId(
-    route,
-    createMemoryLedger(() => timers.now()),
-    timers,
-  );
-  const grant = { action: { messageId: 1, sessionId: 'session' } } as unknown as Grant;
-  const begin = async () =>
-    underOwnId(
-      grant,
-      () => 'mallory',
-      () => undefined,
-    );
-  const reading = await begin();
-  await timers.pass(3 * HOUR_MS);
-  await expect(begin()).rejects.toMatchObject({ reason: 'body.message' });
-  reading?.settle('returned');
-  await timers.pass(0);
-  const paying = await begin();
-  // Its client left: the answer may still come, for an hour.
-  paying?.settle('unanswered');
-  await timers.pass(HOUR_MS / 2);
-  await expect(begin()).rejects.toMatchObject({ reason: 'body.message' });
-  await timers.pass(HOUR_MS / 2);
-  expect(await begin()).toBeDefined();
 });

@@ -89,17 +89,6 @@ describe('MCP 2026-07-28, which resumes no stream', () => {
   const listed = async (...fields: readonly string[]): Promise<Buffer> =>
     post(await by('alice'), list, `MCP-Protocol-Version: ${version}`, 'Mcp-Method: prompts/list', ...fields);
 
-  test('forwards no Last-Event-ID, its own or a made-up one', async () => {
-    const { event } = await opened('alice');
-    for (const sent of [event, '42']) {
-      const { reached } = await world.withstand(await listed(`Last-Event-ID: ${sent}`), {
-        statuses: [200],
-        reached: ['POST /mcp'],
-      });
-      expect(reached[0]?.headers['last-event-id']).toBeUndefined();
-    }
-  });
-
   test('leaves the ids of events, and no legacy request can present one', async () => {
     const { answers } = await world.withstand(await listed(), { statuses: [200], reached: ['POST /mcp'] });
     expect([...(answers[0] ?? '').matchAll(/(?<=[\r\n])id: ?(\d+)(?=[\r\n])/g)].map(([, id]) => id)).toEqual([

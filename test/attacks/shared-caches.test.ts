@@ -10,17 +10,11 @@ import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { until } from '../support/until.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
-/** What an upstream says so that caches keep its answer. */
+/** What an upstream says so that caches keep its answer; test/pipeline/forward/private-answers.test.ts has the table. */
 const inviting: readonly Readonly<Record<string, string | readonly string[]>>[] = [
   { 'cache-control': 'public, max-age=60' },
-  { 'cache-control': 'max-age=60' },
-  { 'cache-control': 's-maxage=60' },
-  { 'cache-control': 'max-age=60, must-revalidate' },
-  { 'cache-control': 'private="set-cookie", max-age=60' },
   { 'cache-control': ['max-age=60', 'public'] },
-  { 'cache-control': 'PUBLIC ,Max-Age = 60' },
   { expires: 'Fri, 01 Jan 2100 00:00:00 GMT' },
-  { expires: 'Fri, 01 Jan 2100 00:00:00 GMT', 'cache-control': 'no-transform' },
   { expires: 'Fri, 01 Jan 2100 00:00:00 GMT', 'cache-control': 'no-store', connection: 'cache-control' },
   { 'x-accel-expires': '60' },
   { 'cache-control': 'no-store', 'x-accel-expires': '60' },

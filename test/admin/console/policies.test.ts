@@ -22,6 +22,7 @@ describe('a draft', () => {
   test.each([
     ['of another origin', { origin: 'http://evil.example' }],
     ['without the header of the page', { 'x-sallyport-console': undefined }],
+    ['of a page without an origin', { origin: undefined }],
     ['of another site', { 'sec-fetch-site': 'cross-site' }],
   ])('%s is refused', async (_which, headers) => {
     const own: Record<string, string | undefined> = { origin: world.adminUrl, 'x-sallyport-console': '1', ...headers };
