@@ -13,6 +13,7 @@ import { call, decide, type Given, message, told } from './caller.ts';
  */
 export function decides(title: string, document: PolicyDocument, lines: string): void {
   const rows = lines.trim().split('\n').flatMap(rowsOf);
+  // oxlint-disable-next-line vitest/valid-title -- The caller has it.
   describe(title, () => {
     test.each(rows)('%s', (_line, given, attempt, decision) => {
       expect(told(decide(document, given, attempt))).toBe(decision);

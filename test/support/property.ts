@@ -8,6 +8,7 @@ export function property<Values extends readonly [unknown, ...unknown[]]>(
   statement: (...values: Values) => void,
   parameters?: fc.Parameters<[...Values]>,
 ): void {
+  // oxlint-disable-next-line vitest/valid-title, vitest/expect-expect -- The caller has both, as a test has.
   test(title, () => {
     fc.assert(fc.property(...(kinds as unknown as [fc.Arbitrary<never>]), statement as never), parameters as never);
   });

@@ -10,7 +10,7 @@ import { serverOf } from '../../support/server.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 
 // Made once, however often the tests are run: RSA keys take long.
-const [k1, k2, k3] = await Promise.all([createKey('k1'), createKey('k2'), createKey('k3')]);
+const [k1, k2] = await Promise.all([createKey('k1'), createKey('k2')]);
 let client: AuthorizationServerClient;
 
 const issuer = startBeforeAll(() => startIssuer(0, k1));
