@@ -65,7 +65,8 @@ export async function learn(files: readonly string[], options: LearnOptions): Pr
   if (learnt === undefined) {
     const lines = skipped.missing === '' ? '' : ` (${skipped.missing})`;
     return failed(
-      `nothing was written: the log has no allowed call of the route ${route.name} whose name a policy can have${lines}`,
+      `nothing was written: the log has no allowed call of the route ${route.name} ` +
+        `whose name a policy can have${lines}`,
     );
   }
   if (options.to === undefined) process.stdout.write(learnt.policy);

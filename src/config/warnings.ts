@@ -41,7 +41,8 @@ export function warningsOf(config: Judged, placedScopes: ReadPolicies['placedSco
   for (const [index, route] of routes.entries()) {
     const missing = stepUpScopes(route).join(' ');
     if (missing === '' || route.firstChallenge !== 'supported') continue;
-    const message = `"supported" names scopes_supported, which lacks ${missing}: add them, or some clients can never get them`;
+    const message =
+      `"supported" names scopes_supported, which lacks ${missing}: ` + 'add them, or some clients can never get them';
     warnings.push(at(['routes', index, 'first_challenge'], message));
   }
   warnings.push(
@@ -130,7 +131,7 @@ function unnamedScopes({ routes, scopeHierarchy }: Judged): readonly Warning[] {
 }
 
 /**
- * The scopes that a policy asks for of every caller while no route with the policy supports them. A scope of one tool is
+ * The scopes that a policy asks for of every caller while no route with the policy supports them. A tool’s scope is
  * asked for when it is called, and need not be supported from the start.
  */
 function unsupportedScopes(config: Judged): readonly Warning[] {
@@ -140,8 +141,8 @@ function unsupportedScopes(config: Judged): readonly Warning[] {
     return policy.scope
       .filter((scope) => supported !== undefined && !supported.has(scope))
       .map((scope) => {
-        const message = `every caller needs ${quoted(scope)}, which scopes_supported of no route has${hint(scope, supported)}`;
-        return at(['scope'], message, policy.name);
+        const message = `every caller needs ${quoted(scope)}, which scopes_supported of no route has`;
+        return at(['scope'], message + hint(scope, supported), policy.name);
       });
   });
 }
