@@ -117,6 +117,12 @@ describe('src/', () => {
     expect(rules.cycles(circle)).toEqual(['src/lib/a.ts → src/lib/b.ts → src/lib/c.ts → src/lib/a.ts']);
   });
 
+  test('exports each name of a type from one file only', () => {
+    expect(rules.homonyms(src)).toEqual([]);
+    const twice = ['a', 'b'].map((name) => ({ path: `src/${name}.ts`, text: 'export interface Answer {}' }));
+    expect(rules.homonyms(twice)).toEqual(['Answer: src/a.ts, src/b.ts']);
+  });
+
   test('has no file of more than 400 lines, and no line of more than 120 characters', () => {
     const files = src.map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n') }));
     expect(files.filter(({ lines }) => lines.length > 400).map(({ path }) => path)).toEqual([]);

@@ -7,7 +7,7 @@ import { type McpMethod, noMethod } from '../model/mcp.ts';
 import type { McpTarget } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
-import type { HandleBinding, Refusal } from './handles-binding.ts';
+import type { HandleBinding, HandleRefusal } from './handles-binding.ts';
 import { createsNoTask, type Handle } from './handles.ts';
 import { tasksRequired, type Message } from './message.ts';
 import type { OwnerBound } from './owner-bound.ts';
@@ -188,7 +188,7 @@ const noTasks: ReadonlyMap<string, undefined> = new Map();
  * not declare the Tasks extension, whatever the task. The gateway answers so itself, because it must not forward a
  * handle that may be another caller's. For a handle of the caller's own the server decides.
  */
-function refusalOf({ method, era, id: messageId, declaresTasks }: Message): Refusal {
+function refusalOf({ method, era, id: messageId, declaresTasks }: Message): HandleRefusal {
   if (era === 'modern' && method.isTask && !declaresTasks) {
     return () =>
       new Denial('message.capability', 'the client does not declare tasks', { messageId, data: tasksRequired });

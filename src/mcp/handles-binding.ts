@@ -37,7 +37,7 @@ interface Own {
 }
 
 /** Makes the refusal of a handle from a detail for operators. */
-export type Refusal = (detail: string) => Denial;
+export type HandleRefusal = (detail: string) => Denial;
 
 /**
  * Binds the task ids and `requestState` of an upstream to the caller that receives them, as `Mcp-Session-Id` is bound.
@@ -63,7 +63,7 @@ export interface HandleBinding {
    *
    * @throws {Denial} what `refusal` makes, for a handle of another owner or another request, or one that has expired.
    */
-  unbindAll(text: string, handles: readonly Handle[], context: HandleContext, refusal: Refusal): Unbound;
+  unbindAll(text: string, handles: readonly Handle[], context: HandleContext, refusal: HandleRefusal): Unbound;
 }
 
 /** The lifetime of a `requestState`: long enough for a person to answer. Each round of a call receives a new one. */

@@ -23,7 +23,7 @@ export interface Ledger {
    * @throws {Denial} `shared_store.unavailable` if what was counted cannot be read, unless `on_store_failure` is
    *   `open`.
    */
-  reserve(reservation: Reservation): Verdict | Promise<Verdict>;
+  reserve(reservation: Reservation): LedgerVerdict | Promise<LedgerVerdict>;
   /**
    * Notes how a call that was counted ended. A call that is never settled stays counted for `never_after` and quotas,
    * until its entries end. An unknown id and a second settlement change nothing. Never throws.
@@ -81,7 +81,7 @@ export interface LedgerEntry {
 }
 
 /** Whether a call may go on. A call in shadow mode always may; `failed` then says why it would not. */
-export type Verdict =
+export type LedgerVerdict =
   | { readonly passed: true; readonly failed: Failed | undefined }
   | { readonly passed: false; readonly failed: Failed };
 

@@ -7,7 +7,7 @@ import {
   ledgerBounds,
   type Reservation,
   type Settlement,
-  type Verdict,
+  type LedgerVerdict,
 } from '../model/ledger.ts';
 import type { StoreConnection } from './connection.ts';
 import { ledgerScripts } from './ledger-scripts.ts';
@@ -77,7 +77,7 @@ export function createSharedLedger({
     return connection.state().state === 'available';
   }
 
-  async function ask(reservation: Reservation): Promise<Verdict> {
+  async function ask(reservation: Reservation): Promise<LedgerVerdict> {
     if (unsettled.size > 0 && isAvailable()) await tellLate();
     const { id, route, owner, checks, entries, isShadow, continues } = reservation;
     const tracks = [...new Set([...checks, ...entries].map(({ track }) => track))];
@@ -97,8 +97,8 @@ export function createSharedLedger({
     return verdictOf((await run.reserve([allOf(slot), ...keys], [JSON.stringify(wanted)])) as Reply);
   }
 
-  async function reserve(reservation: Reservation): Promise<Verdict> {
-    let verdict: Verdict;
+  async function reserve(reservation: Reservation): Promise<LedgerVerdict> {
+    let verdict: LedgerVerdict;
     try {
       verdict = await ask(reservation);
     } catch (error) {
@@ -119,7 +119,7 @@ export function createSharedLedger({
   return { reserve, settle };
 }
 
-function verdictOf([passed, why, first = 0, second = 0]: Reply): Verdict {
+function verdictOf([passed, why, first = 0, second = 0]: Reply): LedgerVerdict {
   const failed = why === undefined ? undefined : failedOf(why, first, second);
   if (passed === 1) return { passed: true, failed };
   if (failed === undefined) throw new TypeError('the store refused without a reason');

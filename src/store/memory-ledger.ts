@@ -9,14 +9,14 @@ import {
   type LedgerEntry,
   type Reservation,
   type Settlement,
-  type Verdict,
+  type LedgerVerdict,
 } from '../model/ledger.ts';
 import { append, createTimeline, firstOf, noteGone, type Timeline } from './timeline.ts';
 import { addEntry, createTrack, endOf, noteAnswered, removeEntry, type Track, type TrackEntry } from './track.ts';
 
 /** The ledger of one process, which answers synchronously. */
 export interface MemoryLedger extends Ledger {
-  reserve(reservation: Reservation): Verdict;
+  reserve(reservation: Reservation): LedgerVerdict;
   settle(id: string, outcome: Settlement): void;
   /** The number of entries that are kept. Those that have ended are removed at the next call at the latest. */
   size(): number;

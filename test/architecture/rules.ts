@@ -147,3 +147,13 @@ export function hastyReaders(files: readonly SourceFile[]): readonly string[] {
 
 /** Whose readers wait. */
 const LOG_READER = 'test/support/written-log.ts';
+
+/** Names of types that more than one file exports, with these files: a reader would take one for the other. */
+export function homonyms(files: readonly SourceFile[]): readonly string[] {
+  const exported = files.flatMap(({ path, text }) =>
+    [...text.matchAll(/^export (?:interface|type|class) (\w+)/gm)].map(([, name = '']) => ({ name, path })),
+  );
+  return Object.entries(Object.groupBy(exported, ({ name }) => name))
+    .filter(([, places = []]) => places.length > 1)
+    .map(([name, places = []]) => `${name}: ${places.map(({ path }) => path).join(', ')}`);
+}

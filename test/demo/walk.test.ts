@@ -31,7 +31,7 @@ describe('the walk', () => {
     expect(lines.at(-1)).toBe('All 18 steps passed.');
   });
 
-  it('R-342: passes every step with the committed configuration', async () => {
+  it('R-347: passes every step with the committed configuration', async () => {
     const lines: string[] = [];
     const gatewayUrl = await startDemo(6);
     expect(await runWalk({ gatewayUrl, print: (line) => lines.push(line) })).toBe(true);

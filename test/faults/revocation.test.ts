@@ -104,7 +104,7 @@ describe('revocation.file', () => {
     });
   });
 
-  test('R-341: a second gateway on the file of a running one does not start', async () => {
+  test('R-345: a second gateway on the file of a running one does not start', async () => {
     const { yaml, revoke, token } = await parts('file: revocations.jsonl');
     await inFolder({ yaml, files: {} }, async (folder) => {
       const alice = await token('alice');

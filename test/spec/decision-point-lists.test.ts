@@ -74,7 +74,7 @@ test.for<readonly [string, () => RequestHandler]>([
   ['JSON', () => json(200, listed(tools))],
   ['an event stream', () => asEvents(listed(tools))],
   ['an event stream in pieces', () => inPieces],
-])('R-341: a list in %s shows what policy and decision point allow, asked in one request', async ([, handle]) => {
+])('R-346: a list in %s shows what policy and decision point allow, asked in one request', async ([, handle]) => {
   world.handle = handle();
   const answer = await list();
   expect(answer.status).toBe(200);
@@ -98,7 +98,7 @@ const inPieces: RequestHandler = (_request, response) => {
   setImmediate(() => response.end(bytes.slice(40)));
 };
 
-test('R-341: what follows a list on a stream waits for its decision, also if the server is gone by then', async () => {
+test('R-346: what follows a list on a stream waits for its decision, also if the server is gone by then', async () => {
   const note = '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"after"}}';
   const released = Promise.withResolvers<void>();
   decide((incoming, response) => {
@@ -117,7 +117,7 @@ test('R-341: what follows a list on a stream waits for its decision, also if the
   expect(text.indexOf('"one"')).toBeLessThan(text.indexOf('"after"'));
 });
 
-test('R-341: each list of a stream is asked about anew', async () => {
+test('R-346: each list of a stream is asked about anew', async () => {
   const third = { tools: [{ name: 'three' }] };
   world.handle = (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -135,7 +135,7 @@ test('R-341: each list of a stream is asked about anew', async () => {
   expect(asked).toBe(2);
 });
 
-test('R-341: prompts, resources and templates are asked about by the method that uses them', async () => {
+test('R-346: prompts, resources and templates are asked about by the method that uses them', async () => {
   answers(() => ({ decision: true }));
   world.handle = json(
     200,
@@ -157,7 +157,7 @@ test('R-341: prompts, resources and templates are asked about by the method that
   ]);
 });
 
-test('R-341: nothing is asked about a list that the policy empties', async () => {
+test('R-346: nothing is asked about a list that the policy empties', async () => {
   world.handle = json(200, listed({ tools: [{ name: 'theirs' }, { name: 'unlisted' }] }));
   expect(names(await (await list()).text())).toEqual([]);
   expect(listQuestions()).toEqual([]);
@@ -170,7 +170,7 @@ test.for<readonly [string, (name: string) => object | undefined]>([
   ['a decision that is a text', (name) => ({ decision: name === 'one' || 'true' })],
   ['a decision in another case', (name) => ({ decision: true, ...(name !== 'one' && { Decision: false }) })],
   ['no decision', (name) => (name === 'one' ? { decision: true } : {})],
-])('R-341: an entry with %s is hidden', async ([, by]) => {
+])('R-346: an entry with %s is hidden', async ([, by]) => {
   world.handle = json(200, listed(tools));
   answers(by);
   expect(names(await (await list()).text())).toEqual(['one']);
@@ -186,7 +186,7 @@ describe('without an answer about a list', () => {
       json(200, JSON.stringify({ evaluations: Array.from({ length: 4 }, () => ({ decision: true })) })),
     ],
     ['silence', () => {}],
-  ])('R-341: %s is a 503', async ([, handle]) => {
+  ])('R-346: %s is a 503', async ([, handle]) => {
     world.handle = json(200, listed(tools));
     decide(handle);
     const answer = await list();
@@ -194,7 +194,7 @@ describe('without an answer about a list', () => {
     expect(await world.gateway.line({ msg: 'request failed', reason: 'decision_point.unavailable' })).toBeDefined();
   });
 
-  test('R-341: an event stream that has begun breaks off without the list', async () => {
+  test('R-346: an event stream that has begun breaks off without the list', async () => {
     world.handle = (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(': first\n\n');
@@ -205,7 +205,7 @@ describe('without an answer about a list', () => {
   });
 });
 
-test('R-341: metadata without an endpoint for lists refuse them before the server is asked, and no calls', async () => {
+test('R-346: metadata without an endpoint for lists refuse them before the server is asked, and no calls', async () => {
   const other = await startPdp();
   onTestFinished(() => other.server.close());
   other.metadata = json(

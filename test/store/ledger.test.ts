@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import { Denial } from '../../src/model/denial.ts';
-import type { Ledger, LedgerCheck, Reservation, Verdict } from '../../src/model/ledger.ts';
+import type { Ledger, LedgerCheck, Reservation, LedgerVerdict } from '../../src/model/ledger.ts';
 import { connectStore, type StoreConnection } from '../../src/store/connection.ts';
 import { createSharedLedger } from '../../src/store/ledger.ts';
 import { ledgerScripts } from '../../src/store/ledger-scripts.ts';
@@ -17,7 +17,7 @@ import { listener, type Told } from './observer.ts';
 
 const sealing = createSealing('k3y-of-at-least-thirty-two-characters');
 const HOUR = 3_600_000;
-const passed: Verdict = { passed: true, failed: undefined };
+const passed: LedgerVerdict = { passed: true, failed: undefined };
 
 function spend(amount: number, limit: number, track = 'q', keepMs = HOUR): Reservation {
   return call({ checks: [{ kind: 'quota', track, amount, limit }], entries: [{ track, amount, keepMs }] });
@@ -111,7 +111,7 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     await setClock(now);
     const memory = createMemoryLedger(() => now);
     const ledger = replica(0, { scripts: settable });
-    const both = async (reservation: Reservation): Promise<readonly Verdict[]> => [
+    const both = async (reservation: Reservation): Promise<readonly LedgerVerdict[]> => [
       memory.reserve(reservation),
       await ledger.reserve(reservation),
     ];
@@ -166,7 +166,7 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
   test('R-256: refuses a caller that has its part, and every caller when it is full, until entries end', async () => {
     await setClock(1_000_000);
     const bounded = replica(0, { scripts: settable, bounds: { ofOwner: 1, ofAll: 2 } });
-    const full = (detail: string): Verdict => ({ passed: false, failed: { why: 'full', detail } });
+    const full = (detail: string): LedgerVerdict => ({ passed: false, failed: { why: 'full', detail } });
     const first = left();
     expect(await bounded.reserve(first)).toEqual(passed);
     expect(await bounded.reserve(left())).toEqual(full('1 entries of this caller are kept'));

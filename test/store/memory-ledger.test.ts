@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Timers } from '../../src/lib/timers.ts';
 import { createMemoryLedger, createProcessLedger, type MemoryLedger } from '../../src/store/memory-ledger.ts';
-import type { LedgerCheck, LedgerEntry, Reservation, Verdict } from '../../src/model/ledger.ts';
+import type { LedgerCheck, LedgerEntry, Reservation, LedgerVerdict } from '../../src/model/ledger.ts';
 import { call } from '../pipeline/history/call.ts';
 import { play } from './play.ts';
 import { steps } from './random-calls.ts';
@@ -22,8 +22,8 @@ function spend(amount: number, limit: number, wanted: Partial<Reservation> = {})
 const left = (track: string): Reservation => call({ entries: [{ track, amount: 0, keepMs: HOUR }] });
 const looks = (kind: LedgerCheck['kind'], track = 't'): Reservation =>
   call({ checks: [{ kind, track, amount: 0, limit: 0 }] });
-const passed: Verdict = { passed: true, failed: undefined };
-const refused = (retryAfterMs = 0, check = 0): Verdict => ({
+const passed: LedgerVerdict = { passed: true, failed: undefined };
+const refused = (retryAfterMs = 0, check = 0): LedgerVerdict => ({
   passed: false,
   failed: { why: 'check', check, retryAfterMs },
 });
@@ -244,7 +244,7 @@ describe('the rounds of one call', () => {
 describe('bounds', () => {
   const bounded = (ofAll: number, ofOwner: number, clock = (): number => 0): MemoryLedger =>
     createMemoryLedger(clock, { ofAll, ofOwner });
-  const full = (detail: string): Verdict => ({ passed: false, failed: { why: 'full', detail } });
+  const full = (detail: string): LedgerVerdict => ({ passed: false, failed: { why: 'full', detail } });
   const by = (owner: string, wanted: Partial<Reservation> = {}): Reservation => ({ ...left('t'), owner, ...wanted });
 
   test('refuse a caller that has its part, and no other', () => {

@@ -1,4 +1,4 @@
-import type { Ledger, Reservation, Verdict } from '../../src/model/ledger.ts';
+import type { Ledger, Reservation, LedgerVerdict } from '../../src/model/ledger.ts';
 import type { Step } from './random-calls.ts';
 
 /** Plays steps on a ledger. Returns all verdicts, and what was reserved for each. */
@@ -6,8 +6,8 @@ export async function play(
   ledger: Ledger,
   steps: readonly Step[],
   wait: (ms: number) => void | Promise<void>,
-): Promise<readonly Verdict[]> {
-  const verdicts: Verdict[] = [];
+): Promise<readonly LedgerVerdict[]> {
+  const verdicts: LedgerVerdict[] = [];
   const reserved: Reservation[] = [];
   for (const step of steps) {
     // oxlint-disable no-await-in-loop -- each step follows the one before

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/lib/clock.ts';
-import type { Ledger, LedgerEntry, Reservation, Settlement, Verdict } from '../../src/model/ledger.ts';
+import type { Ledger, LedgerEntry, Reservation, Settlement, LedgerVerdict } from '../../src/model/ledger.ts';
 
 interface Row extends LedgerEntry {
   readonly id: string;
@@ -8,7 +8,7 @@ interface Row extends LedgerEntry {
 }
 
 /** A ledger that walks over all that it keeps, and so is easy to believe. It has no bounds. */
-export function createReferenceLedger(clock: Clock): Ledger & { reserve(reservation: Reservation): Verdict } {
+export function createReferenceLedger(clock: Clock): Ledger & { reserve(reservation: Reservation): LedgerVerdict } {
   let rows: readonly Row[] = [];
   const states = new Map<string, Settlement | 'pending'>();
   /** What each call left, as text. */

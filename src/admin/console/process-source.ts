@@ -135,24 +135,24 @@ function question<Argument, Answer>(row: QuestionRow<Argument, Answer>): Questio
 
 type Questions = typeof questions;
 /** The name of a question. */
-export type Question = keyof Questions;
+export type ConsoleQuestion = keyof Questions;
 /** The argument of a question. */
-export type ArgumentOf<Name extends Question> = Parameters<Questions[Name]['answer']>[1];
+export type ArgumentOf<Name extends ConsoleQuestion> = Parameters<Questions[Name]['answer']>[1];
 /** The answer to a question. */
-export type AnswerOf<Name extends Question> = ReturnType<Questions[Name]['join']>;
+export type AnswerOf<Name extends ConsoleQuestion> = ReturnType<Questions[Name]['join']>;
 
 /** Calls `onBatch` with new decisions a few times a second, until the returned function is called. */
 type Watch = (onBatch: (batch: Batch) => void) => () => void;
 
 /** What the console asks: one process, or all workers. */
 export interface ConsoleSource {
-  readonly ask: <Name extends Question>(name: Name, argument: ArgumentOf<Name>) => Promise<AnswerOf<Name>>;
+  readonly ask: <Name extends ConsoleQuestion>(name: Name, argument: ArgumentOf<Name>) => Promise<AnswerOf<Name>>;
   readonly watch: Watch;
 }
 
 /** The answers of one process to the console. */
 export interface ProcessConsole {
-  readonly answer: <Name extends Question>(
+  readonly answer: <Name extends ConsoleQuestion>(
     name: Name,
     argument: ArgumentOf<Name>,
   ) => AnswerOf<Name> | Promise<AnswerOf<Name>>;
@@ -166,7 +166,7 @@ export function createProcessConsole(
   approvals: Answering['approvals'] = () => undefined,
 ): ProcessConsole {
   return {
-    answer<Name extends Question>(name: Name, argument: ArgumentOf<Name>) {
+    answer<Name extends ConsoleQuestion>(name: Name, argument: ArgumentOf<Name>) {
       // The compiler does not know that the row of a name takes the argument of that name.
       const { answer } = questions[name] as unknown as QuestionRow<ArgumentOf<Name>, AnswerOf<Name>>;
       return answer({ recorder, state, approvals }, argument);
@@ -176,7 +176,10 @@ export function createProcessConsole(
 }
 
 /** The answer of several processes as one. */
-export function joinedAnswer<Name extends Question>(name: Name, answers: readonly AnswerOf<Name>[]): AnswerOf<Name> {
+export function joinedAnswer<Name extends ConsoleQuestion>(
+  name: Name,
+  answers: readonly AnswerOf<Name>[],
+): AnswerOf<Name> {
   return (questions[name] as unknown as QuestionRow<ArgumentOf<Name>, AnswerOf<Name>>).join(answers);
 }
 

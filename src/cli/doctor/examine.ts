@@ -26,14 +26,14 @@ import { remedyForStranger } from '../lock.ts';
 import { listTools } from '../../mcp/client/list-tools.ts';
 
 /** A token to examine, and its route. */
-export interface PresentedToken {
+export interface TokenOfRoute {
   readonly value: string;
   /** Undefined: the route whose audience it names. */
   readonly route: string | undefined;
 }
 
 /** Makes all findings, group by group in the order of the configuration, each group as soon as it is complete. */
-export async function* examine(config: Config, token: PresentedToken | undefined): AsyncGenerator<Finding> {
+export async function* examine(config: Config, token: TokenOfRoute | undefined): AsyncGenerator<Finding> {
   const now = Date.now();
   const { frontDoor } = config;
   const isStarted = frontDoor === undefined || !(await isNotStarted(frontDoor));

@@ -51,7 +51,7 @@ export async function init(folder: string, options: InitOptions): Promise<ExitCo
     process.stdout.write('\n');
     return await printClient(config, client);
   } catch (error) {
-    if (error instanceof Refusal) return failed(error.message);
+    if (error instanceof InitError) return failed(error.message);
     if (!(error instanceof Error && 'syscall' in error)) throw error;
     // The message of the system: "EACCES: permission denied, open 'x/gateway.yaml'".
     return failed(error.message);
@@ -59,8 +59,8 @@ export async function init(folder: string, options: InitOptions): Promise<ExitCo
 }
 
 /** Why nothing is written, for the operator. */
-class Refusal extends Error {
-  override readonly name = 'Refusal';
+class InitError extends Error {
+  override readonly name = 'InitError';
 }
 
 /** @throws {UsageError} for a text that could not stand in the configuration. */
@@ -73,7 +73,7 @@ function requireUrl(option: string, text: string | undefined): void {
   }
 }
 
-/** @throws {Refusal} */
+/** @throws {InitError} */
 async function upstreamOf(url: string | undefined): Promise<Known['upstream']> {
   if (url === undefined) return undefined;
   const { McpServerFault } = await import('../../mcp/client/ask-server.ts');
@@ -83,7 +83,7 @@ async function upstreamOf(url: string | undefined): Promise<Known['upstream']> {
     return { url, policy: toolsPolicy(tools) };
   } catch (error) {
     if (!(error instanceof McpServerFault)) throw error;
-    throw new Refusal(`nothing was written: --upstream: ${url} ${remedy[error.kind](error.message)}`);
+    throw new InitError(`nothing was written: --upstream: ${url} ${remedy[error.kind](error.message)}`);
   }
 }
 
@@ -93,18 +93,18 @@ const remedy = {
   other: (why: string) => `${why}: write the URL of its MCP endpoint`,
 };
 
-/** @throws {Refusal} */
+/** @throws {InitError} */
 async function serverOf(issuer: string | undefined): Promise<Known['server']> {
   if (issuer === undefined) return undefined;
   const { discovered } = await import('./discovered.ts');
   try {
     const server = await discovered(issuer, '--issuer');
     if (server.algorithms.length > 0 || server.introspectionEndpoint !== undefined) return server;
-    throw new Refusal(`nothing was written: --issuer: ${issuer} publishes neither usable keys nor introspection`);
+    throw new InitError(`nothing was written: --issuer: ${issuer} publishes neither usable keys nor introspection`);
   } catch (error) {
     if (!(error instanceof Denial)) throw error;
     const why = `${error.detail}: check that the server is up, and write its issuer byte for byte as its metadata do`;
-    throw new Refusal(`nothing was written: ${why}`);
+    throw new InitError(`nothing was written: ${why}`);
   }
 }
 

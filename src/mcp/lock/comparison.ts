@@ -9,10 +9,10 @@ import {
 import { differenceOf, keysTwiceIn } from './differences.ts';
 
 /** What a lock says of a definition: how it differs, or that nothing was compared yet. */
-type Verdict = 'approved' | 'unverified' | ChangedDefinition;
+type DefinitionVerdict = 'approved' | 'unverified' | ChangedDefinition;
 
 /** The comparison of what one server shows with what was approved. The newest sighting of a definition counts. */
-export interface Comparison {
+export interface LockComparison {
   /**
    * Takes note of a list that passes, which may be one page of several.
    *
@@ -24,13 +24,13 @@ export interface Comparison {
   look(shown: readonly Definition[]): readonly Sighting[];
   /** Takes note of what another process saw. @returns what it changed. */
   adopt(sightings: readonly Sighting[]): readonly Sighting[];
-  verdict(definition: Pick<Definition, 'kind' | 'name'>): Verdict;
+  verdict(definition: Pick<Definition, 'kind' | 'name'>): DefinitionVerdict;
   /** What differs now. Definitions that no list has shown do not. */
   differing(): readonly ChangedDefinition[];
   /** Everything that it has taken note of. */
   sightings(): readonly Sighting[];
   /** The same sightings, compared with other definitions. */
-  with(approved: Definitions): Comparison;
+  with(approved: Definitions): LockComparison;
 }
 
 /** How many definitions are remembered that were not approved, and how long their names may be. */
@@ -42,7 +42,7 @@ const MAX_NAME = 256;
  *
  * @param before The sightings of an earlier comparison with the same server.
  */
-export function createComparison(approved: Definitions, before: Sightings = nothing): Comparison {
+export function createComparison(approved: Definitions, before: Sightings = nothing): LockComparison {
   const seen = new Map<string, Sighting>();
   /** Those that were not approved, the oldest first. */
   const unapproved = new Map<string, Sighting>();

@@ -8,7 +8,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Lock, LockState, Sighting } from '../../model/lock.ts';
 import { type Route, serverUrl } from '../../model/route.ts';
-import { createComparison, type Comparison } from './comparison.ts';
+import { createComparison, type LockComparison } from './comparison.ts';
 import { createWatch, type Watch, type WatchParts } from './watch.ts';
 import { type AnswerLock, type DefinitionGuard, guardedMessage } from '../guarded-message.ts';
 import { Denial } from '../../model/denial.ts';
@@ -125,7 +125,7 @@ export interface RouteLockParts {
 export function createRouteLock(
   { policy }: Route,
   { mode }: Lock,
-  comparison: Comparison,
+  comparison: LockComparison,
   { noted, lookSoon, unreadable, untilNextMs }: RouteLockParts,
 ): RouteLock {
   const guard: DefinitionGuard = {

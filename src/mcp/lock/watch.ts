@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/error-reason.ts';
 import type { Definition, Lock, LockState, Sighting } from '../../model/lock.ts';
 import type { LockObserver } from '../../model/events.ts';
-import type { Comparison } from './comparison.ts';
+import type { LockComparison } from './comparison.ts';
 import { inWords } from './differences.ts';
 import { createBackOff, type Random } from '../../lib/back-off.ts';
 import type { Timers } from '../../lib/timers.ts';
@@ -11,7 +11,7 @@ import type { Timers } from '../../lib/timers.ts';
 export interface Watch extends Omit<Lookout, 'start'> {
   readonly url: string;
   readonly lock: Lock;
-  readonly comparison: Comparison;
+  readonly comparison: LockComparison;
   /** The configuration is in force: reports what differs, and begins to look at the server. */
   begin(): void;
   /** Counts and logs what differs now, after these sightings. */

@@ -7,7 +7,7 @@ import { Denial, type ShadowDenial } from '../../model/denial.ts';
 import type { Action, Grant } from '../../model/grant.ts';
 import type { CallOutcome, CountedCall } from '../../model/counted-call.ts';
 import type { CallHistory, HistoryCheck } from '../../model/history.ts';
-import type { Failed, Ledger, Settlement, Verdict } from '../../model/ledger.ts';
+import type { Failed, Ledger, Settlement, LedgerVerdict } from '../../model/ledger.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 import { createCountUnderOwnId } from './own-ids.ts';
@@ -44,7 +44,7 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
         if (outcome === 'returned') onReturned(call, route, why);
         return ledger.settle(id, outcome, route.name);
       });
-    const judged = ({ failed }: Verdict): CountedCall => {
+    const judged = ({ failed }: LedgerVerdict): CountedCall => {
       if (failed === undefined) return counted();
       return refused(denialOf(failed, checks));
     };

@@ -4,7 +4,7 @@ import { processTimers, type Timers } from '../../lib/timers.ts';
 import type { CallOutcome, CountedCall } from '../../model/counted-call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant, MessageId } from '../../model/grant.ts';
-import type { Ledger, Reservation, Verdict } from '../../model/ledger.ts';
+import type { Ledger, Reservation, LedgerVerdict } from '../../model/ledger.ts';
 import type { Route } from '../../model/route.ts';
 
 /** How long a request keeps its id if its answer is not read. A server may still answer it. */
@@ -44,7 +44,7 @@ export function createCountUnderOwnId(route: Route, ledger: Ledger, timers: Time
   ): Promise<CountedCall> {
     const id = newId();
     const track = hash('sha256', lengthPrefixed([route.name, 'id', sessionId, textOf(messageId)]), 'base64url');
-    const reserve = async (by: string, checks: Reservation['checks']): Promise<Verdict> =>
+    const reserve = async (by: string, checks: Reservation['checks']): Promise<LedgerVerdict> =>
       ledger.reserve({
         id: by,
         route: route.name,
@@ -67,7 +67,7 @@ export function createCountUnderOwnId(route: Route, ledger: Ledger, timers: Time
   }
 
   /** @param take Takes the id of the request once more, under another name. */
-  function hold(first: string, take: (next: string) => Promise<Verdict>): HeldId {
+  function hold(first: string, take: (next: string) => Promise<LedgerVerdict>): HeldId {
     let current = first;
     let isInProgress = true;
     let isReleased = false;

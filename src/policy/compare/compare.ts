@@ -12,7 +12,7 @@ import type { Rules } from '../decide.ts';
 import type { HistoryRule } from '../history-rules.ts';
 import { Undecidable } from '../patterns/undecidable.ts';
 import { type CallKind, planFor } from '../plan.ts';
-import { callsIn, type KnownCall } from '../prove/calls.ts';
+import { callsIn, type PossibleCall } from '../prove/calls.ts';
 import { type Examination, type Example, examine } from '../prove/examination.ts';
 import type { Formula } from '../prove/formula.ts';
 import { type Deciding, Disagreement } from '../prove/prove.ts';
@@ -119,7 +119,7 @@ function note({ undecided }: Found, rule: string, reasons: readonly string[]): v
 }
 
 function compareCalls(
-  call: KnownCall,
+  call: PossibleCall,
   policies: Edited<Policy>,
   deciding: Deciding,
   budget: Budget,
@@ -185,7 +185,7 @@ function firstFound(goals: readonly Formula[], find: Examination['find']): Retur
   return answer;
 }
 
-function editedKinds({ kinds }: KnownCall): Edited<KnownCall['kinds'][number]> {
+function editedKinds({ kinds }: PossibleCall): Edited<PossibleCall['kinds'][number]> {
   const [before, after] = kinds;
   if (before === undefined || after === undefined) throw new TypeError('calls of two policies have two kinds');
   return [before, after];

@@ -4,7 +4,7 @@ import type { Condition } from '../conditions/condition.ts';
 import type { Rules } from '../decide.ts';
 import type { Entry } from '../entry.ts';
 import { type CallKind, planFor } from '../plan.ts';
-import type { KnownCall } from '../prove/calls.ts';
+import type { PossibleCall } from '../prove/calls.ts';
 import type { PossibleDecision } from '../prove/decisions.ts';
 import { type Examination, examine } from '../prove/examination.ts';
 import { type Formula, and, not, or } from '../prove/formula.ts';
@@ -136,7 +136,7 @@ export interface Suspect {
 
 /** Every difference that may exist between calls of one kind, and a way to find examples. */
 export function suspectsAmong(
-  call: KnownCall,
+  call: PossibleCall,
   policies: Edited<Rules>,
   kinds: Edited<CallKind>,
   setting: Setting,

@@ -27,7 +27,7 @@ type When = { readonly [Key in ListedKind]?: string };
 export type ExampleCall = When & { readonly arguments?: Readonly<Record<string, unknown>> };
 
 /** A call for all calls that some policies decide by the same entries. */
-export interface KnownCall {
+export interface PossibleCall {
   /** Undefined: no such call is known, though there may be one. */
   readonly when: When | undefined;
   /** What each policy decides by. */
@@ -35,7 +35,7 @@ export interface KnownCall {
 }
 
 /** The calls that a pattern describes: one for all that the policies cannot tell apart but by arguments. */
-export function callsIn(pattern: CallPattern, policies: readonly Rules[]): readonly KnownCall[] {
+export function callsIn(pattern: CallPattern, policies: readonly Rules[]): readonly PossibleCall[] {
   if (pattern.kind === 'http') return unique(requestsIn(pattern, policies));
   if (pattern.kind === 'mcp') return unique(messagesIn(pattern, policies));
   const rest = { kind: 'mcp', method: undefined, arguments: [] } as const;
@@ -48,7 +48,7 @@ export function callsIn(pattern: CallPattern, policies: readonly Rules[]): reado
 }
 
 /** Requests on an HTTP route. Where a policy lists them, a call names its request. */
-function requestsIn({ request }: HttpPattern, policies: readonly Rules[]): readonly KnownCall[] {
+function requestsIn({ request }: HttpPattern, policies: readonly Rules[]): readonly PossibleCall[] {
   const isListed = policies.some(({ listing }) => listing?.request !== undefined);
   if (request === undefined && !isListed) {
     return [{ when: {}, kinds: policies.map(() => ({ method: noMethod, entries: undefined, covering: [] })) }];
@@ -74,7 +74,7 @@ function methodsOn(kind: TargetKind): readonly string[] {
   });
 }
 
-function messagesIn({ target, method }: McpPattern, policies: readonly Rules[]): readonly KnownCall[] {
+function messagesIn({ target, method }: McpPattern, policies: readonly Rules[]): readonly PossibleCall[] {
   const methods = method === undefined ? [] : classesOf('method', method, policies);
   if (target === undefined) {
     return methods.map((each) =>
@@ -95,7 +95,7 @@ function withMethod(
   name: readonly Predicate[],
   methods: readonly string[],
   policies: readonly Rules[],
-): readonly KnownCall[] {
+): readonly PossibleCall[] {
   return classesOf(kind, name, policies).flatMap((target) =>
     methods.map((method) => {
       const isUsual = method === listedKinds[kind].namedBy;
@@ -116,7 +116,7 @@ function message(
   targets: readonly FoundTarget[],
   method: NameClass,
   policies: readonly Rules[],
-): KnownCall {
+): PossibleCall {
   const tool = targets.find(({ kind }) => kind === 'tool')?.found;
   const kinds = policies.map(({ listing }, index): CallKind => {
     const called = mcpMethod(method.name ?? methodIn(method.class));
@@ -188,8 +188,8 @@ function tableOf(kind: ListedKind, listing: Listing | undefined): NameTable {
 }
 
 /** The first of all calls that every policy decides by the same entries; one that is known before one that is not. */
-function unique(calls: readonly KnownCall[]): readonly KnownCall[] {
-  const first = new Map<string, KnownCall>();
+function unique(calls: readonly PossibleCall[]): readonly PossibleCall[] {
+  const first = new Map<string, PossibleCall>();
   for (const call of [...calls.filter(({ when }) => when), ...calls.filter(({ when }) => !when)]) {
     const key = call.kinds.map(keyOf).join('\n');
     if (!first.has(key)) first.set(key, call);

@@ -4,7 +4,7 @@ import type { GivenApproval } from '../approval.ts';
 import type { ArgumentCondition } from '../argument.ts';
 import type { HistoryRule } from '../history-rules.ts';
 import { planFor } from '../plan.ts';
-import type { ExampleCall, KnownCall } from './calls.ts';
+import type { ExampleCall, PossibleCall } from './calls.ts';
 import { countingOf, type Histories, historiesOf, noHistories } from './over-time.ts';
 import { decisionsOn, type PossibleDecision, verdictsOn } from './decisions.ts';
 import { type Formula, and, holds, not, simplest } from './formula.ts';
@@ -57,7 +57,7 @@ export interface Examination {
  * @throws {Undecidable} for conditions that cannot be put into classes of values.
  */
 export function examine(
-  { when, kinds }: KnownCall,
+  { when, kinds }: PossibleCall,
   policies: readonly Rules[],
   described: Described,
   setting: Setting,
@@ -128,7 +128,7 @@ function approvalIs(given: GivenApproval, { hasApproval }: Space): Formula {
   return given === 'approved' ? hasApproval : not(hasApproval);
 }
 
-function kindAt(kinds: KnownCall['kinds'], index: number): KnownCall['kinds'][number] {
+function kindAt(kinds: PossibleCall['kinds'], index: number): PossibleCall['kinds'][number] {
   const kind = kinds[index];
   if (kind === undefined) throw new TypeError(`no policy ${index}`);
   return kind;

@@ -7,7 +7,7 @@ import { type Formula, and, implies, not, type Variable, atom, or, type Variable
 
 /** A JSON object with the places that conditions read: the claims of a token, or the arguments of a call. */
 export interface JsonObject {
-  readonly places: readonly Place[];
+  readonly places: readonly MemberPlace[];
   /** Holds for the objects that exist. */
   readonly constraint: Formula;
 }
@@ -25,7 +25,7 @@ export function createObject(
 }
 
 /** An element of an array only exists if the one before it does. */
-function withoutGaps(place: Place): Formula {
+function withoutGaps(place: MemberPlace): Formula {
   const elements = place.children.filter(({ key }) => arrayIndex.test(key));
   const inOrder = elements
     .slice(1)
@@ -37,7 +37,7 @@ function withoutGaps(place: Place): Formula {
  * Holds for arguments of which the gateway can read each place: an object has keys that differ only in case either all,
  * or none of them.
  */
-export function withoutVariants(places: readonly Place[], around?: Place): Formula {
+export function withoutVariants(places: readonly MemberPlace[], around?: MemberPlace): Formula {
   const groups = [...Map.groupBy(places, ({ key }) => folded(key)).values()];
   const alike = groups.flatMap(([first, ...others]) =>
     first === undefined ? [] : others.map((other) => equal(isUnwritten(first), isUnwritten(other))),
@@ -51,7 +51,7 @@ function equal(one: Formula, other: Formula): Formula {
 }
 
 /** The place to which keys lead. */
-export function placeAt(places: readonly Place[], path: readonly string[]): Place {
+export function placeAt(places: readonly MemberPlace[], path: readonly string[]): MemberPlace {
   const [key, ...rest] = path;
   const place = places.find((each) => each.key === key);
   if (place === undefined) throw new TypeError(`no place ${String(key)}`);
@@ -59,16 +59,16 @@ export function placeAt(places: readonly Place[], path: readonly string[]): Plac
 }
 
 /** The members of an object, where each variable has one class. */
-export function membersOf(places: readonly Place[], classes: readonly number[]): Record<string, unknown> {
+export function membersOf(places: readonly MemberPlace[], classes: readonly number[]): Record<string, unknown> {
   const written = places.filter((place) => isWritten(place, classes));
   return Object.fromEntries(written.map((place) => [place.key, valueOf(place, classes)]));
 }
 
-function isWritten({ variable }: Place, classes: readonly number[]): boolean {
+function isWritten({ variable }: MemberPlace, classes: readonly number[]): boolean {
   return classes[variable.index] !== 0;
 }
 
-function valueOf(place: Place, classes: readonly number[]): unknown {
+function valueOf(place: MemberPlace, classes: readonly number[]): unknown {
   const value = place.classes[classes[place.variable.index] ?? 0]?.value;
   if (typeof value !== 'object' || value === null) return value;
   if (!Array.isArray(value)) return membersOf(place.children, classes);
@@ -80,12 +80,12 @@ function valueOf(place: Place, classes: readonly number[]): unknown {
 }
 
 /** A place in a JSON object, and what may stand there. */
-export interface Place {
+export interface MemberPlace {
   readonly key: string;
   readonly variable: Variable;
   /** What each class of the variable stands for. Class 0: the place is not written. */
   readonly classes: readonly Candidate[];
-  readonly children: readonly Place[];
+  readonly children: readonly MemberPlace[];
   /** What an array at this place may hold besides the children with an index. */
   readonly elements: readonly PossibleElement[];
   /** Holds if the value around this place can have it. */
@@ -99,7 +99,7 @@ export interface Place {
 }
 
 /** What surrounds a place. */
-type Surroundings = Pick<Place, 'exists' | 'isMissing' | 'isBlocked'> & {
+type Surroundings = Pick<MemberPlace, 'exists' | 'isMissing' | 'isBlocked'> & {
   /** Predicates on the elements of the array that it may be in. */
   readonly containing: readonly Predicate[];
 };
@@ -120,7 +120,7 @@ function createPlace(
   { exists, isMissing, isBlocked, containing }: Surroundings,
   variables: Variables,
   unwritten?: unknown,
-): Place {
+): MemberPlace {
   const inside = leaves.filter(({ operand }) => operand.kind === 'element');
   const { candidates, undecided } = candidatesFor([...leaves, ...containing.map(asScalars)]);
   const classes = told([{ value: unwritten, assumed: undefined }, ...candidates.slice(1)], (candidate) => [
@@ -188,12 +188,12 @@ function told(candidates: readonly Candidate[], marks: (candidate: Candidate) =>
 }
 
 /** Holds if the place is not written. */
-export function isUnwritten({ variable }: Place): Formula {
+export function isUnwritten({ variable }: MemberPlace): Formula {
   return atom(variable, 1n);
 }
 
 /** Holds if an array stands at the place. */
-function isArray({ variable, classes }: Place): Formula {
+function isArray({ variable, classes }: MemberPlace): Formula {
   return atom(
     variable,
     classSet(classes, (each) => shapeOf(each) === 'array'),
@@ -201,7 +201,7 @@ function isArray({ variable, classes }: Place): Formula {
 }
 
 /** Holds if an object stands at the place. */
-function isObject({ variable, classes }: Place): Formula {
+function isObject({ variable, classes }: MemberPlace): Formula {
   return atom(
     variable,
     classSet(classes, (each) => shapeOf(each) === 'object'),
@@ -209,7 +209,7 @@ function isObject({ variable, classes }: Place): Formula {
 }
 
 /** The statement that a predicate holds for what a pointer to the place finds. */
-export function predicateAt(place: Place, predicate: Predicate): Formula {
+export function predicateAt(place: MemberPlace, predicate: Predicate): Formula {
   const { operand, test } = predicate;
   if (operand.kind === 'not') return not(and(operand.excluded.map((each) => predicateAt(place, each))));
   const { variable, classes } = place;
@@ -226,7 +226,7 @@ export function predicateAt(place: Place, predicate: Predicate): Formula {
 }
 
 /** Holds if an array at the place has an element for which `contains` holds. */
-function contains({ elements, children }: Place, { test }: Predicate): Formula {
+function contains({ elements, children }: MemberPlace, { test }: Predicate): Formula {
   const indexed = children.filter(({ key }) => arrayIndex.test(key));
   const last = indexed.at(-1);
   const more = or(elements.map(({ variable, value }) => (test([value]) ? atom(variable, 2n) : false)));

@@ -15,7 +15,7 @@ import {
   placeAt,
   withoutVariants,
   isUnwritten,
-  type Place,
+  type MemberPlace,
   predicateAt,
 } from './json-object.ts';
 import { representativeLifetimes } from './lifetimes.ts';
@@ -41,11 +41,11 @@ export interface Setting {
 /** A condition on a place. */
 interface Read {
   readonly rule: string;
-  readonly place: Place;
+  readonly place: MemberPlace;
   readonly predicates: readonly Predicate[];
 }
 
-function readAt(place: Place, { rule, predicates }: Omit<Read, 'place'>): Read {
+function readAt(place: MemberPlace, { rule, predicates }: Omit<Read, 'place'>): Read {
   return { rule, place, predicates };
 }
 
@@ -64,7 +64,7 @@ export class Space {
   readonly #approval: Variable;
   readonly #reads: readonly {
     readonly rule: string;
-    readonly place: Place;
+    readonly place: MemberPlace;
     readonly predicates: readonly Predicate[];
   }[];
 

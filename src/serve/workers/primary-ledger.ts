@@ -6,7 +6,7 @@
 
 import type { MemoryLedger } from '../../store/memory-ledger.ts';
 import { Denial } from '../../model/denial.ts';
-import type { Ledger, Reservation, Settlement, Verdict } from '../../model/ledger.ts';
+import type { Ledger, Reservation, Settlement, LedgerVerdict } from '../../model/ledger.ts';
 
 /** A question of a worker. The primary process answers it with the same number. */
 export type LedgerQuestion = {
@@ -18,7 +18,7 @@ export type LedgerQuestion = {
 export interface LedgerAnswer {
   readonly kind: 'counted';
   readonly number: number;
-  readonly verdict?: Verdict | undefined;
+  readonly verdict?: LedgerVerdict | undefined;
 }
 
 /** The ledger of a worker. */
@@ -40,15 +40,15 @@ export function createAskingLedger(
   ask: (question: LedgerQuestion) => void,
   { patienceMs = PATIENCE_MS, maxWaiting = MAX_WAITING } = {},
 ): AskingLedger {
-  const waiting = new Map<number, (verdict: Verdict | undefined) => void>();
+  const waiting = new Map<number, (verdict: LedgerVerdict | undefined) => void>();
   let asked = 0;
 
   /** Resolves with undefined if there was no answer in time. */
   function answerTo(question: { reserve: Reservation } | { settle: string; outcome: Settlement }) {
-    return new Promise<Verdict | undefined>((resolve) => {
+    return new Promise<LedgerVerdict | undefined>((resolve) => {
       const number = (asked += 1);
       const timer = setTimeout(() => settled(undefined), patienceMs);
-      const settled = (verdict: Verdict | undefined): void => {
+      const settled = (verdict: LedgerVerdict | undefined): void => {
         clearTimeout(timer);
         waiting.delete(number);
         resolve(verdict);

@@ -26,7 +26,7 @@ import {
   type ArgumentOf,
   type ConsoleSource,
   joinedAnswer,
-  type Question,
+  type ConsoleQuestion,
 } from '../../admin/console/process-source.ts';
 
 /** The back-off before a worker that ended is replaced. It doubles each time, until a worker listens. */
@@ -285,7 +285,7 @@ export function createWorkersSource(
   const watchers = new Set<(batch: Batch) => void>();
   let asked = 0;
 
-  function askOne(worker: Worker, question: Question, argument: unknown): Promise<unknown> {
+  function askOne(worker: Worker, question: ConsoleQuestion, argument: unknown): Promise<unknown> {
     return new Promise((resolve) => {
       const id = (asked += 1);
       const listen = (message: FromWorker): void => {
@@ -321,7 +321,7 @@ export function createWorkersSource(
         tellWhetherWatched();
       };
     },
-    async ask<Name extends Question>(name: Name, argument: ArgumentOf<Name>) {
+    async ask<Name extends ConsoleQuestion>(name: Name, argument: ArgumentOf<Name>) {
       const answers = await Promise.all(workers().map((worker) => askOne(worker, name, argument)));
       return joinedAnswer(name, answers.filter((answer) => answer !== undefined) as AnswerOf<Name>[]);
     },

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../config/files.ts';
 import type { Certificates } from '../../lib/certificate-files.ts';
 import type { Batch } from '../../admin/console/messages.ts';
-import type { Question } from '../../admin/console/process-source.ts';
+import type { ConsoleQuestion } from '../../admin/console/process-source.ts';
 import type { Sighting } from '../../model/lock.ts';
 import type { ApprovalQuestion, ApprovalReply } from './primary-approvals.ts';
 import type { LedgerAnswer, LedgerQuestion } from './primary-ledger.ts';
@@ -32,7 +32,7 @@ export type ToWorker =
   | PrimaryAnswer
   | ApprovalReply
   /** A question of the console. */
-  | { readonly kind: 'ask'; readonly id: number; readonly question: Question; readonly argument: unknown }
+  | { readonly kind: 'ask'; readonly id: number; readonly question: ConsoleQuestion; readonly argument: unknown }
   /** Definitions that another worker saw on a route with a lock. */
   | { readonly kind: 'sightings'; readonly route: string; readonly sightings: readonly Sighting[] }
   /** Asks what definitions this worker saw, for another one that begins. */

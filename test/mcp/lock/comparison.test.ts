@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createComparison, type Comparison } from '../../../src/mcp/lock/comparison.ts';
+import { createComparison, type LockComparison } from '../../../src/mcp/lock/comparison.ts';
 import { inWords } from '../../../src/mcp/lock/differences.ts';
 import { definitionOf } from '../../../src/mcp/definition.ts';
 import { type Definition, definitionKey, type Definitions } from '../../../src/model/lock.ts';
@@ -9,7 +9,7 @@ const [pay, read, evil] = [tool('pay'), tool('read'), tool('pay', { title: 'evil
 const approving = (...all: readonly Definition[]): Definitions =>
   new Map(all.map((each) => [definitionKey(each), each]));
 
-function verdict(comparison: Comparison, name: string): string {
+function verdict(comparison: LockComparison, name: string): string {
   const found = comparison.verdict({ kind: 'tool', name });
   return typeof found === 'string' ? found : inWords(found);
 }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Comparison, createComparison } from '../../../src/mcp/lock/comparison.ts';
+import { type LockComparison, createComparison } from '../../../src/mcp/lock/comparison.ts';
 import { createRouteLock, type RouteLock, type RouteLockParts } from '../../../src/mcp/lock/locked-routes.ts';
 import { definitionOf } from '../../../src/mcp/definition.ts';
 import { Denial } from '../../../src/model/denial.ts';
@@ -14,7 +14,7 @@ const [pay, plan] = [definition('tool', 'pay'), definition('prompt', 'plan')];
 const evil = { name: 'pay', title: 'evil' };
 const approved = new Map([pay, plan].map((each) => [definitionKey(each), each]));
 
-let comparison: Comparison;
+let comparison: LockComparison;
 let noted: number;
 let asked: number;
 let unreadable: string[];
@@ -132,7 +132,7 @@ describe('an answer', () => {
   });
 
   test('under report does not hide a bug', () => {
-    const broken: Comparison = {
+    const broken: LockComparison = {
       ...comparison,
       pass() {
         throw new TypeError('a bug');

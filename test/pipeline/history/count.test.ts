@@ -5,7 +5,7 @@ import type { Call } from '../../../src/model/call.ts';
 import type { CountedCall } from '../../../src/model/counted-call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Action, Grant } from '../../../src/model/grant.ts';
-import type { Ledger, Reservation, Settlement, Verdict } from '../../../src/model/ledger.ts';
+import type { Ledger, Reservation, Settlement, LedgerVerdict } from '../../../src/model/ledger.ts';
 import type { Attempt } from '../../../src/model/policy.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import type { Route } from '../../../src/model/route.ts';
@@ -62,7 +62,7 @@ function grantOf(route: Route, attempt: Attempt, action: Partial<Action>, princi
 }
 
 /** A ledger that answers as the test says, and what it was asked. */
-function fakeLedger(verdict: Verdict | Promise<Verdict> | (() => never)) {
+function fakeLedger(verdict: LedgerVerdict | Promise<LedgerVerdict> | (() => never)) {
   const reserved: Reservation[] = [];
   const settled: [string, Settlement][] = [];
   let acknowledge = (): void => {};
@@ -79,8 +79,8 @@ function fakeLedger(verdict: Verdict | Promise<Verdict> | (() => never)) {
   return { ledger, reserved, settled, acknowledge: () => acknowledge() };
 }
 
-const passed: Verdict = { passed: true, failed: undefined };
-const failedAt = (check: number, retryAfterMs = 0): Verdict['failed'] => ({ why: 'check', check, retryAfterMs });
+const passed: LedgerVerdict = { passed: true, failed: undefined };
+const failedAt = (check: number, retryAfterMs = 0): LedgerVerdict['failed'] => ({ why: 'check', check, retryAfterMs });
 
 test('a route without rules over time, and a public one, have no such stage', () => {
   const parts = { ledger: createMemoryLedger(() => now), onReturned: () => {} };
@@ -173,7 +173,7 @@ test('the id of a request in a session belongs to the caller of the request', as
 });
 
 describe('refuses', () => {
-  test.each<[Attempt, Verdict['failed'], object]>([
+  test.each<[Attempt, LedgerVerdict['failed'], object]>([
     [
       callOf('pay', { id: 1, amount: 1 }),
       failedAt(0, 5000),
@@ -205,7 +205,7 @@ describe('refuses', () => {
       },
     ],
   ])('%o by the rule that failed', async (attempt, failed, denial) => {
-    const verdict = { passed: false, failed } as Verdict;
+    const verdict = { passed: false, failed } as LedgerVerdict;
     expect(() => counting(fakeLedger(verdict).ledger)(attempt)).toThrow(
       expect.objectContaining({ ...denial, because: 'words' }),
     );

@@ -4,7 +4,7 @@ import { createCountUnderOwnId } from '../../../src/pipeline/history/own-ids.ts'
 import type { CallOutcome, CountedCall } from '../../../src/model/counted-call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Grant } from '../../../src/model/grant.ts';
-import type { Ledger, Reservation, Verdict } from '../../../src/model/ledger.ts';
+import type { Ledger, Reservation, LedgerVerdict } from '../../../src/model/ledger.ts';
 import type { Route } from '../../../src/model/route.ts';
 import { createManualTimers } from '../../support/manual-timers.ts';
 
@@ -147,7 +147,7 @@ test('is the counted call, and settles it', async () => {
 
 test('asks the ledger for a digest that no other request in progress left', async () => {
   const reserved: Reservation[] = [];
-  const reserve = (reservation: Reservation): Verdict => {
+  const reserve = (reservation: Reservation): LedgerVerdict => {
     reserved.push(reservation);
     return { passed: true, failed: undefined };
   };
@@ -193,8 +193,8 @@ test('a full ledger refuses', async () => {
 
 describe('a request in progress takes its id again every ten minutes', () => {
   /** Begins a request. Its ledger answers what follows by the given verdicts, in their order, and then lets all pass. */
-  async function beginBy(...verdicts: (Verdict | Promise<Verdict> | Error)[]) {
-    const passed: Verdict = { passed: true, failed: undefined };
+  async function beginBy(...verdicts: (LedgerVerdict | Promise<LedgerVerdict> | Error)[]) {
+    const passed: LedgerVerdict = { passed: true, failed: undefined };
     const timers = createManualTimers();
     const reserved: Reservation[] = [];
     const settled: string[][] = [];
@@ -230,7 +230,7 @@ describe('a request in progress takes its id again every ten minutes', () => {
   });
 
   test('also after the store was away, or had no room', async () => {
-    const full: Verdict = { passed: false, failed: { why: 'full', detail: '' } };
+    const full: LedgerVerdict = { passed: false, failed: { why: 'full', detail: '' } };
     const { timers, settled, ids } = await beginBy(new Error('the store is away'), full);
     await timers.pass(20 * MINUTE_MS);
     expect(settled).toEqual([]);
@@ -242,7 +242,7 @@ describe('a request in progress takes its id again every ten minutes', () => {
     ['answered', [0, 1]],
     ['unanswered', [0]],
   ])('but not once it is %s, not even if the store answers later', async (outcome, free) => {
-    const late = Promise.withResolvers<Verdict>();
+    const late = Promise.withResolvers<LedgerVerdict>();
     const { request, timers, settled, ids } = await beginBy(late.promise);
     await timers.pass(10 * MINUTE_MS);
     request.settle(outcome);
