@@ -1,22 +1,55 @@
 /** The front door behind a public route of the gateway: the same origin, a path of its own. */
 import { beforeAll, expect, test } from 'vitest';
-import { createAgent } from '../clients/agent.ts';
-import { legacyClients, sdkV2Auto } from '../clients/official-clients.ts';
+import { WalkingClient } from '../../demo/walk/oauth-client.ts';
+import { type Agent, createAgent } from '../clients/agent.ts';
+import { legacyClients, type OfficialClient, sdkV2Auto } from '../clients/official-clients.ts';
 import { keepSecret } from '../support/secrecy.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { register, registerClient } from '../worlds/oauth-client.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
-const world = startBeforeAll(() => startFrontDoorWorld({ below: '/signin' }));
+const frontDoor = 'clients: { refresh: true, registration: { redirect_uris: ["http://127.0.0.1:*/**"] } }';
+const world = startBeforeAll(() => startFrontDoorWorld({ below: '/signin', frontDoor }));
 beforeAll(async () => {
   world.provider.person = { sub: '248289761001' };
 });
 
-test.each([...legacyClients, sdkV2Auto])('$name signs its user in', async (client) => {
-  const agent = createAgent(client, world.mcpUrl);
+/** An agent that has signed in, with the grants that its client registers. */
+async function signedIn(client: OfficialClient, ...grants: readonly string[]): Promise<Agent> {
+  const agent = createAgent(client, world.mcpUrl, { oauth: new WalkingClient(undefined, grants) });
   expect(await agent.connect()).toBe(false);
   await agent.authorize();
   expect(await agent.connect()).toBe(true);
+  return agent;
+}
+const transferBy = (agent: Agent): Promise<string | undefined> =>
+  agent.call('transfer_funds', { from: 'savings', to: 'trading', amount: 10 });
+
+test.each([...legacyClients, sdkV2Auto])('$name signs its user in, and steps up', async (client) => {
+  const agent = await signedIn(client, 'authorization_code');
+  expect(await transferBy(agent)).toBeUndefined();
+  expect(await agent.authorize()).toBe('read payments');
+  expect(await transferBy(agent)).toMatch(/"moved":10/);
+  await agent.close();
+});
+
+test('SDK v2 steps up although it has a refresh token, and refreshes a token that has ended', async () => {
+  const agent = await signedIn(sdkV2Auto, 'authorization_code', 'refresh_token');
+  expect(await transferBy(agent)).toBeUndefined();
+  await agent.authorize();
+  expect(await transferBy(agent)).toMatch(/"moved":10/);
+  const tokens = agent.oauth.tokens();
+  agent.oauth.saveTokens({ token_type: 'Bearer', ...tokens, access_token: 'ended' });
+  expect(await transferBy(agent)).toMatch(/"moved":10/);
+  expect(agent.oauth.tokens()?.refresh_token).not.toBe(tokens?.refresh_token);
+  await agent.close();
+});
+
+test('SDK v1 with a refresh token refreshes at a 403, and does not ask for the scope', async () => {
+  const [sdkV1] = legacyClients as readonly [OfficialClient];
+  const agent = await signedIn(sdkV1, 'authorization_code', 'refresh_token');
+  await expect(transferBy(agent)).rejects.toThrow(sdkV1.atTheSameChallenge);
+  expect(world.observed).toContain('token refresh_token ok');
   await agent.close();
 });
 

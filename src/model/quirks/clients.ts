@@ -36,7 +36,7 @@ export interface ClientQuirks {
   readonly facts: Facts;
 }
 
-/** The source of what a release of npm does, which `npm run conformance:clients` starts. */
+/** The source of what a release of npm does, which the tests or `npm run conformance:clients` start. */
 function tried(name: string, version: string): string {
   return `https://www.npmjs.com/package/${name}/v/${version}`;
 }
@@ -247,7 +247,13 @@ export const clients = {
   'typescript-sdk': {
     ...standard,
     title: 'TypeScript SDK',
-    facts: { '2026-11': { 'anthropics/claude-code#52871': 'gives an origin without a path a slash in `resource`' } },
+    facts: {
+      '2026-11': {
+        [tried('@modelcontextprotocol/sdk', '1.32.2')]:
+          'v1 with a refresh token refreshes at a 403, and does not step up',
+        'anthropics/claude-code#52871': 'gives an origin without a path a slash in `resource`',
+      },
+    },
   },
   'python-sdk': {
     ...standard,
