@@ -64,10 +64,8 @@ export async function learn(files: readonly string[], options: LearnOptions): Pr
   const learnt = learntPolicy(calls, route, claim);
   if (learnt === undefined) {
     const lines = skipped.missing === '' ? '' : ` (${skipped.missing})`;
-    return failed(
-      `nothing was written: the log has no allowed call of the route ${route.name} ` +
-        `whose name a policy can have${lines}`,
-    );
+    const none = `the log has no allowed call of the route ${route.name} whose name a policy can have`;
+    return failed(`nothing was written: ${none}${lines}`);
   }
   if (options.to === undefined) process.stdout.write(learnt.policy);
   else {

@@ -124,8 +124,8 @@ function otherProtocol(when: Named, policy: Tested | undefined, path: Path): Vio
   }
   const other = policy?.listed.find(({ key }) => key !== 'requests');
   if (other === undefined || when.request === undefined) return [];
-  const message =
-    `the policy has ${other.key}, which is for MCP routes; ` + 'name a tool, resource, prompt or method instead';
+  const remedy = 'name a tool, resource, prompt or method instead';
+  const message = `the policy has ${other.key}, which is for MCP routes; ${remedy}`;
   return [{ path: [...path, 'request'], part: 'key', message }];
 }
 

@@ -41,13 +41,12 @@ export function warningsOf(config: Judged, placedScopes: ReadPolicies['placedSco
   for (const [index, route] of routes.entries()) {
     const missing = stepUpScopes(route).join(' ');
     if (missing === '' || route.firstChallenge !== 'supported') continue;
-    const message =
-      `"supported" names scopes_supported, which lacks ${missing}: ` + 'add them, or some clients can never get them';
-    warnings.push(at(['routes', index, 'first_challenge'], message));
+    const message = `"supported" names scopes_supported, which lacks ${missing}`;
+    const remedy = 'add them, or some clients can never get them';
+    warnings.push(at(['routes', index, 'first_challenge'], `${message}: ${remedy}`));
   }
   warnings.push(
     ...insecureIssuers(config),
-    ...insecureDecisionPoints(config),
     ...revocationPlace(config),
     ...missingScopes(config),
     ...missingRoute(config),
@@ -102,14 +101,6 @@ function insecureIssuers({ authorizationServers, frontDoor, revocation }: Judged
     .map(([path, { issuer }]) => at([...path, 'issuer'], `${quoted(issuer)} ${risk}`));
 }
 
-function insecureDecisionPoints({ routes }: Judged): readonly Warning[] {
-  const risk =
-    'is http and not on loopback: a party on the way can decide in its place, and reads its token; use https';
-  return [...new Set(routes.flatMap(({ decisionPoint }) => decisionPoint ?? []))]
-    .filter(({ url }) => url.startsWith('http:') && !isLoopbackUrl(url))
-    .map(({ name, url }) => at(['decision_points', name, 'url'], `${quoted(url)} ${risk}`));
-}
-
 function pathOf({ name }: AuthorizationServer): Path {
   return name === FRONT_DOOR ? [FRONT_DOOR] : ['authorization_servers', name];
 }
@@ -131,8 +122,8 @@ function unnamedScopes({ routes, scopeHierarchy }: Judged): readonly Warning[] {
 }
 
 /**
- * The scopes that a policy asks for of every caller while no route with the policy supports them. A tool’s scope is
- * asked for when it is called, and need not be supported from the start.
+ * The scopes that a policy needs of every caller while no route with the policy supports them. The challenge of a call
+ * names the scope of its tool, which need not be supported from the start.
  */
 function unsupportedScopes(config: Judged): readonly Warning[] {
   const policies = new Set(config.routes.flatMap(({ policy }) => policy ?? []));
