@@ -11,7 +11,7 @@ export interface LoggedDecision extends DecisionRecord {
   readonly entry: Readonly<Record<string, unknown>>;
 }
 
-/** A call that gave its part back to rules over time. */
+/** A call that was refunded: rules over time no longer count it. */
 export interface SettledCall {
   /** The id of the decision on it. */
   readonly settled: string;

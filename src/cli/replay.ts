@@ -36,7 +36,7 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
   let passedOver = 0;
   const skipped = new SkippedLines();
   try {
-    // Whether a call gave its part back is known only later in the log.
+    // Whether a call was refunded is known only later in the log.
     const isOverTime = [...edited.values()].some((policy) => policy?.isOverTime === true);
     const records = isOverTime ? await allOf(recordsIn(log)) : recordsIn(log);
     const calls = Array.isArray(records) ? callsOf(records) : undefined;

@@ -30,7 +30,7 @@ export const openOverTime: JudgeOverTime = ({ principal, attempt, decision }) =>
 /** The calls of a log, counted in its order by the ledger that counts for the gateway. */
 export interface ReplayedCalls {
   readonly judge: JudgeOverTime;
-  /** A call gave its part back. */
+  /** A call was refunded: it no longer counts. */
   readonly settled: (decision: string) => void;
 }
 

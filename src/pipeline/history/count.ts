@@ -18,7 +18,7 @@ export type Count = (call: Call, grant: Grant) => CountedCall | undefined | Prom
 /** What counting depends on. */
 export interface CountParts {
   readonly ledger: Ledger;
-  /** Records that a call gave its part back, and why. */
+  /** Records that a call was refunded, and why. */
   readonly onReturned: (call: Call, route: Route, why: string) => void;
 }
 
