@@ -13,7 +13,7 @@ export interface AffectedParts {
 }
 
 /** How long news are gathered: each look at all streams takes time, which a flood of events must not have. */
-const GATHER_MS = 50;
+const GATHER_MS = 20;
 /** The streams of one turn of the event loop. */
 const STEP = 100;
 

@@ -32,6 +32,10 @@ const SWEEP_MS = 10 * 60_000;
 export class RevocationIndex implements RevocationCheck {
   readonly #clock: Clock;
   readonly #issuers = new Map<string, OfIssuer>();
+  /** Callers that no revocation refuses, with the {@link #version} in which they were looked up. */
+  readonly #good = new WeakMap<object, number>();
+  /** Counts the changes. */
+  #version = 0;
   #size = 0;
   #ready = true;
   #keepMs = Infinity;
@@ -86,18 +90,13 @@ export class RevocationIndex implements RevocationCheck {
     return this.size >= max && this.get(tokens) === undefined;
   }
 
-  revokes({ issuer, subject, issuedAt, claims }: Parameters<RevocationCheck['revokes']>[0]): boolean {
-    const ofIssuer = this.#issuers.get(issuer);
-    if (ofIssuer === undefined) return false;
-    const named = identitiesOf(issuer, subject, claims);
-    // A revoked `jti` is one token: a later time of issue cannot make it another one.
-    if (ofIssuer.get('token')?.has(named.token ?? '') === true) return true;
-    for (const [kind, revocations] of ofIssuer) {
-      if (kind === 'token' || !has(kind, named)) continue;
-      const revocation = revocations.get(keyFor(kind, named));
-      if (revocation !== undefined && (issuedAt === undefined || Math.floor(issuedAt) <= revocation.at)) return true;
-    }
-    return false;
+  revokes(principal: Parameters<RevocationCheck['revokes']>[0]): boolean {
+    const ofIssuer = this.#issuers.get(principal.issuer);
+    // A principal stays the same object while its token is cached.
+    if (ofIssuer === undefined || this.#good.get(principal) === this.#version) return false;
+    const isRevoked = isRevokedBy(ofIssuer, principal);
+    if (!isRevoked) this.#good.set(principal, this.#version);
+    return isRevoked;
   }
 
   /** Every revocation that is remembered. */
@@ -117,6 +116,7 @@ export class RevocationIndex implements RevocationCheck {
     const before = entries.get(key);
     if (before !== undefined && before.at >= revocation.at) return false;
     entries.set(key, revocation);
+    this.#version += 1;
     this.#oldest = Math.min(this.#oldest, revocation.arrivedAt * 1000);
     if (before === undefined) this.#size += 1;
     return true;
@@ -142,6 +142,21 @@ export class RevocationIndex implements RevocationCheck {
       if (ofIssuer.size === 0) this.#issuers.delete(issuer);
     }
   }
+}
+
+function isRevokedBy(
+  ofIssuer: OfIssuer,
+  { issuer, subject, issuedAt, claims }: Parameters<RevocationCheck['revokes']>[0],
+): boolean {
+  const named = identitiesOf(issuer, subject, claims);
+  // A revoked `jti` is one token: a later time of issue cannot make it another one.
+  if (ofIssuer.get('token')?.has(named.token ?? '') === true) return true;
+  for (const [kind, revocations] of ofIssuer) {
+    if (kind === 'token' || !has(kind, named)) continue;
+    const revocation = revocations.get(keyFor(kind, named));
+    if (revocation !== undefined && (issuedAt === undefined || Math.floor(issuedAt) <= revocation.at)) return true;
+  }
+  return false;
 }
 
 /** A text for the tokens of a revocation: equal ones are merged. */
