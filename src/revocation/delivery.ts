@@ -7,7 +7,7 @@ import type { RevocationObserver } from '../model/events.ts';
 import type { EventSource, RevocationAnswer, SourceState } from '../model/revocation.ts';
 import { STREAM_UPDATED } from './events.ts';
 import type { Received, Receiver, ReceivedSource } from './receiver.ts';
-import { type EventStream, Transmitter, TransmitterError } from './transmitter.ts';
+import { type EventStream, type SetRefusal, Transmitter, TransmitterError } from './transmitter.ts';
 
 /** What the delivery of a source is built from. */
 export interface DeliveryParts {
@@ -120,7 +120,7 @@ export class Delivery implements ReceivedSource {
     const { firstRetryMs, longestRetryMs } = this.#timing;
     const backOff = createBackOff(firstRetryMs, longestRetryMs, Math.random);
     let pauseMs = 0;
-    const acks: Acks = { taken: [], refused: {} };
+    const acks: Acks = { taken: [], refused: new Map() };
     while (!this.#closed) {
       try {
         // oxlint-disable-next-line no-await-in-loop: one after another, for as long as the gateway lives
@@ -201,15 +201,16 @@ export class Delivery implements ReceivedSource {
     const renewal = setInterval(() => void this.#parts.lease().catch(() => {}), this.#timing.leaseMs).unref();
     const { taken, refused } = acks;
     try {
-      const { sets, moreAvailable } = await this.#transmitter.poll(endpoint, taken, refused);
+      const sets = await this.#transmitter.poll(endpoint, taken, refused);
       this.#setUp(true);
       acks.taken = [];
-      acks.refused = {};
+      acks.refused = new Map();
       const hasAll = await this.#take(sets, acks);
       // What could not be kept comes again.
       if (!hasAll) return this.#timing.firstRetryMs;
-      const isQuick = this.#parts.clock() - begun < this.#timing.idleMs;
-      return sets.size === 0 && !moreAvailable && isQuick ? this.#timing.idleMs : 0;
+      // A transmitter that forgets acknowledgements would be polled without end.
+      const isNew = [...sets.keys()].some((id) => !taken.includes(id) && !refused.has(id));
+      return isNew || this.#parts.clock() - begun >= this.#timing.idleMs ? 0 : this.#timing.idleMs;
     } finally {
       clearInterval(renewal);
     }
@@ -220,7 +221,7 @@ export class Delivery implements ReceivedSource {
     const all = await Promise.all(Array.from(sets, async ([id, set]) => [id, await this.#receive(set)] as const));
     for (const [id, received] of all) {
       if (received.kind === 'taken') acks.taken.push(id);
-      else if (received.kind === 'refused') acks.refused[id] = errorOf(received.error.code, received.error.message);
+      else if (received.kind === 'refused') acks.refused.set(id, errorOf(received.error.code, received.error.message));
       else hasAll = false;
     }
     return hasAll;
@@ -269,7 +270,7 @@ export class Delivery implements ReceivedSource {
 /** What the next poll says of the events of the last one. */
 interface Acks {
   taken: string[];
-  refused: Record<string, { readonly err: string; readonly description: string }>;
+  refused: Map<string, SetRefusal>;
 }
 
 function errorOf(err: string, description: string) {

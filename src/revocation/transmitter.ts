@@ -28,10 +28,10 @@ export interface EventStream {
   readonly inactivityMs: number | undefined;
 }
 
-/** One answer to a poll, RFC 8936 §2.5. */
-export interface Polled {
-  readonly sets: ReadonlyMap<string, string>;
-  readonly moreAvailable: boolean;
+/** Why an event is no good, RFC 8936 §2.6. */
+export interface SetRefusal {
+  readonly err: string;
+  readonly description: string;
 }
 
 const POLL = 'urn:ietf:rfc:8936';
@@ -146,23 +146,27 @@ export class Transmitter {
     await this.#call(verificationEndpoint, { body: { stream_id: id, state } }, [200, 202, 204]);
   }
 
-  /** Polls, RFC 8936 §2.4. @param taken The events that are kept. @param refused Those that are no good. */
+  /**
+   * Polls, RFC 8936 §2.4, and resolves with the SETs by their id.
+   *
+   * @param taken The events of earlier answers that are kept.
+   * @param refused Those that are no good.
+   */
   async poll(
     endpoint: string,
     taken: readonly string[],
-    refused: Readonly<Record<string, { readonly err: string; readonly description: string }>>,
-  ): Promise<Polled> {
+    refused: ReadonlyMap<string, SetRefusal>,
+  ): Promise<ReadonlyMap<string, string>> {
     const body = {
       maxEvents: MAX_EVENTS,
       returnImmediately: false,
       ...(taken.length > 0 && { ack: taken }),
-      ...(Object.keys(refused).length > 0 && { setErrs: refused }),
+      ...(refused.size > 0 && { setErrs: Object.fromEntries(refused) }),
     };
     const answer = await this.#call(endpoint, { body, timeoutMs: POLL_TIMEOUT_MS, maxBytes: MAX_POLL_BYTES }, [200]);
     const sets = ownMember(answer.body, 'sets');
     if (!isObject(sets)) throw new TransmitterError('the answer to a poll has no sets');
-    const texts = Object.entries(sets).map(([id, set]) => [id, typeof set === 'string' ? set : ''] as const);
-    return { sets: new Map(texts), moreAvailable: ownMember(answer.body, 'moreAvailable') === true };
+    return new Map(Object.entries(sets).map(([id, set]) => [id, typeof set === 'string' ? set : '']));
   }
 
   close(): void {

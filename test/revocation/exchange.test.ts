@@ -28,11 +28,12 @@ test.each([
   [`${caep}credential-change`, { credential_type: 'password', change_type: 'update' }],
 ])('R-317: after %s no exchanged token of the person is used again', async (uri, event) => {
   const sub = `of ${uri}`;
-  const [before, after] = await Promise.all([world.token({ sub }), world.token({ sub, iat: now() + 2 })]);
+  const before = await world.token({ sub });
   const [, first] = await call(before);
   expect(await call(before)).toEqual([200, first]);
   expect((await world.event(uri, world.person(sub), event)).status).toBe(202);
   expect(await call(before)).toEqual([401, first]);
+  const after = await world.token({ sub, iat: now() + 2 });
   expect(await call(after)).toEqual([200, first + 1]);
 });
 
