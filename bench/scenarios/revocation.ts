@@ -13,8 +13,8 @@ import { createSallyport, type SallyportContender } from '../contenders/sallypor
 import { openStreams, type Streams } from '../load/streams.ts';
 import { cpuMicroseconds, startServer } from '../machine/process.ts';
 import type { Scenario } from '../scenario.ts';
-import { median, rotated } from '../statistics.ts';
-import { atMost, type Line } from '../table.ts';
+import { median } from '../statistics.ts';
+import type { Line } from '../table.ts';
 import { requestOf } from './requests.ts';
 
 const STREAMS = 10_000;

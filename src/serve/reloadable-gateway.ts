@@ -133,7 +133,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     surroundings.revocation &&
     new RevocationEffects({
       check: surroundings.revocation.check,
-      open: open.all,
+      open: () => open.all(),
       end: (stream) => endFor(stream, 'token.revoked', 'the token was revoked'),
       drop(tokens) {
         const isMeant = (principal: Principal): boolean => tokens.some((each) => isAmong(each, principal));

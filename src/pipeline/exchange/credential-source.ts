@@ -61,7 +61,7 @@ export function createCredentialSources(count: CountLookup, clock: Clock, answer
         return exchangeSource(wanted.exchange, configParts, { memory, ownTokens, count, clock });
     }
   };
-  return Object.assign(sources, { drop: memory.drop });
+  return Object.assign(sources, { drop: (isMeant: (caller: Principal) => boolean) => memory.drop(isMeant) });
 }
 
 /** What the sources of all configurations share. */
