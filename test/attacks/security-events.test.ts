@@ -111,7 +111,7 @@ test('a transmitter that forgets acknowledgements is not polled without a pause'
   const transmitter = await startTransmitter();
   const set = await transmitter.sign(
     revoked,
-    { format: 'opaque', id: 'someone' },
+    { format: 'opaque', id: 'carol' },
     {},
     { claims: { jti: '__proto__', exp: 1 } },
   );
