@@ -1,9 +1,10 @@
 /**
  * How long one step of the shared ledger blocks the store, when it is full and when all of it has ended.
  *
- *     node bench/store.ts [CALLS]
+ *     node bench/store.ts [CALLS] [cluster]
  *
- * A call leaves two entries: 250,000 calls of 10 callers fill the ledger. The store is a `redis-server` of its own.
+ * A call leaves two entries: 250,000 calls of 10 callers fill the ledger. The store is a `redis-server` of its own, with
+ * `cluster` one that has all slots of a cluster.
  *
  * @module
  */
@@ -13,6 +14,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { createClient } from '@redis/client';
 import type { Reservation } from '../src/model/ledger.ts';
 import { connectStore } from '../src/store/connection.ts';
@@ -23,14 +25,30 @@ import { createSealing } from '../src/store/sealing.ts';
 
 const calls = Number(process.argv[2] ?? 250_000);
 const HOUR = 3_600_000;
+const isCluster = process.argv[3] === 'cluster';
 
 const folder = await mkdtemp(join(tmpdir(), 'sallyport-store-'));
 const socket = join(folder, 'socket');
-const server = spawn('redis-server', ['--port', '0', '--unixsocket', socket, '--save', '', '--dir', folder]);
+const options = isCluster ? ['--cluster-enabled', 'yes', '--cluster-port', '20999'] : [];
+const server = spawn('redis-server', [
+  '--port',
+  '0',
+  '--unixsocket',
+  socket,
+  '--save',
+  '',
+  '--dir',
+  folder,
+  ...options,
+]);
 for await (const chunk of server.stdout) if (String(chunk).includes('eady to accept')) break;
 server.stdout.resume();
 const client = createClient({ socket: { path: socket, tls: false } });
 await client.connect();
+if (isCluster) {
+  await client.clusterAddSlotsRange({ start: 0, end: 16_383 });
+  while (!(await client.clusterInfo()).includes('cluster_state:ok')) await setTimeout(100);
+}
 await client.configSet({ 'slowlog-max-len': '100000', 'slowlog-log-slower-than': '0' });
 
 /** The ledger of replicas, by a clock that is set. */
@@ -40,7 +58,7 @@ const scripts = {
 };
 const setClock = (ms: number): Promise<unknown> => client.set('now', String(ms));
 const connection = {
-  run: (_: unknown, command: (to: never) => Promise<unknown>) => command(client as never),
+  run: (_: unknown, _key: string, command: (to: never) => Promise<unknown>) => command(client as never),
   state: () => ({ state: 'available' }),
 } as unknown as ReturnType<typeof connectStore>;
 const ledger = createSharedLedger({
@@ -108,7 +126,7 @@ for (let done = 0; done < calls / 5; done += BATCH) {
   await Promise.all(Array.from({ length: BATCH }, async () => ledger.reserve(next())));
 }
 const keys: string[] = [];
-for await (const found of client.scanIterator({ MATCH: '*:history:*', COUNT: 1000 })) keys.push(...found);
+for await (const found of client.scanIterator({ MATCH: '*:history*', COUNT: 1000 })) keys.push(...found);
 const sizes = await Promise.all(keys.map(async (key) => client.hLen(key)));
 await client.sendCommand(['SLOWLOG', 'RESET']);
 for (const key of keys.filter((_, index) => (sizes[index] ?? 0) > 500)) await client.del(key);
