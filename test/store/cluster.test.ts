@@ -1,3 +1,4 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import slotOf from 'cluster-key-slot';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createSharedStore } from '../../src/front-door/shared-store.ts';
@@ -9,7 +10,9 @@ import { RevocationStore } from '../../src/store/revocation-store.ts';
 import { createSealing } from '../../src/store/sealing.ts';
 import { createShared, type Shared } from '../../src/store/store.ts';
 import { call } from '../pipeline/history/call.ts';
+import { certificate, pem } from '../support/certificates.ts';
 import { type Cluster, type ClusterNode, moveSlot, startCluster } from '../support/cluster.ts';
+import { freePort } from '../support/ports.ts';
 import { hasRedis } from '../support/redis.ts';
 import { asked } from './asked-call.ts';
 import { listener, type Told } from './observer.ts';
@@ -199,6 +202,30 @@ describe.skipIf(!hasRedis)('a store that is a cluster', () => {
       expect(told.lines).toHaveLength(1);
       expect(JSON.stringify([told.lines, connection.state()])).not.toContain('s3cr3t');
     }
+  });
+
+  test('R-341: is reached over TLS, also at a server that does not know its own address', async () => {
+    const before = getCACertificates();
+    setDefaultCACertificates([pem('ca')]);
+    opened.push(async () => setDefaultCACertificates(before));
+    const tlsPort = await freePort();
+    const files = { 'tls-cert-file': 'server', 'tls-key-file': 'server-key', 'tls-ca-cert-file': 'ca' };
+    const redis = await redisWith(
+      ...['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())],
+      ...['--tls-port', String(tlsPort), '--tls-cluster', 'yes', '--tls-auth-clients', 'no'],
+      ...Object.entries(files).flatMap(([option, name]) => [`--${option}`, certificate(name)]),
+    );
+    const told = listener();
+    const connection = connected(`rediss+cluster://127.0.0.1:${tlsPort}`, told);
+    await expect.poll(() => connection.state().problem).toContain('CLUSTERDOWN');
+    // Not every slot has a master yet.
+    await redis.client.clusterAddSlotsRange({ start: 0, end: 16_000 });
+    await expect.poll(async () => redis.client.clusterInfo()).toContain('cluster_slots_assigned:16001');
+    expect(connection.state().state).toBe('unavailable');
+    await redis.client.clusterAddSlotsRange({ start: 16_001, end: 16_383 });
+    await told.until(true);
+    await connection.run('set', 'x', (client) => client.set('x', '1'));
+    expect([await redis.client.get('x'), connection.serverOf('x')]).toEqual(['1', `127.0.0.1:${tlsPort}`]);
   });
 
   test('R-342: uses an approval once while its slot moves to another master', async () => {
