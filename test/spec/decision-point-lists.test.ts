@@ -214,7 +214,7 @@ test('R-346: metadata without an endpoint for lists refuse them before the serve
   );
   const own = await startMcpWorld({
     policy,
-    top: `decision_points: { acme: { url: "${other.server.url}" } }`,
+    top: `decision_points: { acme: { url: "${other.server.url}", timeout: 5s } }`,
     route: 'decision_point: acme',
   });
   onTestFinished(() => own.close());
@@ -229,7 +229,7 @@ test('R-337: metadata are read at start, and the log says why they are not used'
   other.metadata = json(200, JSON.stringify({ policy_decision_point: 'https://elsewhere.example' }));
   const own = await startMcpWorld({
     policy,
-    top: `decision_points: { acme: { url: "${other.server.url}" } }`,
+    top: `decision_points: { acme: { url: "${other.server.url}", timeout: 5s } }`,
     route: 'decision_point: acme',
   });
   onTestFinished(() => own.close());

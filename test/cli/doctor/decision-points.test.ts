@@ -17,7 +17,7 @@ async function examined(
   const config = await loaded({
     yaml: `public_url: http://127.0.0.1:9
 authorization_servers: { main: { issuer: "http://127.0.0.1:9", jwt: { algorithms: [RS256] } } }
-decision_points: { acme: { url: "${url}" }, unused: { url: "http://127.0.0.1:1" } }
+decision_points: { acme: { url: "${url}", timeout: 5s }, unused: { url: "http://127.0.0.1:1" } }
 routes:
   - { name: mcp, path: /mcp, protocol: mcp, policy: tools, decision_point: acme, upstream: { url: "http://127.0.0.1:9" } }
   - { name: api, path: /api, audience: a, decision_point: acme, upstream: { url: "http://127.0.0.1:9" } }
