@@ -178,7 +178,11 @@ function Approvals(): JSX.Element {
               <Time at={createdAt} relative />
             </span>
             <div>
-              <b>{called}</b> on {route} by {subject ?? 'no subject'} with {client ?? 'an unknown client'}
+              {/* Callers choose these names: none may move the others. */}
+              <b>
+                <bdi>{called}</bdi>
+              </b>{' '}
+              on {route} by <bdi>{subject ?? 'no subject'}</bdi> with <bdi>{client ?? 'an unknown client'}</bdi>
               <p class="muted">
                 <code>{id}</code>, until <Time at={endsAt} />
               </p>

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, launchChromium } from '../../clients/chromium.ts';
+import { hasChromium, keepScreenshot, launchChromium } from '../../clients/chromium.ts';
 import { startLockedWorld } from '../../worlds/locked.ts';
 import { findings } from './accessibility.ts';
 import { startConsoleWorld } from './world.ts';
@@ -66,15 +66,28 @@ describe.skipIf(!hasChromium)('Health in a browser', () => {
     try {
       await page.goto(`${waiting.adminUrl}/health`);
       await page.getByText('No call waits.').waitFor();
-      for (const sub of ['<b>alice</b>', 'bob', 'carol'])
+      for (const sub of ['<b>alice</b>', '\u202ebob', `c${'a'.repeat(300)}rol`])
         await waiting.call({ sub, client_id: 'claude', scope: 'read' }, 'order', { item: 'secret-item' });
       const list = page.getByRole('list', { name: 'Calls that wait for an approval' });
       await list.getByText('order on demo-tools by <b>alice</b> with claude').waitFor();
+      // A name that turns around turns no other.
+      expect(await list.locator('bdi', { hasText: 'bob' }).innerText()).toBe('\u202ebob');
       expect(await list.getByRole('listitem').count()).toBe(3);
       expect(await page.content()).not.toContain('secret-item');
       expect(await findings(page)).toEqual([]);
-      await page.setViewportSize({ width: 400, height: 800 });
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(400);
+      for (const [width, colorScheme] of [
+        [1280, 'light'],
+        [1280, 'dark'],
+        [400, 'light'],
+        [400, 'dark'],
+      ] as const) {
+        await page.setViewportSize({ width, height: 800 });
+        await page.emulateMedia({ colorScheme });
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+        await list.scrollIntoViewIfNeeded();
+        await keepScreenshot(page, `health-approvals-${width}-${colorScheme}`);
+      }
+      await page.emulateMedia({ colorScheme: null });
     } finally {
       await waiting.close();
     }
