@@ -323,7 +323,7 @@ describe('a metadata document', () => {
         client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
       }).toString();
     };
-    /** The answer to such a form, sent as if for another host. An authenticated client is told that its code is unknown. */
+    /** The answer to such a form, sent as if for another host. An authenticated client learns that its code is unknown. */
     const redeem = async (client: string, audience = open.issuer, target = '/token'): Promise<string> => {
       const body = await formOf(client, audience);
       return exchangeRaw(

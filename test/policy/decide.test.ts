@@ -97,12 +97,13 @@ decides(
   {
     scope: 'a',
     any: [{ scope: 'b' }],
-    tools: { t: { any: [{ scope: 'c' }] }, u: { not: { scope: 'a' } }, 'user.get': {} },
+    tools: { t: { any: [{ scope: 'c' }] }, u: { not: { scope: 'a' } }, 'user.get': { scope: 'd' } },
   },
   `
 call t → deny scope.insufficient scope [a b c]
 a b | call u → deny exclusion.matched tools.u.not
-a b | call user.get → allow tools["user.get"]`,
+a b | call user.get → deny scope.insufficient tools["user.get"].scope [a b d]
+a b d | call user.get → allow tools["user.get"]`,
 );
 
 describe('mode: shadow', () => {

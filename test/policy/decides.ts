@@ -6,7 +6,7 @@ import { call, decide, type Given, message, told } from './caller.ts';
 /**
  * Tests what a policy decides, by lines of `CALLER | CALL → DECISION`:
  *
- * - CALLER: scopes, claims as JSON, and a lifetime such as `for 60s`; nothing and no `|` for a caller without any.
+ * - CALLER: scopes, claims as JSON, and a lifetime such as `for 60s`, or `for null`; nothing and no `|` for a caller without any.
  * - CALL: `http`, `call TOOL ARGUMENTS`, `get PROMPT ARGUMENTS`, `read URI`, `listen URI…`, `response`, or a method with its
  *   targets, each `KIND NAME`. ARGUMENTS are JSON. A name in quotes is JSON too. ` / ` separates names with one decision.
  * - DECISION: as {@link told} writes it.
@@ -37,7 +37,7 @@ function givenOf(text: string): Given {
   return {
     scope,
     claims: JSON.parse(claims) as Record<string, unknown>,
-    ...(lifetime !== undefined && { lifetime: lifetime === 'ever' ? null : Number(lifetime.replace(/s$/, '')) }),
+    ...(lifetime !== undefined && { lifetime: lifetime === 'null' ? null : Number(lifetime.replace(/s$/, '')) }),
   };
 }
 

@@ -18,7 +18,7 @@ read payments {"role":"trader"} | call pay {"amount":1000,"to":[{"iban":"SE1"}]}
 read payments {"role":"trader"} | call pay {"amount":1001,"to":[{"iban":"SE1"}]} → deny argument.denied tools.pay.arguments./amount
 read {"role":"trader"} | call pay {"amount":1001} → deny argument.denied tools.pay.arguments./amount
 {"role":"trader"} | call pay {"amount":1001} → deny argument.denied tools.pay.arguments./amount
-{"role":"trader"} for ever | call pay {"amount":1001} → deny argument.denied tools.pay.arguments./amount
+{"role":"trader"} for null | call pay {"amount":1001} → deny argument.denied tools.pay.arguments./amount
 read payments | call pay {"amount":1001} → deny claim.denied tools.pay.claims.role
 {"role":"trader"} | call pay {"amount":1,"to":[{"iban":"SE1"}]} → deny scope.insufficient scope [read payments]
 {"role":"trader"} | call pay {"amount":"1"} → deny argument.denied tools.pay.arguments./amount

@@ -11,7 +11,7 @@ decides(
   {},
   `
 http → allow policy
-for ever | http → allow policy`,
+for null | http → allow policy`,
 );
 
 decides(
@@ -60,7 +60,7 @@ for 0s | http → allow policy
 for 60.5s | http → deny lifetime.exceeded max_lifetime
 for -1s | http → deny lifetime.exceeded max_lifetime
 for NaN | http → deny lifetime.exceeded max_lifetime
-for ever | http → deny lifetime.exceeded max_lifetime`,
+for null | http → deny lifetime.exceeded max_lifetime`,
 );
 
 test.each([

@@ -48,15 +48,6 @@ export async function statement(
   return { type: 'application/token-introspection+jwt; charset=utf-8', text };
 }
 
-/** The phantom token: an access token of `claims`. */
-export async function phantom(
-  issuer: Issuer,
-  claims: Record<string, unknown>,
-  { header = {}, key = issuer.key }: SignedOptions = {},
-): Promise<RawAnswer> {
-  return { type: 'application/jwt', text: await issuer.sign(claims, { key, header }) };
-}
-
 interface SignedOptions {
   /** Beside `token_introspection`; undefined leaves a claim out. */
   readonly outer?: Record<string, unknown>;
