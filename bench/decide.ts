@@ -17,8 +17,8 @@ import type { ConditionDocument } from '../src/policy/document.ts';
 interface Application {
   readonly name: string;
   readonly target: TargetKind;
-  entry(index: number): readonly [name: string, ConditionDocument];
-  claims(index: number, isAllowed: boolean): Readonly<Record<string, unknown>>;
+  readonly entry: (index: number) => readonly [name: string, ConditionDocument];
+  readonly claims: (index: number, isAllowed: boolean) => Readonly<Record<string, unknown>>;
 }
 
 const SIZES = [10, 100, 1_000, 10_000];
