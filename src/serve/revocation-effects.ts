@@ -23,7 +23,7 @@ export class RevocationEffects {
   /** Of tokens that were revoked. */
   #issuers = new Set<string>();
   #dropped: RevokedTokens[] = [];
-  #working: Promise<void> | undefined;
+  #isWorking = false;
 
   constructor(parts: AffectedParts) {
     this.#parts = parts;
@@ -33,19 +33,24 @@ export class RevocationEffects {
   take({ revocations, dropped }: RevocationNews): void {
     for (const { issuer } of revocations) this.#issuers.add(issuer);
     this.#dropped.push(...dropped);
-    this.#working ??= this.#work().finally(() => (this.#working = undefined));
+    if (!this.#isWorking) void this.#work();
   }
 
   async #work(): Promise<void> {
-    while (this.#issuers.size > 0 || this.#dropped.length > 0) {
-      // oxlint-disable-next-line no-await-in-loop: one after another
-      await setTimeout(GATHER_MS, undefined, { ref: false });
-      const [issuers, dropped] = [this.#issuers, this.#dropped];
-      this.#issuers = new Set();
-      this.#dropped = [];
-      if (dropped.length > 0) this.#parts.drop(dropped);
-      // oxlint-disable-next-line no-await-in-loop
-      if (issuers.size > 0) await this.#endStreams(issuers);
+    this.#isWorking = true;
+    try {
+      while (this.#issuers.size > 0 || this.#dropped.length > 0) {
+        // oxlint-disable-next-line no-await-in-loop: one after another
+        await setTimeout(GATHER_MS, undefined, { ref: false });
+        const [issuers, dropped] = [this.#issuers, this.#dropped];
+        this.#issuers = new Set();
+        this.#dropped = [];
+        if (dropped.length > 0) this.#parts.drop(dropped);
+        // oxlint-disable-next-line no-await-in-loop
+        if (issuers.size > 0) await this.#endStreams(issuers);
+      }
+    } finally {
+      this.#isWorking = false;
     }
   }
 

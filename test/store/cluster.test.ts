@@ -211,8 +211,16 @@ describe.skipIf(!hasRedis)('a store that is a cluster', () => {
     const tlsPort = await freePort();
     const files = { 'tls-cert-file': 'server', 'tls-key-file': 'server-key', 'tls-ca-cert-file': 'ca' };
     const redis = await redisWith(
-      ...['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())],
-      ...['--tls-port', String(tlsPort), '--tls-cluster', 'yes', '--tls-auth-clients', 'no'],
+      '--cluster-enabled',
+      'yes',
+      '--cluster-port',
+      String(await freePort()),
+      '--tls-port',
+      String(tlsPort),
+      '--tls-cluster',
+      'yes',
+      '--tls-auth-clients',
+      'no',
       ...Object.entries(files).flatMap(([option, name]) => [`--${option}`, certificate(name)]),
     );
     const told = listener();

@@ -99,7 +99,7 @@ export function createExchangeMemory(clock: Clock, answers?: SharedAnswers): Exc
     },
     drop(isMeant) {
       drops += 1;
-      for (const [key, { caller }] of [...kept.entries()]) {
+      for (const [key, { caller }] of Array.from(kept.entries())) {
         if (!isMeant(caller)) continue;
         kept.delete(key);
         answers?.delete('exchange', key);
