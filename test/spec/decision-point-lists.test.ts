@@ -104,13 +104,12 @@ test('R-346: what follows a list on a stream waits for its decision, also if the
   decide((incoming, response) => {
     void released.promise.then(() => json(200, '{"evaluations":[{"decision":true}]}')(incoming, response, ''));
   });
-  world.handle = (_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream', connection: 'close' });
-    response.write(`data: ${listed(tools)}\n\n`);
-    setImmediate(() => {
-      response.end(`data: ${note}\n\n`);
-      response.socket?.once('close', () => released.resolve());
-    });
+  // The end of the connection is the end of the body.
+  world.handle = (_request, { socket }) => {
+    socket?.once('close', () => released.resolve());
+    const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n';
+    socket?.write(`${head}data: ${listed(tools)}\n\n`);
+    setImmediate(() => socket?.end(`data: ${note}\n\n`));
   };
   const text = await (await list()).text();
   expect(names(text)).toEqual(['one']);
