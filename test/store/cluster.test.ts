@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import slotOf from 'cluster-key-slot';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -84,13 +85,20 @@ async function spendUntil(
 
 describe.skipIf(!hasRedis)('a store that is a cluster', () => {
   let cluster: Cluster;
+  let url: string;
   beforeAll(async () => {
     cluster = await startCluster(['--requirepass', 's3cr3t', '--masterauth', 's3cr3t']);
+    // Exactly the permissions that the page lists.
+    const page = await readFile(new URL('../../docs/running.md', import.meta.url), 'utf8');
+    const section = page.slice(page.indexOf('### Access to the store'), page.indexOf('### When the store is unav'));
+    const rules = [...section.matchAll(/`([~&+][^`]+)`/g)].flatMap(([, rule = '']) => rule.split(' '));
+    await Promise.all(cluster.nodes.map(({ client }) => client.aclSetUser('gate', ['on', '>s3cr3t', ...rules])));
+    url = cluster.url.replace('//:', '//gate:');
   });
   afterAll(() => cluster.close());
 
   test('R-341: keeps used proofs, answers, rates and quotas for all replicas, at every master', async () => {
-    const [one, other] = [await replicaAt(cluster.url), await replicaAt(cluster.url)];
+    const [one, other] = [await replicaAt(url), await replicaAt(url)];
     const numbers = Array.from({ length: 40 }, (_, index) => String(index));
     const used = new Set<ClusterNode>();
     for (const number of numbers) {
@@ -105,7 +113,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', () => {
     }
     expect(used.size).toBe(3);
     const limiters = [one, other].map((shared) =>
-      shared.prepare({ url: cluster.url, onFailure: 'closed' }, KEY).limiters('requests', {
+      shared.prepare({ url: url, onFailure: 'closed' }, KEY).limiters('requests', {
         requests: 1,
         perMs: 3_600_000,
         burst: 1,
@@ -116,7 +124,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', () => {
   });
 
   test('R-341: settles a call at another replica, and continues a round there', async () => {
-    const [one, other] = [await replicaAt(cluster.url), await replicaAt(cluster.url)];
+    const [one, other] = [await replicaAt(url), await replicaAt(url)];
     const first = spend(1, 'settled');
     await one.ledger.reserve(first);
     await one.ledger.settle(first.id, 'waiting', 'settled');
@@ -129,7 +137,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', () => {
   test('R-341: bounds the entries of a route, not of all routes', async () => {
     const { createSharedLedger } = await import('../../src/store/ledger.ts');
     const told = listener();
-    const connection = connected(cluster.url, told);
+    const connection = connected(url, told);
     await told.until(true);
     const local = createMemoryLedger(Date.now);
     const bounds = { ofAll: 2, ofOwner: 2 };
@@ -140,7 +148,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', () => {
   });
 
   test('R-341: takes an approval once over all replicas', async () => {
-    const [one, other] = [await replicaAt(cluster.url), await replicaAt(cluster.url)];
+    const [one, other] = [await replicaAt(url), await replicaAt(url)];
     for (const route of ['a', 'b', 'c', 'd']) {
       const first = asked('d', { route });
       expect(await one.approvals.ask(first)).toMatchObject({ kind: 'waiting', isNew: true });
@@ -155,8 +163,8 @@ describe.skipIf(!hasRedis)('a store that is a cluster', () => {
 
   test('R-341: keeps the records of the front door, and tells every gateway of a revoked token', async () => {
     const heard: string[] = [];
-    await replicaAt(cluster.url, listener(), (digests) => heard.push(...digests));
-    const [one, other] = [frontDoorAt(cluster.url), frontDoorAt(cluster.url)];
+    await replicaAt(url, listener(), (digests) => heard.push(...digests));
+    const [one, other] = [frontDoorAt(url), frontDoorAt(url)];
     await expect.poll(async () => other.get('Visit', '').catch(() => 'away')).toBeUndefined();
     await expect.poll(async () => one.get('Visit', '').catch(() => 'away')).toBeUndefined();
     await one.set({ kind: 'SignIn', id: 'id', value: 'a sign-in', expiresAt: expiry(), owner: 'jane' });
@@ -178,7 +186,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', () => {
   });
 
   test('R-341: keeps revocations, and leases what one replica does at a time', async () => {
-    const stores = await Promise.all([revocationsAt(cluster.url), revocationsAt(cluster.url)]);
+    const stores = await Promise.all([revocationsAt(url), revocationsAt(url)]);
     const [one, other] = stores.map(({ store }) => store) as [RevocationStore, RevocationStore];
     expect(await one.keep([revocationOf('alice')], 'event')).toBe('kept');
     expect(await other.keep([revocationOf('alice')], 'event')).toBe('repeated');
@@ -187,7 +195,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', () => {
   });
 
   test('R-341: says what is wrong with a URL, without the password', async () => {
-    const [host] = /127[^,]+/.exec(cluster.url) ?? [];
+    const [host] = /127[^,]+/.exec(url) ?? [];
     const single = await redisWith();
     for (const [url, problem] of [
       [`redis://:s3cr3t@${host}`, 'begin the URL with redis+cluster://'],
@@ -209,20 +217,17 @@ describe.skipIf(!hasRedis)('a store that is a cluster', () => {
     setDefaultCACertificates([pem('ca')]);
     opened.push(async () => setDefaultCACertificates(before));
     const tlsPort = await freePort();
-    const files = { 'tls-cert-file': 'server', 'tls-key-file': 'server-key', 'tls-ca-cert-file': 'ca' };
-    const redis = await redisWith(
-      '--cluster-enabled',
-      'yes',
-      '--cluster-port',
-      String(await freePort()),
-      '--tls-port',
-      String(tlsPort),
-      '--tls-cluster',
-      'yes',
-      '--tls-auth-clients',
-      'no',
-      ...Object.entries(files).flatMap(([option, name]) => [`--${option}`, certificate(name)]),
-    );
+    const options = {
+      'cluster-enabled': 'yes',
+      'cluster-port': String(await freePort()),
+      'tls-port': String(tlsPort),
+      'tls-cluster': 'yes',
+      'tls-auth-clients': 'no',
+      'tls-cert-file': certificate('server'),
+      'tls-key-file': certificate('server-key'),
+      'tls-ca-cert-file': certificate('ca'),
+    };
+    const redis = await redisWith(...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]));
     const told = listener();
     const connection = connected(`rediss+cluster://127.0.0.1:${tlsPort}`, told);
     await expect.poll(() => connection.state().problem).toContain('CLUSTERDOWN');
@@ -237,7 +242,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', () => {
   });
 
   test('R-342: uses an approval once while its slot moves to another master', async () => {
-    const shared = await replicaAt(cluster.url);
+    const shared = await replicaAt(url);
     const route = 'moving';
     const slot = slotOf(sealing.slot('approvals', route));
     const [source, target] = [await cluster.masterOf(slot), await cluster.masterOf((slot + 6000) % 16_384)];
@@ -261,21 +266,21 @@ describe.skipIf(!hasRedis)('a store that is a cluster', () => {
   test('R-343: hears of revoked tokens after their channel has moved to another master', async () => {
     const heard: string[] = [];
     const told = listener();
-    await replicaAt(cluster.url, told, (digests) => heard.push(...digests));
+    await replicaAt(url, told, (digests) => heard.push(...digests));
     const slot = slotOf(sealing.place('channel', 'revoked tokens'));
     const [source, target] = [await cluster.masterOf(slot), await cluster.masterOf((slot + 6000) % 16_384)];
     const down = told.until(false);
     await moveSlot(cluster, slot, { source, target }, async () => {});
     await down;
     await told.until(true);
-    const store = frontDoorAt(cluster.url);
+    const store = frontDoorAt(url);
     await expect.poll(async () => store.publishRevoked(['digest']).catch(() => 'away')).toBeUndefined();
     await expect.poll(() => heard).toEqual(['digest']);
   });
 
   test('R-342: a quota and proofs stay exact while their slot moves to another master', async () => {
     const told = listener();
-    const [shared, other] = [await replicaAt(cluster.url, told), await replicaAt(cluster.url)];
+    const [shared, other] = [await replicaAt(url, told), await replicaAt(url)];
     const slot = slotOfRoute('main');
     const [source, target] = [await cluster.masterOf(slot), await cluster.masterOf((slot + 6000) % 16_384)];
     const proofs = numbersIn(slot, 4);
