@@ -27,7 +27,7 @@ const ROUNDS = 15;
 
 const applications: readonly Application[] = [
   {
-    // A document is read by its owner, by a group that it is shared with, and by everyone if it is public.
+    // A document is read by its owner, by a group that it is shared with, and by every caller if it is public.
     name: 'gdrive',
     target: 'resource',
     entry: (index) => [

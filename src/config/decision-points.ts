@@ -6,10 +6,10 @@ import { plainUrl } from './urls.ts';
 import { headerValue, reject } from './values.ts';
 
 /** The decision points of a configuration, by name. */
-export type DecisionPoints = ReadonlyMap<string, DecisionPointSettings>;
+export type NamedDecisionPoints = ReadonlyMap<string, DecisionPointSettings>;
 
 /** `decision_points`. Problems are reported to the fields, and the result is then not used. */
-export function readDecisionPoints(field: Field<GatewayKeys['decision_points']>): DecisionPoints {
+export function readDecisionPoints(field: Field<GatewayKeys['decision_points']>): NamedDecisionPoints {
   return new Map(
     field.entries().map(([name, point]) => [
       name,
@@ -25,7 +25,7 @@ export function readDecisionPoints(field: Field<GatewayKeys['decision_points']>)
 }
 
 /** The decision point of a name. */
-export function decisionPointIn(points: DecisionPoints): (name: string) => DecisionPointSettings {
+export function decisionPointIn(points: NamedDecisionPoints): (name: string) => DecisionPointSettings {
   return (name) => {
     const near = didYouMean(name, [...points.keys()]);
     return points.get(name) ?? reject('is not in decision_points', near && `did you mean ${near}?`);

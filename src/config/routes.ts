@@ -6,7 +6,7 @@ import type { TokenForm } from '../model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../model/route.ts';
 import { rootEndpoints } from '../model/config.ts';
 import { serverIn } from './authorization-servers.ts';
-import { decisionPointIn, type DecisionPoints } from './decision-points.ts';
+import { decisionPointIn, type NamedDecisionPoints } from './decision-points.ts';
 import type { GatewayKeys, RouteKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import type { ReadPolicies } from './policies.ts';
@@ -35,7 +35,7 @@ export interface Referents {
   readonly rate: Rate | undefined;
   /** Whether `approvals` is configured. */
   readonly hasApprovals: boolean;
-  readonly decisionPoints: DecisionPoints;
+  readonly decisionPoints: NamedDecisionPoints;
 }
 
 /** The name of the route of `root_resource`. A problem shows no name of another route. */

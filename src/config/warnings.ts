@@ -47,6 +47,7 @@ export function warningsOf(config: Judged, placedScopes: ReadPolicies['placedSco
   }
   warnings.push(
     ...insecureIssuers(config),
+    ...insecureDecisionPoints(config),
     ...revocationPlace(config),
     ...missingScopes(config),
     ...missingRoute(config),
@@ -99,6 +100,14 @@ function insecureIssuers({ authorizationServers, frontDoor, revocation }: Judged
   return issuers
     .filter(([, { issuer }]) => issuer.startsWith('http:') && !isLoopbackUrl(issuer))
     .map(([path, { issuer }]) => at([...path, 'issuer'], `${quoted(issuer)} ${risk}`));
+}
+
+function insecureDecisionPoints({ routes }: Judged): readonly Warning[] {
+  const risk =
+    'is http and not on loopback: a party on the way can decide in its place, and reads its token; use https';
+  return [...new Set(routes.flatMap(({ decisionPoint }) => decisionPoint ?? []))]
+    .filter(({ url }) => url.startsWith('http:') && !isLoopbackUrl(url))
+    .map(({ name, url }) => at(['decision_points', name, 'url'], `${quoted(url)} ${risk}`));
 }
 
 function pathOf({ name }: AuthorizationServer): Path {

@@ -17,7 +17,7 @@ const GATHER_MS = 20;
 /** The streams of one turn of the event loop. */
 const STEP = 100;
 
-/** The effects of revocations on what is open and cached. Requests ask the index themselves: nothing here delays one. */
+/** The effects of revocations on what is open and cached. Requests ask the index themselves: nothing delays them. */
 export class RevocationEffects {
   readonly #parts: AffectedParts;
   /** Of tokens that were revoked. */
