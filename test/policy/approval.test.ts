@@ -199,6 +199,16 @@ describe('R-288: proofs and comparisons know approvals', () => {
     const { differences } = comparePolicies(policyOf(before), policyOf(after), deciding());
     expect(differences).toMatchObject([{ kind, rule: 'tools.transfer', ...rest }]);
   });
+
+  // `D` is covered by the pattern, and refused as a misspelt `d`: no name is in the pattern of one policy alone.
+  test('compare finds no difference in a pattern beside a name that differs in case', () => {
+    const prompts = { 'D*': { approval: { by: {} } }, d: {} };
+    const [before, after]: PolicyDocument[] = [{ not: { scope: 'pay' } }, { all: [{ not: { scope: 'pay' } }] }];
+    expect(comparePolicies(policyOf({ ...before, prompts }), policyOf({ ...after, prompts }), deciding())).toEqual({
+      differences: [],
+      undecided: [],
+    });
+  });
 });
 
 test.each([

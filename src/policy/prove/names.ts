@@ -92,11 +92,14 @@ export function namesOf(
       patternAutomaton(kind.possible),
     );
     for (const text of texts) add(text);
+    const isElsewhere = (text: string): boolean =>
+      entries.some((entry, at) => entry === undefined && patterns[at]?.some((each) => isCovered(text, [each], kind)));
     // A name that is left out is one of many: some of the others may not be.
     const misspelled = texts.filter(
       (text) =>
         isWanted(text) &&
         isCovered(text, covering, kind) &&
+        !isElsewhere(text) &&
         (kind.isPossible(text) ? isLeftOut(text, tables, kind) : possible.test(text)),
     );
     const classes = new Set(misspelled.map(kind.classOf));
