@@ -34,7 +34,7 @@ async function ownWorld({ onTestFinished }: TestContext, telemetry = '', top = '
   return own;
 }
 
-const decisionIn = (traceId: string): Promise<Line> => world.gateway.decision({ trace_id: traceId });
+const decisionIn = (traceId: string): Promise<Line> => world.gateway.line({ msg: 'decision', trace_id: traceId });
 const upstreamSaw = (traceId: string): (typeof world.upstream.seen)[number] | undefined =>
   world.upstream.seen.find(({ headers }) => String(headers.traceparent).includes(traceId));
 
