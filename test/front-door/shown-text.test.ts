@@ -31,7 +31,7 @@ describe('R-314: texts that a caller chose', () => {
     expect(hasHidden || hasLookAlikes).toBe(/U\+/.test(shown));
   });
 
-  test('are told apart by the direction of their letters', () => {
+  test('differ by the direction of their letters', () => {
     for (const text of ['pay א 100', 'م', '\u{1e900}']) expect(odditiesOf(text).hasRightToLeft).toBe(true);
     for (const text of ['pay 100', 'привет', '日本']) expect(odditiesOf(text).hasRightToLeft).toBe(false);
   });

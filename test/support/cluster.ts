@@ -46,7 +46,7 @@ export async function startCluster(options: readonly string[] = []): Promise<Clu
       const from = Math.floor((index * SLOTS) / MASTERS);
       const to = Math.floor(((index + 1) * SLOTS) / MASTERS) - 1;
       await client.sendCommand(['CLUSTER', 'ADDSLOTSRANGE', String(from), String(to)]);
-      // Different epochs from the start: the servers need not settle who has the same one.
+      // Each master starts with an epoch of its own, so that no two masters have to resolve a conflict.
       await client.sendCommand(['CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1)]);
     }),
   );
