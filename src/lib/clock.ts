@@ -1,2 +1,61 @@
 /** Milliseconds since the Unix epoch. Passed in wherever time decides something, so that tests can set it. */
 export type Clock = () => number;
+
+/** Runs functions later. Passed in wherever a pause decides something, so that tests need not wait. */
+export interface Timers {
+  /** Milliseconds since any fixed moment; never set back. */
+  now(): number;
+  /** Runs `run` once, after a pause. @returns cancels it. */
+  after(pauseMs: number, run: () => void): () => void;
+}
+
+/** The timers of this process, which do not keep it alive. */
+export const processTimers: Timers = {
+  now: () => performance.now(),
+  after(pauseMs, run) {
+    const timer = setTimeout(run, pauseMs).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** The longest timer, in milliseconds: setTimeout fires a longer one at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/**
+ * Calls `act` once when `clock` reaches `at` (ms since the epoch), which may be any time away; never for `Infinity`.
+ *
+ * @returns a function that cancels it.
+ */
+export function atDeadline(at: number, act: () => void, clock: Clock): () => void {
+  if (at === Infinity) return () => {};
+  let timer: NodeJS.Timeout;
+  const arm = (): void => {
+    const left = at - clock();
+    timer = setTimeout(left > LONGEST_MS ? arm : act, Math.min(Math.max(left, 0), LONGEST_MS)).unref();
+  };
+  arm();
+  return () => clearTimeout(timer);
+}
+
+/** The result did not come in time. */
+export class TimeoutError extends Error {
+  override readonly name = 'TimeoutError';
+}
+
+/**
+ * The outcome of `work`, or a rejection after `ms`. If this process itself stood still meanwhile, the other side may
+ * have answered in time: it gets `ms` once more.
+ */
+export function within<Value>(ms: number, work: Promise<Value>): Promise<Value> {
+  const { promise, resolve, reject } = Promise.withResolvers<Value>();
+  const begun = performance.now();
+  // An answer that was read meanwhile settles `work` first.
+  const fail = (): void => void setImmediate(() => reject(new TimeoutError(`no answer within ${ms} ms`)));
+  let timer = setTimeout(() => {
+    const stoodStill = performance.now() - begun > 1.5 * ms;
+    if (stoodStill) timer = setTimeout(fail, ms);
+    else fail();
+  }, ms);
+  work.then(resolve, reject).finally(() => clearTimeout(timer));
+  return promise;
+}

@@ -5,7 +5,7 @@
  */
 
 import type { createClient } from '@redis/client';
-import { within } from '../lib/deadline.ts';
+import { within } from '../lib/clock.ts';
 import type { StoreHost } from '../lib/store-url.ts';
 
 /** A client of `@redis/client`, as this folder sees it. */

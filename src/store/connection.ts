@@ -1,6 +1,6 @@
 import type { StoreObserver, StoreOperation, StoreResult, StoreState } from '../model/shared.ts';
 import { createBackOff } from '../lib/back-off.ts';
-import { TimeoutError, within } from '../lib/deadline.ts';
+import { TimeoutError, within } from '../lib/clock.ts';
 import { namesCluster, namesSentinel, readClusterUrl, readSentinelUrl } from '../lib/store-url.ts';
 import {
   clientLibrary,

@@ -1,5 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
-import { processTimers, type Timers } from '../lib/timers.ts';
+import { type Clock, processTimers, type Timers } from '../lib/clock.ts';
 import {
   type Failed,
   type Ledger,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Timers } from '../../src/lib/timers.ts';
+import type { Timers } from '../../src/lib/clock.ts';
 import { createMemoryLedger, createProcessLedger, type MemoryLedger } from '../../src/store/memory-ledger.ts';
 import type { LedgerCheck, LedgerEntry, Reservation, LedgerVerdict } from '../../src/model/ledger.ts';
 import { call } from '../pipeline/history/call.ts';

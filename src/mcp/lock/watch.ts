@@ -1,11 +1,10 @@
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock, Timers } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/error-reason.ts';
 import type { Definition, Lock, LockState, Sighting } from '../../model/lock.ts';
 import type { LockObserver } from '../../model/events.ts';
 import type { LockComparison } from './comparison.ts';
 import { inWords } from './differences.ts';
 import { createBackOff, type Random } from '../../lib/back-off.ts';
-import type { Timers } from '../../lib/timers.ts';
 
 /** The watch over what one server shows, under one lock. It outlives a configuration that changes neither. */
 export interface Watch extends Omit<Lookout, 'start'> {

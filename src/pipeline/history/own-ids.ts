@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { lengthPrefixed } from '../../lib/length-prefixed.ts';
-import { processTimers, type Timers } from '../../lib/timers.ts';
+import { processTimers, type Timers } from '../../lib/clock.ts';
 import type { CallOutcome, CountedCall } from '../../model/counted-call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant, MessageId } from '../../model/grant.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { atDeadline } from '../../src/lib/deadline.ts';
+import { atDeadline } from '../../src/lib/clock.ts';
 
 const day = 86_400_000;
 
