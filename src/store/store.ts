@@ -7,7 +7,7 @@
  */
 
 import type { Clock } from '../lib/clock.ts';
-import { loadOnce } from '../lib/load-once.ts';
+import { loadOnce } from '../lib/single-flight.ts';
 import type { ApprovalBook } from '../model/approval-book.ts';
 import type { SharedStore } from '../model/config.ts';
 import type { Ledger } from '../model/ledger.ts';

@@ -11,7 +11,7 @@ import { createTokenReader } from '../../pipeline/authenticate/credentials.ts';
 import { createPossession } from '../../pipeline/authenticate/possession.ts';
 import { createActionReader } from '../../pipeline/authorize/action.ts';
 import { createAuthorize } from '../../pipeline/authorize/authorize.ts';
-import { loadOnce } from '../../lib/load-once.ts';
+import { loadOnce } from '../../lib/single-flight.ts';
 import { createQuota } from '../../lib/quota.ts';
 import type { ApprovalBook } from '../../model/approval-book.ts';
 import type { ApprovalObserver } from '../../model/approval-book.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import { loadOnce } from '../../lib/load-once.ts';
+import { loadOnce } from '../../lib/single-flight.ts';
 import type { AskAboutList, DecisionPointSettings } from '../../model/decision-point.ts';
 import type { Route } from '../../model/route.ts';
 import type { DecisionPoint } from '../../pipeline/decision-point/decision-point.ts';
