@@ -1,5 +1,5 @@
 import { maxAgeMs, retryAfterMs } from '../lib/http/header-fields.ts';
-import { withoutQuery } from '../lib/http/without-query.ts';
+import { withoutQuery } from '../lib/wording.ts';
 import type { Random } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, ServerAnswer, ServerOperation, ServerState } from '../model/authorization-server.ts';

@@ -2,7 +2,7 @@ import { parsedJson } from '../lib/json/parsed.ts';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { http } from '../lib/http/node-http.ts';
-import { withoutQuery } from '../lib/http/without-query.ts';
+import { withoutQuery } from '../lib/wording.ts';
 
 /** The bounds of one call. */
 export interface FetchJsonOptions {

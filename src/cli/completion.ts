@@ -5,7 +5,7 @@
  * @module
  */
 
-import { quotedWord } from '../lib/shell-word.ts';
+import { quotedWord } from '../lib/wording.ts';
 import type { Argument, Command, Commands, Option } from './command.ts';
 import { helpOption, programOptions } from './help.ts';
 

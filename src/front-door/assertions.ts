@@ -10,7 +10,7 @@ import {
 } from 'oidc-provider/lib/helpers/grants.js';
 import type { Clock } from '../lib/clock.ts';
 import { ownMember } from '../lib/json/own-member.ts';
-import { reasonOf } from '../lib/error-reason.ts';
+import { reasonOf } from '../lib/wording.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { AssertionIssuer, FrontDoor } from '../model/front-door.ts';
 import { createAssertionKeys } from './assertion-keys.ts';

@@ -1,4 +1,4 @@
-/** @module How messages of a configuration are worded. */
+/** @module How messages for people are worded. */
 
 /** Words as a choice: `a`, `a or b`, `a, b or c`. */
 export function either(words: readonly string[]): string {
@@ -70,4 +70,32 @@ function edits(from: string, to: string): number {
 /** A number with its noun: `1 line`, `2 lines`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** A text as one word of a POSIX shell, bash, zsh or fish, in single quotes. */
+export function quotedWord(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A text as one word of a shell, quoted only if the shell would read it otherwise. */
+export function shellWord(text: string): string {
+  return /^[\w./@:-]+$/.test(text) ? text : quotedWord(text);
+}
+
+/** Why a request failed, in one line: the code or the message of the innermost cause. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const inner: unknown = error instanceof AggregateError ? error.errors[0] : error.cause;
+  if (inner instanceof Error) return reasonOf(inner);
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
+}
+
+/** A URL for logs and messages, without its query, which may hold a key. */
+export function withoutQuery(url: string): string {
+  return url.replace(/\?.*$/s, '?…');
+}
+
+/** Text as JSON escapes: `\u` and four digits for each UTF-16 code unit. */
+export function jsonEscapes(text: string): string {
+  return text.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,4 +1,4 @@
-import { jsonEscapes } from '../lib/json/escaped.ts';
+import { jsonEscapes } from '../lib/wording.ts';
 
 /** A word or a duration that YAML reads as itself, in a flow too. Any other text is quoted: JSON strings are YAML. */
 const plain = /^(?:[0-9]+(?:ms|s|m|h)|(?!(?:null|true|false|yes|no|on|off|y|n)$)[A-Za-z_][\w -]*(?<! ))$/i;

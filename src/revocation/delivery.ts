@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { createBackOff } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
-import { reasonOf } from '../lib/error-reason.ts';
+import { reasonOf } from '../lib/wording.ts';
 import { isSameSecret } from '../lib/same-secret.ts';
 import type { RevocationObserver } from '../model/events.ts';
 import type { EventSource, RevocationAnswer, SourceState } from '../model/revocation.ts';

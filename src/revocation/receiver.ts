@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { reasonOf } from '../lib/error-reason.ts';
+import { reasonOf } from '../lib/wording.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import type { RevocationTarget, RevokedTokens, RevocationAnswer } from '../model/revocation.ts';

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { jsonEscapes } from '../lib/json/escaped.ts';
+import { jsonEscapes } from '../lib/wording.ts';
 
 /** A log of one JSON object a line, written after the request. */
 export interface JsonLines {

@@ -1,5 +1,5 @@
 import { connect, type TLSSocket } from 'node:tls';
-import { reasonOf } from '../../lib/error-reason.ts';
+import { reasonOf } from '../../lib/wording.ts';
 import { readCertificates } from '../../lib/certificate-files.ts';
 import type { Config } from '../../model/config.ts';
 import { type Finding, type Findings, findingsOn } from './finding.ts';

@@ -1,6 +1,6 @@
 import { createServerClient } from '../../authorization-server/client.ts';
 import { anyPattern } from '../../front-door/url-pattern.ts';
-import { reasonOf } from '../../lib/error-reason.ts';
+import { reasonOf } from '../../lib/wording.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 import { ownMember } from '../../lib/json/own-member.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';

@@ -14,7 +14,7 @@ import { examinePublicUrl } from './public-url.ts';
 import { examineToken } from './token.ts';
 import { connectStore } from '../../store/connection.ts';
 import { ownBackchannel } from '../../config/front-door.ts';
-import { reasonOf } from '../../lib/error-reason.ts';
+import { reasonOf } from '../../lib/wording.ts';
 import type { FrontDoor } from '../../model/front-door.ts';
 import { fetchText } from './fetch-text.ts';
 import { lockFileOf } from '../../config/lock-file.ts';

@@ -6,7 +6,7 @@ import { discoverKeys } from '../../front-door/assertion-keys.ts';
 import { KeysFault, readSecret } from '../../front-door/keys.ts';
 import { ownMember } from '../../lib/json/own-member.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';
-import { reasonOf } from '../../lib/error-reason.ts';
+import { reasonOf } from '../../lib/wording.ts';
 import type { Config } from '../../model/config.ts';
 import type { AssertionIssuer, FrontDoor, IdentityProvider } from '../../model/front-door.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';

@@ -1,6 +1,6 @@
 import { parsedJson } from '../../lib/json/parsed.ts';
 import { ownMember } from '../../lib/json/own-member.ts';
-import { reasonOf } from '../../lib/error-reason.ts';
+import { reasonOf } from '../../lib/wording.ts';
 import { isLoopbackUrl } from '../../lib/loopback.ts';
 import type { Config } from '../../model/config.ts';
 import type { Route } from '../../model/route.ts';

@@ -4,7 +4,7 @@ import { loadConfig } from '../../config/load.ts';
 import { plainUrl } from '../../config/urls.ts';
 import { InvalidValue } from '../../config/values.ts';
 import { compositionFiles, configurationFiles, draft, type Known } from './draft.ts';
-import { shellWord as word } from '../../lib/shell-word.ts';
+import { shellWord as word } from '../../lib/wording.ts';
 import { Denial } from '../../model/denial.ts';
 import { type ExitCode, print, reportProblems, UsageError } from '../exit.ts';
 import { toolsPolicy } from './tools-policy.ts';

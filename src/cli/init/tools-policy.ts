@@ -1,4 +1,4 @@
-import { jsonEscapes } from '../../lib/json/escaped.ts';
+import { jsonEscapes } from '../../lib/wording.ts';
 import type { Tool } from '../../mcp/client/list-tools.ts';
 
 /** The scope of every request, and the one that all but reading tools need in addition. */

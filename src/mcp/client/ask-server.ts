@@ -5,7 +5,7 @@
  */
 
 import { Client, StreamableHTTPClientTransport, type FetchLike } from '@modelcontextprotocol/client';
-import { reasonOf } from '../../lib/error-reason.ts';
+import { reasonOf } from '../../lib/wording.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 
 /** The server did not answer as an MCP server does; the message is for the operator. */

@@ -1,5 +1,5 @@
 import type { Clock, Timers } from '../../lib/clock.ts';
-import { reasonOf } from '../../lib/error-reason.ts';
+import { reasonOf } from '../../lib/wording.ts';
 import type { Definition, Lock, LockState, Sighting } from '../../model/lock.ts';
 import type { LockObserver } from '../../model/events.ts';
 import type { LockComparison } from './comparison.ts';

@@ -1,6 +1,6 @@
 import { isObject } from '../../lib/json/own-member.ts';
 import { hash } from 'node:crypto';
-import { withoutQuery } from '../../lib/http/without-query.ts';
+import { withoutQuery } from '../../lib/wording.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createExpiringCache } from '../../lib/expiring-cache.ts';
 import { lengthPrefixed } from '../../lib/length-prefixed.ts';

@@ -3,7 +3,7 @@ import * as errors from 'jose/errors';
 import { createLocalJWKSet, type LocalJWKSet } from 'jose/jwks/local';
 import type { Random } from '../../lib/back-off.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { withoutQuery } from '../../lib/http/without-query.ts';
+import { withoutQuery } from '../../lib/wording.ts';
 import type { AuthorizationServerClient, KeySetState } from '../../model/authorization-server.ts';
 import { Denial } from '../../model/denial.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
