@@ -1,4 +1,4 @@
-import { folded } from '../folded.ts';
+import { folded } from '../look-alike.ts';
 import { remembered } from '../remembered.ts';
 
 /**

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { folded } from '../folded.ts';
+import { folded } from '../look-alike.ts';
 import { remembered } from '../remembered.ts';
 import { endOfScalar, endOfString, JsonScanError, skipWhitespace } from './tokens.ts';
 

@@ -1,4 +1,4 @@
-import { folded } from '../../lib/folded.ts';
+import { folded } from '../../lib/look-alike.ts';
 import { pathFlaw } from '../../lib/http/path-flaw.ts';
 import { Denial } from '../../model/denial.ts';
 

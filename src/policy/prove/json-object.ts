@@ -1,4 +1,4 @@
-import { folded } from '../../lib/folded.ts';
+import { folded } from '../../lib/look-alike.ts';
 import { unreachable } from '../../lib/json/pointer.ts';
 import { Undecidable } from '../patterns/undecidable.ts';
 import type { Predicate } from '../predicate.ts';
