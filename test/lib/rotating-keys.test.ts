@@ -1,8 +1,7 @@
-import { createPublicKey, verify } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { signEs256 } from '../../src/lib/es256.ts';
-import { createRotatingKeys, ROTATION_MS } from '../../src/lib/rotating-keys.ts';
+import { createRotatingKeys, ROTATION_MS, signEs256 } from '../../src/lib/rotating-keys.ts';
 
 const secret = 'k3y-of-at-least-thirty-two-characters';
 const day = 20_000 * ROTATION_MS;
@@ -70,4 +69,15 @@ describe('rotation', () => {
     for (let i = 0; i < 50; i += 1) keys.current(day + i * ROTATION_MS);
     expect(at(keys, day)).toEqual(first);
   });
+});
+
+test('RFC 7518 §3.4 — r and s of 32 octets each, however many octets DER takes for them', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  // One in 256 numbers is shorter than 32 octets, every other one longer by a zero: 600 signatures meet them all.
+  for (let i = 0; i < 600; i += 1) {
+    const raw = Buffer.from(signEs256(`input ${i}`, privateKey), 'base64url');
+    expect(raw).toHaveLength(64);
+    const key = { key: publicKey, dsaEncoding: 'ieee-p1363' } as const;
+    expect(verify('sha256', Buffer.from(`input ${i}`), key, raw)).toBe(true);
+  }
 });
