@@ -10,7 +10,7 @@ import type { IncomingMessage } from 'node:http';
 import { retryAfterSeconds, cookiesNamed } from '../lib/http/header-fields.ts';
 import { addressBlock } from '../lib/ip-address.ts';
 import type { Clock } from '../lib/clock.ts';
-import { isSameSecret } from '../lib/same-secret.ts';
+import { isSameSecret } from '../lib/digest.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
 import type { AdminRules } from '../model/config.ts';
 import { isLoopbackAddress } from '../lib/loopback.ts';

@@ -4,7 +4,7 @@ import { errors, type Provider } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
 import { parseToRewrite } from '../lib/json/lossless.ts';
 import { isObject } from '../lib/json/own-member.ts';
-import { isSameSecret } from '../lib/same-secret.ts';
+import { isSameSecret } from '../lib/digest.ts';
 import type { ApprovalSettings } from '../model/config.ts';
 import type { FrontDoor } from '../model/front-door.ts';
 import { APPROVAL_CLIENT } from './client-facts.ts';

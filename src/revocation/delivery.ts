@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { createBackOff } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/wording.ts';
-import { isSameSecret } from '../lib/same-secret.ts';
+import { isSameSecret } from '../lib/digest.ts';
 import type { RevocationObserver } from '../model/events.ts';
 import type { EventSource, RevocationAnswer, SourceState } from '../model/revocation.ts';
 import { STREAM_UPDATED } from './events.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { certificateThumbprint } from '../../src/lib/thumbprint.ts';
+import { certificateThumbprint } from '../../src/lib/digest.ts';
 import { x509 } from '../support/certificates.ts';
 import { startWorld, type World } from '../worlds/gateway.ts';
 import { startBeforeAll } from '../support/start-before.ts';

@@ -1,5 +1,5 @@
 import { isObject } from '../../lib/json/own-member.ts';
-import { isThumbprint } from '../../lib/thumbprint.ts';
+import { isThumbprint } from '../../lib/digest.ts';
 import type { AuthorizationServer } from '../../model/authorization-server.ts';
 import { Denial } from '../../model/denial.ts';
 import {

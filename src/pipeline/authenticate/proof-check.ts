@@ -5,7 +5,7 @@ import { compactVerify } from 'jose/jws/compact/verify';
 import { importJWK } from 'jose/key/import';
 import type { Clock } from '../../lib/clock.ts';
 import { createExpiringCache } from '../../lib/expiring-cache.ts';
-import { keyThumbprint } from '../../lib/thumbprint.ts';
+import { keyThumbprint } from '../../lib/digest.ts';
 import type { Call } from '../../model/call.ts';
 import { tooShort } from './found.ts';
 import { Denial } from '../../model/denial.ts';

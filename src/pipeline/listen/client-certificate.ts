@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { certificateThumbprint } from '../../lib/thumbprint.ts';
+import { certificateThumbprint } from '../../lib/digest.ts';
 import type { Tls } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
 

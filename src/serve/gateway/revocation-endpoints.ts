@@ -1,5 +1,5 @@
 import { createQuota } from '../../lib/quota.ts';
-import { isSameSecret } from '../../lib/same-secret.ts';
+import { isSameSecret } from '../../lib/digest.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';

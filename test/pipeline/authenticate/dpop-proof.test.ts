@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { proofKeyOf, readProof } from '../../../src/pipeline/authenticate/dpop-proof.ts';
-import { keyThumbprint } from '../../../src/lib/thumbprint.ts';
+import { keyThumbprint } from '../../../src/lib/digest.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import { property } from '../../support/property.ts';
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { certificateThumbprint } from '../../../src/lib/thumbprint.ts';
+import { certificateThumbprint } from '../../../src/lib/digest.ts';
 import { pem, x509 } from '../../support/certificates.ts';
 import { askAs, connectAs, startTlsWorld, type TlsWorld } from '../../worlds/tls.ts';
 import { until } from '../../support/until.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request as secureRequest } from 'node:https';
 import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { certificateThumbprint } from '../../../src/lib/thumbprint.ts';
+import { certificateThumbprint } from '../../../src/lib/digest.ts';
 import { certificate, pem, tlsLine, x509 } from '../../support/certificates.ts';
 import { exchangeRaw } from '../../support/raw.ts';
 import { startUpstream, type Upstream } from '../../support/upstream.ts';

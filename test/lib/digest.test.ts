@@ -1,6 +1,6 @@
 import { calculateJwkThumbprint } from 'jose';
 import { expect, test } from 'vitest';
-import { certificateThumbprint, isThumbprint, keyThumbprint } from '../../src/lib/thumbprint.ts';
+import { certificateThumbprint, isThumbprint, keyThumbprint } from '../../src/lib/digest.ts';
 
 test('RFC 7638 §3.1 — a key has one thumbprint, whatever the order of its members', async () => {
   const key = { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' };

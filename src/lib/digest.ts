@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 
 /** The thumbprint of a public key, RFC 7638 §3, from its required members and no others. */
 export function keyThumbprint(members: Readonly<Record<string, string>>): string {
@@ -14,4 +14,9 @@ export function certificateThumbprint(der: Buffer): string {
 /** Whether `value` has the form of a thumbprint: SHA-256 in base64url without padding (RFC 7515 §2), 43 characters. */
 export function isThumbprint(value: unknown): value is string {
   return typeof value === 'string' && /^[A-Za-z0-9_-]{43}$/.test(value);
+}
+
+/** Compares secrets in constant time, whatever their lengths, by digests of one length. */
+export function isSameSecret(one: string, other: string): boolean {
+  return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
 }
