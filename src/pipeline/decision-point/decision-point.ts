@@ -12,7 +12,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { retryAfterMs } from '../../lib/http/header-fields.ts';
 import { hasDuplicateMembers } from '../../lib/json/duplicate-members.ts';
 import { hasCaseVariant, isObject, ownMember } from '../../lib/json/own-member.ts';
-import { createQuota } from '../../lib/quota.ts';
+import { createQuota } from '../../lib/fair-share.ts';
 import type { Call } from '../../model/call.ts';
 import type { AskAboutList, DecisionPointSettings } from '../../model/decision-point.ts';
 import { Denial } from '../../model/denial.ts';

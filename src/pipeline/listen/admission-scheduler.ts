@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { addressBlock } from '../../lib/ip-address.ts';
-import { createRoundRobinQueue } from '../../lib/round-robin-queue.ts';
+import { createRoundRobinQueue } from '../../lib/fair-share.ts';
 
 /** Begins few requests in a turn of the event loop while clients compete, so that none delays the others. */
 export interface AdmissionScheduler {

@@ -1,4 +1,4 @@
-import type { Quota } from '../../lib/quota.ts';
+import type { Quota } from '../../lib/fair-share.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 

@@ -12,7 +12,7 @@ import { createPossession } from '../../pipeline/authenticate/possession.ts';
 import { createActionReader } from '../../pipeline/authorize/action.ts';
 import { createAuthorize } from '../../pipeline/authorize/authorize.ts';
 import { loadOnce } from '../../lib/single-flight.ts';
-import { createQuota } from '../../lib/quota.ts';
+import { createQuota } from '../../lib/fair-share.ts';
 import type { ApprovalBook } from '../../model/approval-book.ts';
 import type { ApprovalObserver } from '../../model/approval-book.ts';
 import type { ApprovalSettings } from '../../model/config.ts';

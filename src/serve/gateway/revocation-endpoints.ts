@@ -1,4 +1,4 @@
-import { createQuota } from '../../lib/quota.ts';
+import { createQuota } from '../../lib/fair-share.ts';
 import { isSameSecret } from '../../lib/digest.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';

@@ -19,7 +19,7 @@ import { createCleanAnswer } from '../../pipeline/forward/response-headers.ts';
 import { createForwardUpgrade } from '../../pipeline/forward/upgrade.ts';
 import { createUpstreamPath } from '../../pipeline/forward/upstream-request.ts';
 import { createCount, createJudge } from '../../pipeline/history/count.ts';
-import { createQuota } from '../../lib/quota.ts';
+import { createQuota } from '../../lib/fair-share.ts';
 import type { Allowed } from '../../pipeline/listen/allow.ts';
 import { readBody, bodyQuotaBytes } from '../../pipeline/listen/body.ts';
 import { createFailures } from '../../pipeline/limit/failures.ts';

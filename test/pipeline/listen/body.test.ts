@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { createQuota } from '../../../src/lib/quota.ts';
+import { createQuota } from '../../../src/lib/fair-share.ts';
 import { readBody, bodyQuotaBytes } from '../../../src/pipeline/listen/body.ts';
 import type { Call } from '../../../src/model/call.ts';
 

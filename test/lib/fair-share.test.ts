@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createQuota } from '../../src/lib/quota.ts';
+import { createQuota } from '../../src/lib/fair-share.ts';
 
 test('an owner holds at most a quarter', () => {
   const shares = createQuota(100);

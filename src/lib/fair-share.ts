@@ -1,3 +1,37 @@
+/** A shared amount, of which each owner may hold only a part, so that one owner cannot use up the whole. */
+export interface Quota {
+  /** Takes `amount` for `owner`, all of it or nothing; false if the owner may not have that much. */
+  take(owner: string, amount: number): boolean;
+  /** Gives back an amount that was taken. More than was taken is a bug, and throws. */
+  give(owner: string, amount: number): void;
+}
+
+/**
+ * Creates a quota of `total`, all of it free. One owner may hold a quarter of it (rounded up), and no more than is
+ * free. An owner that holds nothing gets a part as long as any is free.
+ */
+export function createQuota(total: number): Quota {
+  const share = Math.ceil(total / 4);
+  const held = new Map<string, number>();
+  let free = total;
+  return {
+    take(owner, amount) {
+      const wanted = (held.get(owner) ?? 0) + amount;
+      if (wanted > Math.min(share, free)) return false;
+      held.set(owner, wanted);
+      free -= amount;
+      return true;
+    },
+    give(owner, amount) {
+      const rest = (held.get(owner) ?? 0) - amount;
+      if (rest < 0) throw new TypeError('gave back what was not taken');
+      if (rest > 0) held.set(owner, rest);
+      else held.delete(owner);
+      free += amount;
+    },
+  };
+}
+
 /** A queue that serves owners in turn, one entry of each owner at a time. */
 export interface RoundRobinQueue {
   readonly isEmpty: () => boolean;
