@@ -8,12 +8,11 @@
 import { createHash, timingSafeEqual, createHmac, hkdfSync } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { retryAfterSeconds, cookiesNamed } from '../lib/http/header-fields.ts';
-import { addressBlock } from '../lib/ip-address.ts';
+import { addressBlock, isLoopbackAddress } from '../lib/ip-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isSameSecret } from '../lib/digest.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
 import type { AdminRules } from '../model/config.ts';
-import { isLoopbackAddress } from '../lib/loopback.ts';
 import { hostKind } from './host-rule.ts';
 import { ADMIN_COOKIE } from '../model/own-cookies.ts';
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isLoopbackAddress } from '../lib/loopback.ts';
+import { isLoopbackAddress } from '../lib/ip-address.ts';
 
 /**
  * The kind of a Host: this machine (`loopback`), another name of the admin listener, which an attacker cannot bind to

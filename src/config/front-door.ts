@@ -26,7 +26,7 @@ import type { Field } from './field.ts';
 import { issuerUrl, plainUrl } from './urls.ts';
 import { anyText, domain, reject } from './values.ts';
 import { didYouMean } from '../lib/wording.ts';
-import { loopbackHostPattern } from '../lib/loopback.ts';
+import { loopbackHostPattern } from '../lib/ip-address.ts';
 import { knownRedirects } from '../model/quirks/clients.ts';
 
 /** Holds the secret between the front door and the gateway where no `session_key` is configured. */

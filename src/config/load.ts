@@ -26,7 +26,7 @@ import { origin, pageUrl, storeUrl } from './urls.ts';
 import { anyText, longSecret, recordedClaim } from './values.ts';
 import { trustsLoopbackOnly, warningsOf } from './warnings.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
-import { loopbackHosts } from '../lib/loopback.ts';
+import { loopbackHosts } from '../lib/ip-address.ts';
 
 /** A configuration and what it was made from. */
 export interface Loaded {

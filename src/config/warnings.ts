@@ -5,7 +5,7 @@ import type { Policy } from '../model/policy.ts';
 import { type Route, stepUpScopes } from '../model/route.ts';
 import { expandScopes } from '../model/scope-hierarchy.ts';
 import { didYouMean, quoted } from '../lib/wording.ts';
-import { isLoopbackUrl } from '../lib/loopback.ts';
+import { isLoopbackUrl } from '../lib/ip-address.ts';
 import type { ReadPolicies } from './policies.ts';
 import type { Path } from './problems.ts';
 import type { Violation } from './schema.ts';

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { hopsBefore } from '../lib/http/forwarded-for.ts';
-import { addressBlock, createIsWithin, plainAddress } from '../lib/ip-address.ts';
+import { addressBlock, createIsWithin, loopbackNetworks, plainAddress } from '../lib/ip-address.ts';
 import type { TokenBuckets } from '../lib/token-buckets.ts';
 import { routes } from './routes.ts';
-import { loopbackNetworks } from '../lib/loopback.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,6 +1,6 @@
 import type { Client } from 'oidc-provider';
 import { isDocumentId } from './client-policy.ts';
-import { loopbackHosts } from '../lib/loopback.ts';
+import { loopbackHosts } from '../lib/ip-address.ts';
 
 /** The client by which people sign in for the page of approvals, and whose tokens decide. It never gets a code. */
 export const APPROVAL_CLIENT = 'approvals';

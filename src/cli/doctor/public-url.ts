@@ -1,7 +1,7 @@
 import { parsedJson } from '../../lib/json/parsed.ts';
 import { ownMember } from '../../lib/json/own-member.ts';
 import { reasonOf } from '../../lib/wording.ts';
-import { isLoopbackUrl } from '../../lib/loopback.ts';
+import { isLoopbackUrl } from '../../lib/ip-address.ts';
 import type { Config } from '../../model/config.ts';
 import type { Route } from '../../model/route.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';

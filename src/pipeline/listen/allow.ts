@@ -1,4 +1,4 @@
-import { loopbackHostPattern } from '../../lib/loopback.ts';
+import { loopbackHostPattern } from '../../lib/ip-address.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';

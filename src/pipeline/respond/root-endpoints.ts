@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import { isLoopbackUrl } from '../../lib/loopback.ts';
+import { isLoopbackUrl } from '../../lib/ip-address.ts';
 import type { Call } from '../../model/call.ts';
 import { type Config, rootEndpoints } from '../../model/config.ts';
 import { answer } from './answer.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loopbackHosts } from '../../../src/lib/loopback.ts';
+import { loopbackHosts } from '../../../src/lib/ip-address.ts';
 import type { Call } from '../../../src/model/call.ts';
 import type { Config } from '../../../src/model/config.ts';
 import { createAllowed } from '../../../src/pipeline/listen/allow.ts';
