@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { hopsBefore } from '../lib/http/forwarded-for.ts';
+import { hopsBefore } from '../lib/http/header-fields.ts';
 import { addressBlock, createIsWithin, loopbackNetworks, plainAddress } from '../lib/ip-address.ts';
 import type { TokenBuckets } from '../lib/token-buckets.ts';
 import { routes } from './routes.ts';

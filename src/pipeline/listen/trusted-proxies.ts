@@ -1,4 +1,4 @@
-import { hopsBefore } from '../../lib/http/forwarded-for.ts';
+import { hopsBefore } from '../../lib/http/header-fields.ts';
 import { createIsWithin } from '../../lib/ip-address.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
