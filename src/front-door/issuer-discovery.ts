@@ -1,7 +1,7 @@
 import * as openid from 'openid-client';
 import { reachable } from '../authorization-server/discovery.ts';
 import type { Clock } from '../lib/clock.ts';
-import { boundedBody } from '../lib/http/bounded-body.ts';
+import { boundedBody } from '../lib/http/bodies.ts';
 
 /** An issuer whose tokens the front door accepts, and where it reaches it. */
 interface TrustedIssuer {

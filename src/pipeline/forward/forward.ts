@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { declaresBody } from '../../lib/http/header-fields.ts';
-import { drain, YieldingStream } from '../../lib/http/yielding-stream.ts';
+import { drain, YieldingStream } from '../../lib/http/bodies.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { AnswerLock } from '../../mcp/guarded-message.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { http } from '../../lib/http/node-http.ts';
-import { drain } from '../../lib/http/yielding-stream.ts';
+import { drain } from '../../lib/http/bodies.ts';
 import type { Call } from '../../model/call.ts';
 
 /** An unread body up to this size is drained, so that the connection stays usable. */

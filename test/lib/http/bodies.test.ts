@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { YieldingStream, drain } from '../../../src/lib/http/yielding-stream.ts';
+import { drain, YieldingStream } from '../../../src/lib/http/bodies.ts';
 
 const PIECE = 64 * 1024;
 
