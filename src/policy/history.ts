@@ -3,7 +3,7 @@
  * counts for later ones. What was counted is not known here: `history/` keeps it.
  */
 
-import { plainNumber } from '../lib/json/plain-number.ts';
+import { plainNumber } from '../lib/json/canonical.ts';
 import { unreachable } from '../lib/json/pointer.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { CallHistory, HistoryCheck, HistoryRecord } from '../model/history.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainNumber } from '../../../src/lib/json/plain-number.ts';
+import { plainNumber } from '../../../src/lib/json/canonical.ts';
 
 test.each([
   ['9007199254740993', '9007199254740993e0'],
