@@ -1,4 +1,4 @@
-import { hasDuplicateMembers } from '../lib/json/duplicate-members.ts';
+import { hasDuplicateMembers } from '../lib/json/scanner.ts';
 import { isObject, ownMember } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import type { MessageId } from '../model/grant.ts';

@@ -1,4 +1,4 @@
-import { hasDuplicateMembers } from '../lib/json/duplicate-members.ts';
+import { hasDuplicateMembers } from '../lib/json/scanner.ts';
 import { isObject, ownMember } from '../lib/json/own-member.ts';
 import { parseToRewrite } from '../lib/json/lossless.ts';
 import type { Definition, DefinitionKind, Lock } from '../model/lock.ts';

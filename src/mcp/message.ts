@@ -1,7 +1,6 @@
 import { parseToRewrite } from '../lib/json/lossless.ts';
 import { isObject, ownMemberAt, ownMember } from '../lib/json/own-member.ts';
-import { scanJson } from '../lib/json/scanner.ts';
-import { JsonScanError } from '../lib/json/tokens.ts';
+import { JsonScanError, scanJson } from '../lib/json/scanner.ts';
 import { readTraceContext, type TraceContext } from '../lib/http/trace-context.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';

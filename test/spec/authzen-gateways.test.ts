@@ -3,7 +3,7 @@
  * to-do application behind the gateway, and a decision point with its policy.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hasDuplicateMembers } from '../../src/lib/json/duplicate-members.ts';
+import { hasDuplicateMembers } from '../../src/lib/json/scanner.ts';
 import { json, type Pdp, startPdp } from '../support/decision-point.ts';
 import { startWorld, type World } from '../worlds/gateway.ts';
 

@@ -10,7 +10,7 @@ import { createJsonFetcher, type JsonAnswer } from '../../authorization-server/f
 import type { Random } from '../../lib/back-off.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { retryAfterMs } from '../../lib/http/header-fields.ts';
-import { hasDuplicateMembers } from '../../lib/json/duplicate-members.ts';
+import { hasDuplicateMembers } from '../../lib/json/scanner.ts';
 import { hasCaseVariant, isObject, ownMember } from '../../lib/json/own-member.ts';
 import { createQuota } from '../../lib/fair-share.ts';
 import type { Call } from '../../model/call.ts';

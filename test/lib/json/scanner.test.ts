@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import * as fc from 'fast-check';
+import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { scanJson } from '../../../src/lib/json/scanner.ts';
-import { JsonScanError } from '../../../src/lib/json/tokens.ts';
+import { hasDuplicateMembers, JsonScanError, scanJson } from '../../../src/lib/json/scanner.ts';
 import { cpuTime } from '../../support/cpu-time.ts';
 import { property } from '../../support/property.ts';
 
@@ -288,4 +287,57 @@ test.skipIf(!python)('what is accepted Python reads alike, whichever of two keys
   expect(lines.length).toBeGreaterThan(500);
   const { stdout, stderr } = spawnSync('python3', ['-c', compare], { input: lines.join('\n'), encoding: 'utf8' });
   expect([stdout, stderr]).toEqual(['', '']);
+});
+
+const duplicates = (text: string): boolean => hasDuplicateMembers(text, JSON.parse(text));
+
+describe('finds a duplicate member in', () => {
+  test.for([
+    '{"a":1,"a":1}',
+    '{"a":1,"b":2,"a":3}',
+    String.raw`{"a":1,"\u0061":2}`,
+    '[{"b":{"a":1,"a":2}}]',
+    '{"a" : 1, "a"\n:2}',
+    '{"a":{"b":1},"a":null}',
+    '{"__proto__":1,"__proto__":2}',
+    '{"a":[{"b":1,"b":[]}]}',
+    '{"":1,"":2}',
+  ])('%s', (text) => {
+    expect(duplicates(text)).toBe(true);
+  });
+});
+
+describe('finds no duplicate member in', () => {
+  test.for([
+    '{}',
+    'null',
+    '1',
+    '"a"',
+    '[]',
+    '["a","a"]',
+    '{"a":1,"A":2}',
+    '{"a":{"a":{"a":1}}}',
+    '[{"a":1},{"a":2}]',
+    '{"a":"a","b":"a"}',
+    String.raw`{"a":"\"b\":1,\"b\":2"}`,
+    String.raw`{"a":"x\\","b":": "}`,
+    '{"__proto__":{"a":1}}',
+    '{"a":"b" ,"c":":"}',
+  ])('%s', (text) => {
+    expect(duplicates(text)).toBe(false);
+  });
+});
+
+test('finds no duplicate member in what JSON.stringify writes', () => {
+  const written = fc.json().map((text) => JSON.stringify(JSON.parse(text)));
+  fc.assert(
+    fc.property(written, (text) => {
+      expect(duplicates(text)).toBe(false);
+    }),
+  );
+});
+
+test('finds a duplicate member without overflowing the stack', () => {
+  const deep = `${'['.repeat(5000)}{"a":1,"a":2}${']'.repeat(5000)}`;
+  expect(duplicates(deep)).toBe(true);
 });

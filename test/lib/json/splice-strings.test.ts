@@ -1,7 +1,7 @@
 import { constantFrom, jsonValue, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { spliceStrings } from '../../../src/lib/json/splice-strings.ts';
-import type { JsonScanError } from '../../../src/lib/json/tokens.ts';
+import type { JsonScanError } from '../../../src/lib/json/scanner.ts';
 import { property } from '../../support/property.ts';
 
 const json = jsonValue({ maxDepth: 2 });
