@@ -1,6 +1,6 @@
 import { coloured } from './colour.ts';
 import { ConfigError } from '../config/problems.ts';
-import { readFault } from '../lib/read-text.ts';
+import { readFault } from '../lib/files.ts';
 
 /** The exit code of a command. 0: done; 1: failed, or found something wrong; 2: wrong usage. */
 export type ExitCode = 0 | 1 | 2;

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { readText, type TextOrFault } from '../lib/read-text.ts';
+import { readText, type TextOrFault } from '../lib/files.ts';
 
 /** The source that a configuration is read from. */
 export interface Files {

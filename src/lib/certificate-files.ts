@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { readText, type TextOrFault } from './read-text.ts';
+import { readText, type TextOrFault } from './files.ts';
 
 /** Where a certificate is: paths of PEM files. */
 export interface CertificateFiles {

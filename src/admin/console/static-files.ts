@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
-import { packageRoot } from '../../lib/package-root.ts';
+import { packageRoot } from '../../lib/files.ts';
 
 /** The files of the console's page, built ahead by `npm run console`. */
 export interface StaticFiles {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { packageRoot } from '../../lib/package-root.ts';
+import { packageRoot } from '../../lib/files.ts';
 import type { Discovered } from './discovered.ts';
 import type { ToolsPolicy } from './tools-policy.ts';
 

@@ -27,3 +27,6 @@ export function readFault(error: unknown): string {
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is not UTF-8 text';
   return `cannot be read (${code})`;
 }
+
+/** The folder of the package or of the checkout. Files that the program reads when it runs are found from here. */
+export const packageRoot = new URL('../../', import.meta.url);
