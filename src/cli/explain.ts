@@ -21,7 +21,7 @@ import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import { durationMs } from '../lib/quantity.ts';
 import { describedKinds, listedKinds, mcpMethod } from '../model/mcp.ts';
-import { requestFlaw } from '../policy/request-pattern.ts';
+import { requestFlaw } from '../policy/requests.ts';
 import { describedIdentity, principalWith } from '../review/described-caller.ts';
 
 /** The options of `sallyport explain`. */

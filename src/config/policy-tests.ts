@@ -4,8 +4,8 @@ import { listedKinds, mcpMethod, type NamedKind, namedKinds } from '../model/mcp
 import type { Policy } from '../model/policy.ts';
 import type { PolicyReason } from '../model/reasons.ts';
 import type { GivenApproval } from '../policy/approval.ts';
-import type { PolicyFault } from '../policy/policy-error.ts';
-import { requestFlaw } from '../policy/request-pattern.ts';
+import type { PolicyFault } from '../policy/document.ts';
+import { requestFlaw } from '../policy/requests.ts';
 import { compileProperty, type Property, type PropertyDocument } from '../policy/property.ts';
 import { disk, type Files } from './files.ts';
 import { commasBetween } from './policy-mistakes.ts';

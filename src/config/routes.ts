@@ -12,7 +12,7 @@ import type { Field } from './field.ts';
 import type { ReadPolicies } from './policies.ts';
 import { readRate } from './limits.ts';
 import { readDpop, readTokens, requireOwners, requireSignedAnswers } from './route-tokens.ts';
-import { isServedBelow } from '../policy/request-pattern.ts';
+import { isServedBelow } from '../policy/requests.ts';
 import { readUpstream } from './upstream.ts';
 import { pageUrl } from './urls.ts';
 import { didYouMean } from '../lib/wording.ts';

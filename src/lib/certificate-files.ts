@@ -29,7 +29,7 @@ interface CertificateFault {
 }
 
 /** Certificates, or every fault of their files. */
-export type CertificatesOrFaults =
+type CertificatesOrFaults =
   | { readonly certificates: Certificates; readonly faults?: never }
   | { readonly certificates?: never; readonly faults: readonly CertificateFault[] };
 

@@ -33,7 +33,7 @@ export function createQuota(total: number): Quota {
 }
 
 /** A queue that serves owners in turn, one entry of each owner at a time. */
-export interface RoundRobinQueue {
+interface RoundRobinQueue {
   readonly isEmpty: () => boolean;
   /** The number of owners with entries. */
   readonly owners: () => number;

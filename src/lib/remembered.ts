@@ -19,3 +19,23 @@ export function remembered<Result extends boolean | string | number | object>(
     return result;
   };
 }
+
+/** The most results that {@link memoized} keeps. */
+const MAX_RESULTS = 1000;
+
+/** The same function, which keeps its results by the keys of its arguments. It drops all of them when they are many. */
+export function memoized<Argument, Result extends object>(
+  compute: (argument: Argument) => Result,
+  keyOf: (argument: Argument) => string,
+): (argument: Argument) => Result {
+  const results = new Map<string, Result>();
+  return (argument) => {
+    const key = keyOf(argument);
+    const known = results.get(key);
+    if (known !== undefined) return known;
+    const result = compute(argument);
+    if (results.size >= MAX_RESULTS) results.clear();
+    results.set(key, result);
+    return result;
+  };
+}

@@ -11,10 +11,9 @@ import type { PolicyDenial } from '../model/denial.ts';
 import { type Decision, type Explanation, unknownArguments } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { type ArgumentCondition, compileArguments } from './argument.ts';
-import type { AllCondition } from './conditions/all.ts';
+import type { AllCondition } from './conditions/groups.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
-import type { EntryDocument } from './document.ts';
-import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
+import { type DocumentPath, type EntryDocument, type PolicyFault, rulePath } from './document.ts';
 
 /** In words, what a call wants. */
 const wanted = 'an approval of this call';

@@ -3,8 +3,7 @@ import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts'
 import type { PolicyDenial } from '../model/denial.ts';
 import { type Explanation, unknownArguments } from '../model/policy.ts';
 import { outcomeOf } from './conditions/condition.ts';
-import type { ValueDocument } from './document.ts';
-import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
+import { type DocumentPath, type PolicyFault, rulePath, type ValueDocument } from './document.ts';
 import { type Predicate, type Reading, compilePredicates, describeFound, wantedBy } from './predicate.ts';
 
 /** A condition on one argument of a call. */

@@ -9,15 +9,14 @@ import { AUTHENTICATED_AGO, type Claims } from '../model/principal.ts';
 import { joinedApproval } from './approval.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
 import { leavesOf, rulesIn, scopesIn } from './conditions/condition.ts';
-import { scopeTokens } from './conditions/scope.ts';
+import { scopeTokens } from './conditions/leaves.ts';
 import { type Rules, couldCall, decide, inShadow } from './decide.ts';
-import type { PolicyDocument } from './document.ts';
+import { type PolicyDocument, PolicyError, type PolicyFault } from './document.ts';
 import { type MemberReader, unreachable } from '../lib/json/pointer.ts';
 import type { Entry } from './entry.ts';
 import { checkPast, pastRules } from './history.ts';
 import { compileListing } from './listing.ts';
 import { createPlans } from './plan.ts';
-import { PolicyError, type PolicyFault } from './policy-error.ts';
 
 /**
  * A policy that decides, from a document that `schema/policy.schema.json` accepts.

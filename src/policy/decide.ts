@@ -3,7 +3,7 @@ import type { PolicyDenial } from '../model/denial.ts';
 import type { Attempt, McpTarget, PolicyDecision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { refusalOf } from '../model/reasons.ts';
-import type { AllCondition } from './conditions/all.ts';
+import type { AllCondition } from './conditions/groups.ts';
 import { type Verdict, graver, policyDenial } from './conditions/condition.ts';
 import type { PolicyDocument } from './document.ts';
 import type { PastRule } from './history-rules.ts';

@@ -1,6 +1,39 @@
-/** @module The documents that `schema/policy.schema.json` accepts, as types; `tsc` compares the keys of both. */
+/** Where in a document: member names and list indexes, from the top. */
+export type DocumentPath = readonly (string | number)[];
 
-import type { DocumentPath } from './policy-error.ts';
+/** One mistake in a policy document. */
+export interface PolicyFault {
+  readonly path: DocumentPath;
+  /** What was found and what would be accepted. */
+  readonly message: string;
+}
+
+/** A policy document that its schema accepts and that cannot be compiled all the same; carries every fault found. */
+export class PolicyError extends Error {
+  override readonly name = 'PolicyError';
+  readonly faults: readonly PolicyFault[];
+
+  constructor(policy: string, faults: readonly PolicyFault[]) {
+    super(`policy ${policy}: ${faults.map(({ path, message }) => `${rulePath(path)}: ${message}`).join('; ')}`);
+    this.faults = faults;
+  }
+}
+
+/**
+ * A path as it is written in logs and messages: `tools.transfer_funds.claims.role`, `any[0].scope`. A member name that
+ * would make it ambiguous, or break a log line, is quoted: `tools["user.get"].scope`.
+ */
+export function rulePath(path: DocumentPath): string {
+  let written = '';
+  for (const step of path) {
+    if (typeof step === 'number') written += `[${step}]`;
+    else if (!/^[^\s.[\]"\p{C}]+$/u.test(step)) written += `[${JSON.stringify(step)}]`;
+    else written += written === '' ? step : `.${step}`;
+  }
+  return written;
+}
+
+/** @module The documents that `schema/policy.schema.json` accepts, as types; `tsc` compares the keys of both. */
 
 /** A claim value that can be compared as a whole. JSON null is not one: `present` covers it. */
 export type Scalar = string | number | boolean;
@@ -130,7 +163,7 @@ export interface PolicyDocument extends ConditionDocument, Words {
 }
 
 /** A regular expression of a policy, and its place. */
-export interface MatchedPattern {
+interface MatchedPattern {
   readonly path: DocumentPath;
   readonly source: string;
 }
@@ -143,7 +176,7 @@ export function matchedPatterns(document: PolicyDocument): readonly MatchedPatte
 }
 
 /** A condition of a policy, and its place. Only an entry has arguments. */
-export interface PlacedCondition {
+interface PlacedCondition {
   readonly path: DocumentPath;
   readonly condition: EntryDocument;
 }

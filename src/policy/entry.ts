@@ -1,11 +1,10 @@
 import type { ListingKey, McpMethod } from '../model/mcp.ts';
 import { type Approval, compileApproval } from './approval.ts';
 import { type ArgumentCondition, compileArguments } from './argument.ts';
-import type { AllCondition } from './conditions/all.ts';
+import type { AllCondition } from './conditions/groups.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
-import type { EntryDocument, PolicyDocument } from './document.ts';
+import { type EntryDocument, type PolicyDocument, type PolicyFault, rulePath } from './document.ts';
 import { type HistoryRule, compileHistory } from './history-rules.ts';
-import { type PolicyFault, rulePath } from './policy-error.ts';
 
 /** One name or pattern that a policy lists. */
 export interface Entry {

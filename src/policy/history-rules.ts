@@ -4,14 +4,19 @@ import type { PolicyDenial } from '../model/denial.ts';
 import type { ReasonBy } from '../model/reasons.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import { plainName } from '../lib/look-alike.ts';
-import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
-import { type Units, unitsFor } from './amount.ts';
+import { claimReader, type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
 import { describeValue, malformedPointer } from '../lib/json/describe-value.ts';
-import type { HistoryDocument, PastDocument, QuotaDocument } from './document.ts';
-import { type HistoryOwner, compileOwner } from './history-owner.ts';
+import {
+  type DocumentPath,
+  type HistoryDocument,
+  type PastDocument,
+  type PolicyFault,
+  type QuotaDocument,
+  rulePath,
+} from './document.ts';
 import { namePattern } from './pattern.ts';
-import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
-import { requestFlaw, requestsCoveredBy } from './request-pattern.ts';
+import { requestFlaw, requestsCoveredBy } from './requests.ts';
+import type { Principal } from '../model/principal.ts';
 
 /** The kinds of rules over time: the reason of a refusal, and what it found instead of what it wanted. */
 const historyKinds = {
@@ -230,4 +235,96 @@ function byInWords(by: string): string {
 
 function sameInWords(pointers: readonly string[]): string {
   return pointers.length === 0 ? '' : ` with the same ${pointers.join(', ')}`;
+}
+
+/** Whose calls a rule over time counts together. */
+interface HistoryOwner {
+  /** As the policy spells it: `subject`, `client`, `everyone`, or a claim. */
+  readonly by: string;
+  /** Reads the claim; undefined if `by` names none. */
+  readonly claim: ReturnType<typeof claimReader>;
+  /** Identifies the owner at its issuer; undefined for a caller that has none. */
+  of(principal: Principal): string | undefined;
+  /** What a caller without an owner has, in words. */
+  found(principal: Principal): string;
+}
+
+/** The owners that are no claims. An issuer names its subjects and clients: two issuers may use one name. */
+const owners: Readonly<Record<string, HistoryOwner['of']>> = {
+  subject: ({ issuer, subject }) => named(issuer, subject),
+  client: ({ issuer, clientId }) => named(issuer, clientId),
+  everyone: () => '',
+};
+
+function named(issuer: string, name: string | undefined): string | undefined {
+  return name === undefined ? undefined : lengthPrefixed([issuer, name]);
+}
+
+/** Compiles `by`. A claim of one of these names is read by its JSON Pointer: `/client`. */
+export function compileOwner(by: string, path: DocumentPath, faults: PolicyFault[]): HistoryOwner {
+  const known = Object.hasOwn(owners, by) ? owners[by] : undefined;
+  if (known !== undefined) return { by, claim: undefined, of: known, found: () => 'none' };
+  const read = claimReader(by);
+  if (read === undefined) faults.push({ path, message: malformedPointer(by) });
+  const claim = read ?? (() => undefined);
+  return {
+    by,
+    claim,
+    of({ issuer, claims }) {
+      const value = claim(claims);
+      return isOwnerName(value) ? named(issuer, JSON.stringify(value)) : undefined;
+    },
+    found: ({ claims }) => describeValue(claim(claims)),
+  };
+}
+
+/** Whether a value names one owner. JSON.parse rounds larger integers, so that two owners would become one. */
+export function isOwnerName(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value);
+}
+
+/** Sums stay below this number of units, so that they are exact in doubles, also beside one more amount. */
+const MAX_UNITS = 4_500_000_000_000_000;
+/** The most decimal places that a unit has. */
+const MAX_DECIMALS = 6;
+
+/** Counts amounts in whole units, a power of ten each, so that sums are exact: three times 0.1 is not above 0.3. */
+interface Units {
+  /** The most that calls may sum up to. */
+  readonly limit: number;
+  /** The decimal places of a unit. */
+  readonly decimals: number;
+  /** An amount that {@link amountOf} accepted; rounded up to a unit. */
+  of(amount: number): number;
+}
+
+/**
+ * The units for sums of at most `most`.
+ *
+ * @param isInteger Whether amounts are integers.
+ * @returns undefined for a limit that is not a multiple of a unit, or too large for exact sums.
+ */
+export function unitsFor(most: number, isInteger: boolean): Units | undefined {
+  let decimals = isInteger ? 0 : MAX_DECIMALS;
+  while (scaled(most, decimals) >= MAX_UNITS) decimals -= 1;
+  const limit = scaled(most, decimals);
+  if (decimals < 0 || !Number.isInteger(limit)) return undefined;
+  return { limit, decimals, of: (amount) => Math.ceil(scaled(amount, decimals)) };
+}
+
+/** Shifts the decimal point of the shortest text of a number: to multiply 0.07 by 100 would give more than 7. */
+function scaled(number: number, decimals: number): number {
+  const [digits, exponent = 0] = String(number).split('e');
+  return Number(`${digits}e${Number(exponent) + decimals}`);
+}
+
+/**
+ * The amount of an argument: a finite, non-negative JSON number, or, for integers, also a string of decimal digits.
+ *
+ * @returns undefined for anything else, which an upstream may read in another way.
+ */
+export function amountOf(value: unknown, isInteger: boolean): number | undefined {
+  const number = isInteger && typeof value === 'string' && /^[0-9]+$/.test(value) ? Number(value) : value;
+  if (typeof number !== 'number' || !(number >= 0 && number < Infinity)) return undefined;
+  return isInteger && !Number.isSafeInteger(number) ? undefined : number;
 }

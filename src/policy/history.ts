@@ -11,12 +11,11 @@ import { listedKinds, type McpMethod } from '../model/mcp.ts';
 import { argumentsOf, type Attempt, type Explanation, unknownArguments } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
-import { amountOf } from './amount.ts';
+import { amountOf, type ComparedArgument, type HistoryRule, type PastRule, type QuotaRule } from './history-rules.ts';
 import { kindOf } from '../lib/json/describe-value.ts';
 import { type Entry, takesArguments } from './entry.ts';
-import type { ComparedArgument, HistoryRule, PastRule, QuotaRule } from './history-rules.ts';
 import type { Listing } from './listing.ts';
-import type { PolicyFault } from './policy-error.ts';
+import type { PolicyFault } from './document.ts';
 
 /** The rules of all entries that look back at calls of tools; undefined if no entry has a rule over time. */
 export function pastRules(entries: readonly Entry[]): readonly PastRule[] | undefined {

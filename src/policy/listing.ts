@@ -4,13 +4,10 @@ import type { Attempt, Explanation, McpAttempt, McpTarget } from '../model/polic
 import type { PolicyDenial } from '../model/denial.ts';
 import type { PolicyReason } from '../model/reasons.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
-import type { PolicyDocument } from './document.ts';
+import type { PolicyDocument, PolicyFault } from './document.ts';
 import { type Entry, type FindEntry, compileEntries } from './entry.ts';
-import { mistakableNames, patternTable } from './pattern-table.ts';
-import { namePattern } from './pattern.ts';
-import type { PolicyFault } from './policy-error.ts';
-import { plainRequest } from './request-pattern.ts';
-import { requestTable } from './requests.ts';
+import { mistakableNames, namePattern, patternTable } from './pattern.ts';
+import { plainRequest, requestTable } from './requests.ts';
 import { plainUri, resourceTables, uriFlaw } from './resources.ts';
 
 /** What a policy lists, by what a message acts on; undefined under a kind whose key the policy does not have. */

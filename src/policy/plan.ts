@@ -12,7 +12,7 @@ import { type Attempt, type Explanation, type Plan, type PolicyDecision, argumen
 import type { Principal } from '../model/principal.ts';
 import { type Approval, explainApproval, joinedApproval, needsApproval } from './approval.ts';
 import { type ArgumentCondition, argumentDenial, explainArgument } from './argument.ts';
-import type { AllCondition } from './conditions/all.ts';
+import type { AllCondition } from './conditions/groups.ts';
 import { type Verdict, explainCondition, neededScopes, policyDenial } from './conditions/condition.ts';
 import { type Entry, takesArguments } from './entry.ts';
 import { type CountingRules, callHistory, countingDenial, explainRule, ownRules, ownerDenial } from './history.ts';

@@ -1,6 +1,5 @@
-import type { PredicateDocument, Scalar, ValueDocument } from './document.ts';
+import type { DocumentPath, PolicyFault, PredicateDocument, Scalar, ValueDocument } from './document.ts';
 import { unreachable } from '../lib/json/pointer.ts';
-import type { DocumentPath, PolicyFault } from './policy-error.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
 
 /** A compiled predicate on one JSON value. A missing value is `undefined`. */

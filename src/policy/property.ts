@@ -2,11 +2,10 @@ import { type ListedKind, type TargetKind, targetKinds } from '../model/mcp.ts';
 import type { Decision } from '../model/policy.ts';
 import type { PolicyReason } from '../model/reasons.ts';
 import type { GivenApproval } from './approval.ts';
-import type { AllCondition } from './conditions/all.ts';
+import type { AllCondition } from './conditions/groups.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
-import type { ConditionDocument, ValueDocument } from './document.ts';
+import type { ConditionDocument, DocumentPath, PolicyFault, ValueDocument } from './document.ts';
 import { type ArgumentCondition, compileArguments } from './argument.ts';
-import type { DocumentPath, PolicyFault } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
 
 /** The calls that a property speaks of, by what names them. `any`, in place of a name: every name of that kind. */

@@ -1,45 +1,258 @@
 /**
- * @module `requests`: which entry decides a request of an HTTP route, by its method and its canonical path. The paths
- * are a tree of segments, so that a look-up takes as long as the path is deep, however many entries there are.
+ * @module `requests`: which entry decides a request of an HTTP route, by its method and its canonical path, as they are
+ * written and as a lenient server reads them. The paths are a tree of segments, so that a look-up takes as long as the
+ * path is deep, however many entries there are.
  */
 
-import type { Entry, FindEntry } from './entry.ts';
-import type { PolicyFault } from './policy-error.ts';
-import {
-  haveCommonPath,
-  nameOf,
-  oddPath,
-  partsOf,
-  plainPattern,
-  plainSegments,
-  rankOf,
-  requestFlaw,
-  requestPattern,
-  type RequestPattern,
-  segmentsOf,
-} from './request-pattern.ts';
+import { pathFlaw } from '../lib/http/path-flaw.ts';
+import { withoutInvisible } from '../lib/look-alike.ts';
+import type { PolicyFault } from './document.ts';
 
-/** A node in the tree of the segments of paths: what the paths that end there, or go on in any way, are decided by. */
-interface Node {
-  readonly children: Map<string, Node>;
-  /** After `*`. */
-  anyChild?: Node;
-  readonly ends: Candidate[];
-  readonly rests: Candidate[];
+/** A name of `requests`, compiled: `GET /orders/*`. */
+interface RequestPattern {
+  /** `*`: every method. */
+  readonly method: string;
+  /** Undefined for `*`: any segment that is not empty. */
+  readonly segments: readonly (string | undefined)[];
+  /** Whether it ends with `/**`: any rest, also none. */
+  readonly hasRest: boolean;
+  /** The characters besides wildcards: the more, the more specific. An exact path precedes every pattern. */
+  readonly literals: number;
 }
 
-interface Candidate extends RequestPattern {
+/** A method in capitals, RFC 9110 §9.1, a space and a path. */
+const form = /^(?<method>\*|[A-Z]+(?:-[A-Z]+)*) (?<path>\/.*)$/su;
+
+/** What keeps a text from being a request, `GET /orders`, or with `*` a pattern of requests. Undefined for none. */
+export function requestFlaw(text: string, allows: 'patterns' | 'requests'): string | undefined {
+  const { method, path } = form.exec(text)?.groups ?? {};
+  if (method === undefined || path === undefined || (method === '*' && allows === 'requests')) {
+    const methods = allows === 'patterns' ? 'in capitals or *' : 'in capitals';
+    return `is not a method ${methods}, one space, and a path that begins with /, such as GET /orders`;
+  }
+  if (/[?#]/.test(path)) return 'has a query or a fragment; policies decide on the path alone';
+  if (/[{}]/.test(path)) return 'has braces, which no path has; write * for any segment';
+  const flaw = pathFlaw(path);
+  if (flaw !== undefined) return `has a path that no request can have: ${flaw}`;
+  if (allows === 'requests') return undefined;
+  // CONNECT opens a tunnel and TRACE echoes the client's headers: the gateway forwards neither.
+  if (method === 'CONNECT' || method === 'TRACE') return 'is never forwarded';
+  const segments = path.replace(/\/\*\*$/, '').split('/');
+  if (segments.includes('**')) return 'has ** before the end; it stands for a rest, and * for one segment';
+  if (segments.some((segment) => segment.includes('*') && segment !== '*')) {
+    return 'has a * inside a segment; write * for a whole segment, or %2A for the character';
+  }
+  return undefined;
+}
+
+/** Compiles a name in which {@link requestFlaw} finds no flaw. */
+export function requestPattern(name: string): RequestPattern {
+  const [method, path] = partsOf(name);
+  const bare = path.replace(/\/\*\*$/, '');
+  return {
+    method,
+    segments: segmentsOf(bare).map((segment) => (segment === '*' ? undefined : segment)),
+    hasRest: bare !== path,
+    literals: isExact(path) ? Number.POSITIVE_INFINITY : bare.replaceAll('*', '').length,
+  };
+}
+
+function isExact(path: string): boolean {
+  return !path.includes('*');
+}
+
+/** The method and the path of a name. */
+function partsOf(name: string): readonly [method: string, path: string] {
+  const space = name.indexOf(' ');
+  return [name.slice(0, space), name.slice(space + 1)];
+}
+
+/** The segments of a path, at most `limit` of them. */
+function segmentsOf(path: string, limit?: number): readonly string[] {
+  return path.split('/', limit === undefined ? undefined : limit + 1).slice(1);
+}
+
+/** How closely a pattern names a method; 0: not at all. RFC 9110 §9.3.2: HEAD is GET without a body. */
+function rankOf(entry: RequestPattern, method: string): number {
+  if (entry.method === method) return 3;
+  if (entry.method === 'GET' && method === 'HEAD') return 2;
+  return entry.method === '*' ? 1 : 0;
+}
+
+/** Whether two patterns cover one path. */
+function haveCommonPath(one: RequestPattern, other: RequestPattern): boolean {
+  const shared = Math.min(one.segments.length, other.segments.length);
+  for (let index = 0; index < shared; index += 1) {
+    const [own, their] = [one.segments[index], other.segments[index]];
+    if (!(their === undefined ? own !== '' : covers(own, their))) return false;
+  }
+  const [shorter, longer] = one.segments.length <= other.segments.length ? [one, other] : [other, one];
+  return shorter.hasRest || longer.segments.length === shared;
+}
+
+/**
+ * A request for each combination of patterns that can cover one, as it is written and as a lenient server reads it.
+ *
+ * @param mentions Texts besides the patterns. Where a request may have any method or segment, it has none of these.
+ */
+export function distinguishedRequests(names: readonly string[], mentions: readonly string[]): readonly string[] {
+  const written = names.map(requestPattern);
+  const patterns = [...written, ...written.map(plainPattern)];
+  const arePlain = written.every((pattern) => nameOf(plainPattern(pattern)) === nameOf(pattern));
+  const depth = 2 + Math.max(0, ...patterns.map(({ segments }) => segments.length));
+  const mentioned = new Set([...names, ...mentions].flatMap((text) => text.match(/[^\s/]+/g) ?? []));
+  const fresh = ['x', 'y', 'z', ...Array.from(mentioned, (_, index) => `x${index}`)].find(
+    (each) => !mentioned.has(each),
+  );
+  const segments = [fresh ?? 'x', ...(arePlain ? [] : [vanishing])];
+
+  const paths = ['/'];
+  const visited = new Set<string>();
+  const visit = (path: string, at: number, live: readonly RequestPattern[]): void => {
+    const key = `${at} ${path.includes(vanishing)} ${live.map((each) => patterns.indexOf(each)).join(' ')}`;
+    if (visited.has(key)) return;
+    visited.add(key);
+    if (at > 0) paths.push(path, `${path}/`);
+    if (at === depth) return;
+    const literals = live.flatMap((pattern) => pattern.segments[at] ?? []);
+    for (const segment of new Set([...segments, ...literals])) {
+      if (segment === '' || (segment === vanishing && path.includes(vanishing))) continue;
+      const next = live.filter((each) =>
+        at < each.segments.length ? covers(each.segments[at], segment) : each.hasRest,
+      );
+      visit(`${path}/${segment}`, at + 1, next);
+    }
+  };
+  visit('', 0, patterns);
+
+  const methods = [...names, ...mentions].flatMap((text) => text.match(/[A-Z]+(?:-[A-Z]+)*/g) ?? []);
+  const other = ['PUT', 'PATCH', 'X', ...methods.map((_, index) => 'X'.repeat(index + 2))];
+  const chosen = new Set(['GET', ...methods, 'HEAD', other.find((each) => !methods.includes(each)) ?? 'X']);
+  return [...chosen].flatMap((method) => paths.map((path) => `${method} ${path}`));
+}
+
+/** A segment that is empty for a lenient server. */
+const vanishing = '...';
+
+/** Whether two patterns, or a pattern and a request, cover one request. */
+export function haveCommonRequest(one: string, other: string): boolean {
+  const [own, their] = [requestPattern(one), requestPattern(other)];
+  const methods = new Set([own.method, their.method]);
+  const haveMethod = methods.size === 1 || methods.has('*') || (methods.has('GET') && methods.has('HEAD'));
+  return haveMethod && haveCommonPath(own, their);
+}
+
+/**
+ * Whether one of some patterns covers a request, as it is written.
+ *
+ * @param reading `plain`: as a lenient server reads the patterns and the request.
+ */
+export function requestsCoveredBy(
+  patterns: readonly string[],
+  reading: 'written' | 'plain',
+): (name: string) => boolean {
+  const isPlain = reading === 'plain';
+  const compiled = patterns.map(requestPattern).map((pattern) => (isPlain ? plainPattern(pattern) : pattern));
+  return (name) => {
+    const [method, path] = partsOf(name);
+    const segments = isPlain ? plainSegments(path) : segmentsOf(path);
+    const request = { method, segments, hasRest: false, literals: 0 };
+    return compiled.some((pattern) => rankOf(pattern, method) > 0 && haveCommonPath(pattern, request));
+  };
+}
+
+/**
+ * Whether a request that a pattern covers belongs to one of some routes. Each request belongs to the route with the
+ * longest path that it begins with, in whole segments.
+ *
+ * @param own The paths of the routes.
+ * @param others The paths of all other routes.
+ */
+export function isServedBelow(name: string, own: readonly string[], others: readonly string[]): boolean {
+  const { segments, hasRest } = requestPattern(name);
+  const otherRoutes = others.map(routeSegments);
+  return own.map(routeSegments).some((route) => {
+    if (route.length > segments.length && !hasRest) return false;
+    if (!route.every((segment, index) => index >= segments.length || covers(segments[index], segment))) return false;
+    // What is left of the pattern at this route. Another segment for each `*` evades every longer route.
+    const below = [...route, ...segments.slice(route.length)];
+    return !otherRoutes.some(
+      (other) => other.length > route.length && other.every((segment, index) => segment === below[index]),
+    );
+  });
+}
+
+function routeSegments(path: string): readonly string[] {
+  return path === '/' ? [] : segmentsOf(path);
+}
+
+/** Whether a segment of a pattern covers that of a path. */
+function covers(own: string | undefined, segment: string): boolean {
+  return own === undefined ? segment !== '' : own === segment;
+}
+
+/** What a lenient server reads in another way: capitals, encoded characters, a dot or a slash at an end. */
+const oddPath = /[A-Z%]|\.(?:\/|$)|.\/$/;
+
+/** The segments of a path as a lenient server reads it. */
+function plainSegments(path: string): readonly string[] {
+  return withoutInvisible(decoded(path))
+    .split(/[/\\]/)
+    .map((segment) => segment.replace(/(?<![\s.])[\s.]+$/u, ''))
+    .filter((segment) => segment !== '');
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+function plainPattern(pattern: RequestPattern): RequestPattern {
+  const segments = pattern.segments.flatMap((segment) => (segment === undefined ? segment : plainSegments(segment)));
+  return { ...pattern, segments };
+}
+
+/** A pattern as text: no two of them are equal. */
+function nameOf({ method, segments, hasRest }: RequestPattern): string {
+  return JSON.stringify([method, segments, hasRest]);
+}
+
+/** A request as a lenient server reads it. */
+export function plainRequest(name: string): string {
+  const [method, path] = partsOf(name);
+  return oddPath.test(path) ? `${method} /${plainSegments(path).join('/')}` : name;
+}
+
+/** What a table of requests reads of an entry. */
+interface RequestEntry {
+  readonly key: string;
+  readonly name: string;
+}
+
+/** A node in the tree of the segments of paths: what the paths that end there, or go on in any way, are decided by. */
+interface Node<Entry> {
+  readonly children: Map<string, Node<Entry>>;
+  /** After `*`. */
+  anyChild?: Node<Entry>;
+  readonly ends: Candidate<Entry>[];
+  readonly rests: Candidate<Entry>[];
+}
+
+interface Candidate<Entry> extends RequestPattern {
   readonly entry: Entry;
   /** Names what it covers as a lenient server reads it. */
   readonly plain: string;
 }
 
 /** Finds the entry that decides a request, among patterns that are a tree. */
-class RequestTree {
-  readonly #root: Node = newNode();
+class RequestTree<Entry> {
+  readonly #root: Node<Entry> = newNode();
   #depth = 0;
 
-  add(candidate: Candidate): void {
+  add(candidate: Candidate<Entry>): void {
     const { segments, hasRest } = candidate;
     this.#depth = Math.max(this.#depth, segments.length);
     let node = this.#root;
@@ -47,14 +260,14 @@ class RequestTree {
     (hasRest ? node.rests : node.ends).push(candidate);
   }
 
-  find(method: string, path: string): Candidate | undefined {
+  find(method: string, path: string): Candidate<Entry> | undefined {
     // One more than any pattern has tells that the path goes on.
     return this.among(method, segmentsOf(path, this.#depth + 1));
   }
 
-  among(method: string, segments: readonly string[]): Candidate | undefined {
-    let nodes: readonly Node[] = [this.#root];
-    let found: Candidate | undefined;
+  among(method: string, segments: readonly string[]): Candidate<Entry> | undefined {
+    let nodes: readonly Node<Entry>[] = [this.#root];
+    let found: Candidate<Entry> | undefined;
     for (const segment of segments) {
       for (const { rests } of nodes) found = preferred(found, rests, method);
       nodes = nodes.flatMap(({ children, anyChild }) => {
@@ -69,22 +282,22 @@ class RequestTree {
   }
 }
 
-function newNode(): Node {
+function newNode<Entry>(): Node<Entry> {
   return { children: new Map(), ends: [], rests: [] };
 }
 
-function childOf(node: Node, segment: string | undefined): Node {
+function childOf<Entry>(node: Node<Entry>, segment: string | undefined): Node<Entry> {
   if (segment === undefined) return (node.anyChild ??= newNode());
-  const child = node.children.get(segment) ?? newNode();
+  const child = node.children.get(segment) ?? newNode<Entry>();
   node.children.set(segment, child);
   return child;
 }
 
-function preferred(
-  found: Candidate | undefined,
-  candidates: readonly Candidate[],
+function preferred<Entry>(
+  found: Candidate<Entry> | undefined,
+  candidates: readonly Candidate<Entry>[],
   method: string,
-): Candidate | undefined {
+): Candidate<Entry> | undefined {
   let best = found;
   for (const candidate of candidates) {
     const rank = rankOf(candidate, method);
@@ -106,24 +319,27 @@ function preferred(
  * A request that a pattern or `*` covers only in its own spelling is not listed, if another entry decides it for a
  * server that ignores case, percent-encoding, a trailing slash, or dots and spaces at the end of a segment.
  */
-export function requestTable(entries: readonly Entry[], faults: PolicyFault[]): FindEntry {
+export function requestTable<Entry extends RequestEntry>(
+  entries: readonly Entry[],
+  faults: PolicyFault[],
+): (name: string) => Entry | undefined {
   const flaws = entries.map(({ key, name }) => ({ path: [key, name], flaw: requestFlaw(name, 'patterns') }));
   for (const { path, flaw } of flaws) if (flaw !== undefined) faults.push({ path, message: flaw });
   const candidates = entries
     .filter((_, index) => flaws[index]?.flaw === undefined)
-    .map(candidateOf)
+    .map((entry) => candidateOf(entry))
     // So that the order of the file never matters.
     .toSorted((one, other) => (one.entry.name < other.entry.name ? -1 : 1));
   for (const [index, candidate] of candidates.entries()) checkTie(candidate, candidates.slice(0, index), faults);
 
-  const written = new RequestTree();
-  const plain = new RequestTree();
+  const written = new RequestTree<Entry>();
+  const plain = new RequestTree<Entry>();
   for (const candidate of candidates) {
     written.add(candidate);
     plain.add({ ...candidate, ...plainPattern(candidate) });
   }
   const areAllPlain = candidates.every((candidate) => nameOf(candidate) === candidate.plain);
-  const isMistakable = (found: Candidate, method: string, path: string): boolean => {
+  const isMistakable = (found: Candidate<Entry>, method: string, path: string): boolean => {
     if (areAllPlain && !oddPath.test(path)) return false;
     const segments = plainSegments(path);
     if (plain.among(method, segments)?.plain !== found.plain) return true;
@@ -144,12 +360,16 @@ export function requestTable(entries: readonly Entry[], faults: PolicyFault[]): 
   };
 }
 
-function candidateOf(entry: Entry): Candidate {
+function candidateOf<Entry extends RequestEntry>(entry: Entry): Candidate<Entry> {
   const pattern = requestPattern(entry.name);
   return { ...pattern, entry, plain: nameOf(plainPattern(pattern)) };
 }
 
-function checkTie(candidate: Candidate, others: readonly Candidate[], faults: PolicyFault[]): void {
+function checkTie(
+  candidate: Candidate<RequestEntry>,
+  others: readonly Candidate<RequestEntry>[],
+  faults: PolicyFault[],
+): void {
   const { entry, method, literals } = candidate;
   const twin = others.find(
     (other) => other.method === method && other.literals === literals && haveCommonPath(other, candidate),

@@ -1,8 +1,7 @@
 import { withoutInvisible } from '../lib/look-alike.ts';
 import type { Entry, FindEntry } from './entry.ts';
-import { mistakableNames, patternTable } from './pattern-table.ts';
-import { uriPattern } from './pattern.ts';
-import type { PolicyFault } from './policy-error.ts';
+import { mistakableNames, patternTable, uriPattern } from './pattern.ts';
+import type { PolicyFault } from './document.ts';
 
 /** The two lookups of `resources`. */
 export interface ResourceTables {

@@ -2,7 +2,7 @@ import type { PolicyTest } from '../config/policy-tests.ts';
 import { listedKinds, mcpMethod, targetKinds } from '../model/mcp.ts';
 import type { Attempt, Decision } from '../model/policy.ts';
 import { AUTHENTICATED_AGO, type Principal } from '../model/principal.ts';
-import { durationSeconds } from '../policy/conditions/lifetime.ts';
+import { durationSeconds } from '../policy/conditions/leaves.ts';
 import { describedIdentity, principalWith } from './described-caller.ts';
 
 /** The principal that a test describes. */

@@ -5,8 +5,12 @@ import type { NeededApproval } from '../../src/model/approval.ts';
 import { type Attempt, type Policy, unknownArguments } from '../../src/model/policy.ts';
 import { comparePolicies } from '../../src/policy/compare/compare.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
-import type { ApprovalDocument, ArgumentsDocument, PolicyDocument } from '../../src/policy/document.ts';
-import { PolicyError } from '../../src/policy/policy-error.ts';
+import {
+  type ApprovalDocument,
+  type ArgumentsDocument,
+  type PolicyDocument,
+  PolicyError,
+} from '../../src/policy/document.ts';
 import { decideAfter } from '../../src/review/earlier-calls.ts';
 import { call, caller, message } from './caller.ts';
 import { deciding, policyOf, proofOf } from './prove/deciding.ts';

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compiledRules, compilePolicy } from '../../src/policy/compile.ts';
-import type { PolicyDocument, ValueDocument } from '../../src/policy/document.ts';
-import { PolicyError, type PolicyFault } from '../../src/policy/policy-error.ts';
+import { type PolicyDocument, PolicyError, type PolicyFault, type ValueDocument } from '../../src/policy/document.ts';
 import { runs } from '../support/runs.ts';
 import { call, caller } from './caller.ts';
 

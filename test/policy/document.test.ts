@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import schema from '../../schema/policy.schema.json' with { type: 'json' };
 import {
   type ConditionDocument,
   type EntryDocument,
@@ -8,11 +7,15 @@ import {
   matchedPatterns,
   type PastDocument,
   type PolicyDocument,
+  PolicyError,
   type PredicateDocument,
   type QuotaDocument,
+  rulePath,
   type ValueDocument,
 } from '../../src/policy/document.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
+
+import schema from '../../schema/policy.schema.json' with { type: 'json' };
 
 test('finds every pattern with its place', () => {
   const document: PolicyDocument = {
@@ -109,4 +112,27 @@ test('the types have the keys of the schema, which `tsc` checks', () => {
     readonly quota: Same<keyof QuotaDocument, keyof Definitions['limit']['properties']>;
   } = { policy: true, nested: true, listed: true, call: true, value: true, after: true, neverAfter: true, quota: true };
   expect(Object.keys(same)).toHaveLength(8);
+});
+
+test.each([
+  [[], ''],
+  [['scope'], 'scope'],
+  [['claims', 'risk'], 'claims.risk'],
+  [['any', 0, 'claims', '/realm_access/roles'], 'any[0].claims./realm_access/roles'],
+  [['tools', 'get_*', 'scope'], 'tools.get_*.scope'],
+  [['tools', 'user.get'], 'tools["user.get"]'],
+  [['tools', 'a b', 'not'], 'tools["a b"].not'],
+  [['tools', 'a]"\n'], String.raw`tools["a]\"\n"]`],
+  [['tools', ''], 'tools[""]'],
+])('%j is written %s', (path, expected) => {
+  expect(rulePath(path)).toBe(expected);
+});
+
+test('the message names every fault', () => {
+  const error = new PolicyError('demo', [
+    { path: ['claims', 'x', 'below'], message: 'one' },
+    { path: ['tools', 'a*'], message: 'two' },
+  ]);
+  expect(String(error)).toBe('PolicyError: policy demo: claims.x.below: one; tools.a*: two');
+  expect(error.faults).toHaveLength(2);
 });

@@ -4,8 +4,7 @@ import type { CallHistory } from '../../src/model/history.ts';
 import { type Attempt, unknownArguments } from '../../src/model/policy.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
-import type { EntryDocument, PolicyDocument } from '../../src/policy/document.ts';
-import { PolicyError } from '../../src/policy/policy-error.ts';
+import { type EntryDocument, type PolicyDocument, PolicyError } from '../../src/policy/document.ts';
 import { call, caller, decide, message, plain, told } from './caller.ts';
 
 const claims = {

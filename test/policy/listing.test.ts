@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Attempt } from '../../src/model/policy.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
-import type { PolicyDocument } from '../../src/policy/document.ts';
-import { PolicyError } from '../../src/policy/policy-error.ts';
+import { type PolicyDocument, PolicyError } from '../../src/policy/document.ts';
 import { call, decide, message, told } from './caller.ts';
 import { decides } from './decides.ts';
 

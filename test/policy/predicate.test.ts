@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ValueDocument } from '../../src/policy/document.ts';
+import type { PolicyFault, ValueDocument } from '../../src/policy/document.ts';
 import { unreachable } from '../../src/lib/json/pointer.ts';
-import type { PolicyFault } from '../../src/policy/policy-error.ts';
 import { compilePredicates, describeFound, maxMatchedLength, wantedBy } from '../../src/policy/predicate.ts';
 import { property } from '../support/property.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../src/model/policy.ts';
 import type { PolicyDenial } from '../../src/model/denial.ts';
 import { compiledRules, compilePolicy } from '../../src/policy/compile.ts';
-import type { PolicyFault } from '../../src/policy/policy-error.ts';
+import type { PolicyFault } from '../../src/policy/document.ts';
 import {
   compileProperty,
   expectedReasons,

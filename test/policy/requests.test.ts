@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
-import { isServedBelow, requestFlaw, requestsCoveredBy } from '../../src/policy/request-pattern.ts';
+import { isServedBelow, requestFlaw, requestsCoveredBy } from '../../src/policy/requests.ts';
 import { runs } from '../support/runs.ts';
 import { caller, decide, told } from './caller.ts';
 import { proofOf } from './prove/deciding.ts';

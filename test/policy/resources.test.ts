@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compileEntries } from '../../src/policy/entry.ts';
-import type { PolicyFault } from '../../src/policy/policy-error.ts';
+import type { PolicyFault } from '../../src/policy/document.ts';
 import { type ResourceTables, maxUriLength, plainUri, resourceTables, uriFlaw } from '../../src/policy/resources.ts';
 
 function tables(names: readonly string[], faults: PolicyFault[] = []): ResourceTables {

@@ -8,7 +8,7 @@ import { parsedJson } from '../../lib/json/parsed.ts';
 import { outcomeKind } from '../../model/outcome.ts';
 import { unknownArguments, type Attempt, type Policy } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
-import { requestFlaw } from '../../policy/request-pattern.ts';
+import { requestFlaw } from '../../policy/requests.ts';
 import { gapsOf } from '../../review/coverage.ts';
 import { countDifference, type CountedDifference, differenceOf } from '../../review/difference.ts';
 import { explainCall, remediesIn } from '../../review/explained.ts';

@@ -24,7 +24,7 @@ export class JsonScanError extends Error {
 }
 
 /** The limits of a text that the gateway reads. */
-export interface ScanLimits {
+interface ScanLimits {
   /** Nested objects and arrays. */
   readonly depth: number;
   /** Members of all objects together. */

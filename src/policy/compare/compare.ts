@@ -10,13 +10,12 @@ import { decisionWith } from '../approval.ts';
 import { compiledRules, compilePolicy } from '../compile.ts';
 import type { Rules } from '../decide.ts';
 import type { HistoryRule } from '../history-rules.ts';
-import { Undecidable } from '../patterns/undecidable.ts';
+import { Undecidable } from '../patterns/text-automaton.ts';
 import { type CallKind, planFor } from '../plan.ts';
 import { callsIn, type PossibleCall } from '../prove/calls.ts';
 import { type Examination, type Example, examine } from '../prove/examination.ts';
-import type { Formula } from '../prove/formula.ts';
+import type { Budget, Formula } from '../prove/formula.ts';
 import { type Deciding, Disagreement } from '../prove/prove.ts';
-import type { Budget } from '../prove/search.ts';
 import {
   type DecisionKind,
   decisionKinds,
@@ -56,7 +55,7 @@ interface Undecided {
 }
 
 /** What an edit of a policy means. */
-export interface Comparison {
+interface Comparison {
   /** The gravest first, then those with the smallest witness. */
   readonly differences: readonly Difference[];
   /** If it is empty, there are no other differences of decisions. */

@@ -1,5 +1,5 @@
 import type { Decision } from '../../model/policy.ts';
-import { allOf } from '../conditions/all.ts';
+import { allOf } from '../conditions/groups.ts';
 import type { Condition } from '../conditions/condition.ts';
 import type { Rules } from '../decide.ts';
 import type { Entry } from '../entry.ts';
@@ -7,8 +7,7 @@ import { type CallKind, planFor } from '../plan.ts';
 import type { PossibleCall } from '../prove/calls.ts';
 import type { PossibleDecision } from '../prove/decisions.ts';
 import { type Examination, examine } from '../prove/examination.ts';
-import { type Formula, and, not, or } from '../prove/formula.ts';
-import type { Budget } from '../prove/search.ts';
+import { and, type Budget, type Formula, not, or } from '../prove/formula.ts';
 import type { Setting } from '../prove/space.ts';
 
 /** How the decisions of two policies on one call of one caller differ, gravest first. */
@@ -27,7 +26,7 @@ const asking = ['scope.insufficient', 'authentication.insufficient'] as const;
 export type DecisionKind = (typeof decisionKinds)[number];
 
 /** For each kind of difference, when two policies differ by it. At most one of them holds. */
-export type Differences = Readonly<Record<DecisionKind, Formula>>;
+type Differences = Readonly<Record<DecisionKind, Formula>>;
 
 /** When the decisions that two policies can make on calls of one kind differ. */
 export function differencesBetween(
@@ -123,7 +122,7 @@ export function denialIn(decision: Decision): Extract<Decision, { allow: false }
 export type Edited<Value> = readonly [before: Value, after: Value];
 
 /** One difference that may exist. */
-export interface Suspect {
+interface Suspect {
   readonly kind: DecisionKind;
   /** The rule that causes it: an entry, a key that lists entries, or `policy` for the policy's own conditions. */
   readonly rule: string;

@@ -1,28 +1,22 @@
-import type { ConditionDocument } from '../document.ts';
-import { type DocumentPath, type PolicyFault, rulePath } from '../policy-error.ts';
-import type { Reading } from '../predicate.ts';
-import { type AllCondition, allOf, compileAll } from './all.ts';
-import { compileAcr, compileMaxAge } from './authentication.ts';
-import { compileAny } from './any.ts';
-import { compileClaims } from './claim.ts';
+import { type ConditionDocument, type DocumentPath, type PolicyFault, rulePath } from '../document.ts';
+import { type Reading, underNot } from '../predicate.ts';
 import type { Condition, ConditionContext } from './condition.ts';
-import { compileLifetime } from './lifetime.ts';
-import { compileNot } from './not.ts';
-import { compileScope } from './scope.ts';
+import { type AllCondition, allOf, anyOf, notOf } from './groups.ts';
+import { compileAcr, compileClaims, compileLifetime, compileMaxAge, compileScope } from './leaves.ts';
 
 type Written = Required<ConditionDocument>;
+type Compiled = Condition | readonly Condition[];
 
 /** Every key that states a condition, in the order in which they are judged and refusals reported. */
-const kinds: {
-  readonly [Key in keyof Written]: (written: Written[Key], context: ConditionContext) => readonly Condition[];
-} = {
+const kinds: { readonly [Key in keyof Written]: (written: Written[Key], context: ConditionContext) => Compiled } = {
   scope: compileScope,
   acr: compileAcr,
   max_age: compileMaxAge,
   claims: compileClaims,
-  any: compileAny,
-  all: compileAll,
-  not: compileNot,
+  any: (written, context) => anyOf(rulePath(context.path), compileList(written, context)),
+  all: (written, context) => allOf(rulePath(context.path), compileList(written, context)),
+  not: (written, { path, faults, reading }) =>
+    notOf(rulePath(path), compileCondition(written, path, faults, underNot(reading))),
   max_lifetime: compileLifetime,
 };
 
@@ -40,11 +34,7 @@ export function compileCondition(
   faults: PolicyFault[],
   reading: Reading = 'direct',
 ): AllCondition {
-  const compile: ConditionContext['compile'] = (inner, at, innerReading) =>
-    compileCondition(inner, at, faults, innerReading);
-  const parts = order.flatMap((key) =>
-    compileKey(key, document[key], { path: [...path, key], faults, reading, compile }),
-  );
+  const parts = order.flatMap((key) => compileKey(key, document[key], { path: [...path, key], faults, reading }));
   return allOf(rulePath(path), parts);
 }
 
@@ -52,6 +42,13 @@ function compileKey<Key extends keyof Written>(
   key: Key,
   written: Written[Key] | undefined,
   context: ConditionContext,
-): readonly Condition[] {
+): Compiled {
   return written === undefined ? [] : kinds[key](written, context);
+}
+
+function compileList(
+  written: readonly ConditionDocument[],
+  { path, faults, reading }: ConditionContext,
+): readonly AllCondition[] {
+  return written.map((document, index) => compileCondition(document, [...path, index], faults, reading));
 }

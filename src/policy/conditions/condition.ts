@@ -1,5 +1,5 @@
 /**
- * @module Conditions on the caller. Each kind has a file here, with all that the kind does, and a row in
+ * @module Conditions on the caller. Each kind has a function in `leaves.ts` or `groups.ts`, and a row in
  * `compile-condition.ts`. This file has what is the same for every kind.
  */
 
@@ -8,8 +8,7 @@ import type { PolicyDenial, RequiredAuthentication } from '../../model/denial.ts
 import type { Explanation } from '../../model/policy.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { PolicyReason } from '../../model/reasons.ts';
-import type { ConditionDocument } from '../document.ts';
-import type { DocumentPath, PolicyFault } from '../policy-error.ts';
+import type { DocumentPath, PolicyFault } from '../document.ts';
 import type { Predicate, Reading } from '../predicate.ts';
 
 /**
@@ -141,8 +140,6 @@ export interface ConditionContext {
   /** Collects what cannot be compiled. */
   readonly faults: PolicyFault[];
   readonly reading: Reading;
-  /** Compiles a policy inside it. */
-  readonly compile: (document: ConditionDocument, path: DocumentPath, reading: Reading) => Condition;
 }
 
 /** Whether a condition consists of others. */

@@ -1,7 +1,7 @@
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 import { type CharSet, JS } from 'refa';
-import { numbered, type TextAutomaton, type TextMachine } from './text-automaton.ts';
-import { Undecidable } from './undecidable.ts';
+import { memoized } from '../../lib/remembered.ts';
+import { numbered, type TextAutomaton, type TextMachine, Undecidable } from './text-automaton.ts';
 
 /** A place of a pattern. All ways from it can be taken; `accepts` takes a character. */
 interface Node {
@@ -23,23 +23,15 @@ interface Search {
 const MAX_PLACES = 5000;
 const flags: JS.Flags = { unicode: true };
 
-const known = new Map<string, TextAutomaton>();
-/** The limit on what is remembered. */
-const MAX_KNOWN = 1000;
-
 /**
  * The automaton of a regular expression with the `u` flag that is searched for in a text, as `matches` does.
  *
  * @throws {Undecidable} for look-around, back-references, word boundaries and modifiers.
  */
-export function patternAutomaton(source: string): TextAutomaton {
-  const before = known.get(source);
-  if (before !== undefined) return before;
-  const automaton = numbered(patternMachine(source));
-  if (known.size >= MAX_KNOWN) known.clear();
-  known.set(source, automaton);
-  return automaton;
-}
+export const patternAutomaton: (source: string) => TextAutomaton = memoized(
+  (source) => numbered(patternMachine(source)),
+  (source) => source,
+);
 
 function patternMachine(source: string): TextMachine<Search> {
   const pattern = new RegExpParser().parsePattern(source, 0, source.length, { unicode: true });

@@ -9,7 +9,7 @@ import {
   targetKinds,
 } from '../../model/mcp.ts';
 import type { Attempt } from '../../model/policy.ts';
-import { allOf } from '../conditions/all.ts';
+import { allOf } from '../conditions/groups.ts';
 import type { Rules } from '../decide.ts';
 import { type Entry, takesArguments } from '../entry.ts';
 import type { PastRule } from '../history-rules.ts';
@@ -17,8 +17,7 @@ import { entriesFor, type Listing } from '../listing.ts';
 import type { CallKind } from '../plan.ts';
 import type { Predicate } from '../predicate.ts';
 import type { CallPattern, HttpPattern, McpPattern } from '../property.ts';
-import { nameKinds } from './name-kinds.ts';
-import { type NameClass, namesOf, type NameTable } from './names.ts';
+import { type NameClass, nameKinds, namesOf, type NameTable } from './names.ts';
 
 /** What a call names, as a test file writes it; `{}`: a request on an HTTP route. */
 type When = { readonly [Key in ListedKind]?: string };

@@ -1,12 +1,14 @@
-import { integerAutomaton } from '../patterns/integer-automaton.ts';
-import { listedAutomaton } from '../patterns/listed-automaton.ts';
+import { memoized } from '../../lib/remembered.ts';
+import {
+  distinguishedTexts,
+  integerAutomaton,
+  listedAutomaton,
+  type TextAutomaton,
+  Undecidable,
+} from '../patterns/text-automaton.ts';
 import { patternAutomaton } from '../patterns/pattern-automaton.ts';
-import type { TextAutomaton } from '../patterns/text-automaton.ts';
-import { distinguishedTexts } from '../patterns/texts.ts';
-import { Undecidable } from '../patterns/undecidable.ts';
-import { type Operand, type Predicate, maxMatchedLength } from '../predicate.ts';
+import { maxMatchedLength, type Operand, type Predicate } from '../predicate.ts';
 import type { Variable, Variables } from './formula.ts';
-import { representativeNumbers } from './numbers.ts';
 
 /** A JSON value that stands for all values that some predicates cannot tell from it. */
 export interface Candidate {
@@ -20,7 +22,7 @@ export interface Candidate {
 }
 
 /** The values that some predicates can tell apart, simplest first. */
-export interface Candidates {
+interface Candidates {
   readonly candidates: readonly Candidate[];
   /** Patterns that no automaton decides, each with the reason. */
   readonly undecided: ReadonlyMap<string, string>;
@@ -117,20 +119,10 @@ interface CandidateTexts {
   readonly undecided: ReadonlyMap<string, string>;
 }
 
-const known = new Map<string, CandidateTexts>();
-/** The limit on what is remembered. */
-const MAX_KNOWN = 1000;
-
-/** Texts for every set of texts that `marks` can tell apart, those that read best first. */
-function candidateTexts(marks: TextMarks): CandidateTexts {
-  const key = JSON.stringify([marks.listed, marks.patterns, marks.integers]);
-  const before = known.get(key);
-  if (before !== undefined) return before;
-  const found = withPatterns(marks);
-  if (known.size >= MAX_KNOWN) known.clear();
-  known.set(key, found);
-  return found;
-}
+/** Texts for every set of texts that marks can tell apart, those that read best first. */
+const candidateTexts = memoized(withPatterns, ({ listed, patterns, integers }: TextMarks) =>
+  JSON.stringify([listed, patterns, integers]),
+);
 
 function withPatterns({ listed, patterns, integers }: TextMarks): CandidateTexts {
   const plain = [...unlisted(listed), ...listed, ...(integers ?? []).map((number) => spelled(number, listed))];
@@ -202,4 +194,54 @@ function unlistedScalars(listed: readonly unknown[]): readonly unknown[] {
   let number = 1;
   while (listed.includes(number)) number += 1;
   return [text, number, true, false, null];
+}
+
+/**
+ * Numbers for every range of doubles that predicates with these bounds and values can tell apart: each point itself,
+ * and between two of them an integer and a number that is none, where there is one. Simplest first.
+ *
+ * Beyond 2^53 no number counts as an integer, because the gateway cannot tell it from its neighbours.
+ */
+export const representativeNumbers = memoized(numbersAround, (points) => points.join(' '));
+
+function numbersAround(points: readonly number[]): readonly number[] {
+  const sorted = [...new Set([...points, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER])].toSorted((a, b) => a - b);
+  const ends = [Number.NEGATIVE_INFINITY, ...sorted, Number.POSITIVE_INFINITY];
+  const between = ends.slice(1).flatMap((high, index) => inside(ends[index] ?? 0, high));
+  // Too large for a double: JSON can write it, and no predicate takes it for a number.
+  const found = new Set([...sorted, ...between, Number.POSITIVE_INFINITY]);
+  return [...found].toSorted((one, other) => complexity(one) - complexity(other) || other - one);
+}
+
+/** Numbers strictly between two others: one that is an integer and one that is none. */
+function inside(low: number, high: number): readonly number[] {
+  const candidates = [0, 1, -1, 10, 100, 1000, Math.floor(low) + 1, Math.ceil(high) - 1, 0.5, -0.5, 1e300, -1e300];
+  const halves = [low + 0.5, high - 0.5, (low + high) / 2];
+  const above = nextUp(low);
+  const below = -nextUp(-high);
+  const neighbours = [above, nextUp(above), below, -nextUp(-below)];
+  const fitting = [...candidates, ...halves, ...neighbours].filter((each) => each > low && each < high);
+  const simplest = (wanted: (each: number) => boolean): readonly number[] =>
+    fitting
+      .filter(wanted)
+      .toSorted((one, other) => complexity(one) - complexity(other))
+      .slice(0, 1);
+  return [...simplest(Number.isSafeInteger), ...simplest((each) => !Number.isSafeInteger(each))];
+}
+
+/** The length of a number as it is written: what a reader finds simple. */
+function complexity(number: number): number {
+  return String(number).length + (Number.isFinite(number) ? 0 : 100);
+}
+
+const bits = new DataView(new ArrayBuffer(8));
+
+/** The smallest double above a number. */
+function nextUp(number: number): number {
+  if (number === Number.POSITIVE_INFINITY) return number;
+  if (number === Number.NEGATIVE_INFINITY) return -Number.MAX_VALUE;
+  if (number === 0) return Number.MIN_VALUE;
+  bits.setFloat64(0, number);
+  bits.setBigInt64(0, bits.getBigInt64(0) + (number > 0 ? 1n : -1n));
+  return bits.getFloat64(0);
 }

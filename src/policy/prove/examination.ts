@@ -1,4 +1,4 @@
-import type { AllCondition } from '../conditions/all.ts';
+import type { AllCondition } from '../conditions/groups.ts';
 import type { Rules } from '../decide.ts';
 import type { GivenApproval } from '../approval.ts';
 import type { ArgumentCondition } from '../argument.ts';
@@ -7,10 +7,9 @@ import { planFor } from '../plan.ts';
 import type { ExampleCall, PossibleCall } from './calls.ts';
 import { countingOf, type Histories, historiesOf, noHistories } from './over-time.ts';
 import { decisionsOn, type PossibleDecision, verdictsOn } from './decisions.ts';
-import { type Formula, and, holds, not, simplest } from './formula.ts';
-import { type Budget, search } from './search.ts';
+import { and, type Budget, type Formula, holds, not, search, simplest } from './formula.ts';
 import { type Given, type Setting, Space } from './space.ts';
-import { Undecidable } from '../patterns/undecidable.ts';
+import { Undecidable } from '../patterns/text-automaton.ts';
 
 /** A call of a caller, as a test file writes it. */
 export interface Example {

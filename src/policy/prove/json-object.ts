@@ -1,6 +1,6 @@
 import { folded } from '../../lib/look-alike.ts';
 import { unreachable } from '../../lib/json/pointer.ts';
-import { Undecidable } from '../patterns/undecidable.ts';
+import { Undecidable } from '../patterns/text-automaton.ts';
 import type { Predicate } from '../predicate.ts';
 import { type Candidate, candidatesFor, holdsFor, leavesOf, elementsOf, type PossibleElement } from './candidates.ts';
 import { type Formula, and, implies, not, type Variable, atom, or, type Variables, classSet } from './formula.ts';
@@ -251,7 +251,7 @@ interface PlaceDraft {
 }
 
 /** A condition on the value at one place of an object. */
-export interface PlaceCondition {
+interface PlaceCondition {
   /** The keys that lead to the place; at least one. */
   readonly path: readonly string[];
   readonly predicates: readonly Predicate[];

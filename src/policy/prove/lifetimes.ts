@@ -1,5 +1,5 @@
 /** A lifetime of a token as a test file writes it; undefined: the token says neither `exp` nor `iat`. */
-export type Lifetime = string | undefined;
+type Lifetime = string | undefined;
 
 /** The units of a duration, longest first. */
 const units = [

@@ -7,22 +7,19 @@ import { unreachable, keysOf } from '../../lib/json/pointer.ts';
 import type { EarlierCall } from '../../model/history.ts';
 import { isName } from '../../model/principal.ts';
 import type { PolicyReason } from '../../model/reasons.ts';
-import { amountOf } from '../amount.ts';
+import { amountOf, type HistoryRule, isOwnerName, type PastRule, type QuotaRule } from '../history-rules.ts';
 import type { ArgumentCondition } from '../argument.ts';
-import { allOf } from '../conditions/all.ts';
-import { anyOf } from '../conditions/any.ts';
-import { claimCondition } from '../conditions/claim.ts';
+import { allOf, anyOf } from '../conditions/groups.ts';
+import { claimCondition } from '../conditions/leaves.ts';
 import type { Condition } from '../conditions/condition.ts';
-import { isOwnerName } from '../history-owner.ts';
-import type { HistoryRule, PastRule, QuotaRule } from '../history-rules.ts';
 import type { Operand, Predicate } from '../predicate.ts';
 import type { ExampleCall } from './calls.ts';
 import { type Formula, and, atom, or } from './formula.ts';
-import { nameKinds } from './name-kinds.ts';
+import { nameKinds } from './names.ts';
 import type { Space } from './space.ts';
 
 /** What a rule over time needs of a call. */
-export interface Counting {
+interface Counting {
   /** Without it no owner is known, and the call is refused; none for a rule that counts all calls together. */
   readonly owner: readonly Condition[];
   /** Without them the call cannot be counted, and is refused. */

@@ -20,7 +20,7 @@ import { earlierCalls } from './over-time.ts';
 import { type Described, type Example, examine } from './examination.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Setting } from './space.ts';
-import { Undecidable } from '../patterns/undecidable.ts';
+import { Undecidable } from '../patterns/text-automaton.ts';
 
 /** What a property turned out to be. */
 export type Proof =

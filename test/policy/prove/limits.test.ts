@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ConditionDocument } from '../../../src/policy/document.ts';
-import { search } from '../../../src/policy/prove/search.ts';
-import { and, atom, not, or } from '../../../src/policy/prove/formula.ts';
+import { and, atom, not, or, search } from '../../../src/policy/prove/formula.ts';
 import { prove } from '../../../src/policy/prove/prove.ts';
 import { compiled, deciding, policyOf, proofOf } from './deciding.ts';
 

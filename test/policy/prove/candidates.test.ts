@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { representativeNumbers } from '../../../src/policy/prove/numbers.ts';
+import { representativeNumbers } from '../../../src/policy/prove/candidates.ts';
 
 /** Whether there is a number in an open interval, an integer or none. */
 function has(points: readonly number[], low: number, high: number, integer: boolean): boolean {

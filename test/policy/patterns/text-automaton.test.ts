@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { integerAutomaton } from '../../../src/policy/patterns/integer-automaton.ts';
-import { listedAutomaton } from '../../../src/policy/patterns/listed-automaton.ts';
+import {
+  distinguishedTexts,
+  integerAutomaton,
+  listedAutomaton,
+  type TextAutomaton,
+  Undecidable,
+} from '../../../src/policy/patterns/text-automaton.ts';
 import { patternAutomaton } from '../../../src/policy/patterns/pattern-automaton.ts';
-import type { TextAutomaton } from '../../../src/policy/patterns/text-automaton.ts';
-import { distinguishedTexts } from '../../../src/policy/patterns/texts.ts';
-import { Undecidable } from '../../../src/policy/patterns/undecidable.ts';
 
 function classOf({ step, classOf }: TextAutomaton, text: string): string {
   return classOf(Array.from(text).reduce((state, character) => step(state, character.codePointAt(0) ?? 0), 0));
