@@ -1,19 +1,21 @@
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
-import { withoutMembers } from '../lib/json/splice-strings.ts';
+import { type Change, spliceStrings, withoutMembers } from '../lib/json/splice-strings.ts';
 import { Denial } from '../model/denial.ts';
 import type { Fields } from '../model/fields.ts';
 import type { Action, Grant } from '../model/grant.ts';
-import { type McpMethod, noMethod } from '../model/mcp.ts';
+import { type HandleKind, type McpMethod, noMethod } from '../model/mcp.ts';
 import type { McpTarget } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
-import type { HandleBinding, HandleRefusal } from './handles-binding.ts';
-import { createsNoTask, type Handle } from './handles.ts';
-import { tasksRequired, type Message } from './message.ts';
-import type { OwnerBound } from './owner-bound.ts';
+import { createsNoTask, givenHandles, type Handle, isNamedTask } from './handles.ts';
+import { type Message, tasksRequired } from './message.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
+import type { Clock } from '../lib/clock.ts';
+import { encodedValue } from './agreement.ts';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** What bindings are made with. */
-export interface BindingParts {
+interface BindingParts {
   readonly sessions: OwnerBound;
   readonly handles: HandleBinding;
   /** Makes a name that no other call has. */
@@ -194,4 +196,173 @@ function refusalOf({ method, era, id: messageId, declaresTasks }: Message): Hand
       new Denial('message.capability', 'the client does not declare tasks', { messageId, data: tasksRequired });
   }
   return (detail) => new Denial('handle.unknown', detail, { messageId });
+}
+
+/** A client's message as the upstream receives it. */
+interface Unbound {
+  readonly text: string;
+  /** The upstream's id of the task that `Mcp-Name` repeats, as a field value; undefined where it repeats none. */
+  readonly mcpName: string | undefined;
+  /** The upstream's ids of the tasks that the message presents, each with the {@link HandleContext.counted} it had. */
+  readonly tasks: ReadonlyMap<string, string | undefined>;
+  /** The {@link HandleContext.counted} of the `requestState` that the message presents. */
+  readonly continues: string | undefined;
+}
+
+/** The owner of handles, and the request that presents them or whose answer gives them out. */
+export interface HandleContext {
+  /** As {@link lengthPrefixed} joins its parts. */
+  readonly owner: string;
+  readonly method: string | undefined;
+  readonly targets: readonly McpTarget[];
+  /** Names the counted call whose answer gives the handles out; undefined: it was not counted. Letters and digits. */
+  readonly counted?: string | undefined;
+}
+
+/** A handle as the upstream knows it, with the counted call that it came from. */
+interface Own {
+  readonly value: string;
+  readonly counted: string | undefined;
+}
+
+/** Makes the refusal of a handle from a detail for operators. */
+type HandleRefusal = (detail: string) => Denial;
+
+/**
+ * Binds the task ids and `requestState` of an upstream to the caller that receives them, as `Mcp-Session-Id` is bound.
+ * The client sees base64url, a dot and the MAC: no JSON encoder escapes it, and a header can carry it. A `requestState`
+ * is also bound to the method and target of its request, and expires (2026-07-28 §Multi round-trip requests). A
+ * confirmation for one tool must not work for another, and must not be kept for later.
+ */
+export interface HandleBinding {
+  /**
+   * The text of a server's message with its handles bound; undefined where it has none or is not JSON. A handle that
+   * passes unbound gives no access: the gateway refuses every request that presents it.
+   *
+   * @param tasks The only tasks whose ids are bound, each with the counted call that created it; undefined for any.
+   *   Other ids stay as they are and give no access.
+   */
+  bindAll(
+    text: string,
+    context: HandleContext,
+    tasks: ReadonlyMap<string, string | undefined> | undefined,
+  ): string | undefined;
+  /**
+   * A client's message with the upstream's own handles in the place of the bound ones.
+   *
+   * @throws {Denial} what `refusal` makes, for a handle of another owner or another request, or one that has expired.
+   */
+  unbindAll(text: string, handles: readonly Handle[], context: HandleContext, refusal: HandleRefusal): Unbound;
+}
+
+/** The lifetime of a `requestState`: long enough for a person to answer. Each round of a call receives a new one. */
+const STATE_LIFETIME_MS = 10 * 60 * 1000;
+
+/** Creates the binding of handles on top of the binding of any text. */
+export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBinding {
+  /** Its expiry, if it is a state, the counted call, if there is one, and the handle itself, between dots. */
+  function bind(value: string, kind: HandleKind, context: HandleContext, counted: string | undefined): string {
+    const parts = [Buffer.from(value).toString('base64url')];
+    if (counted !== undefined) parts.unshift(counted);
+    if (kind === 'state') parts.unshift((clock() + STATE_LIFETIME_MS).toString(36));
+    return handles.bind(parts.join('.'), parties(kind, context));
+  }
+
+  function unbind(value: string, kind: HandleKind, context: HandleContext): Own | undefined {
+    const own = handles.unbind(value, parties(kind, context));
+    if (own === undefined) return undefined;
+    // parseInt stops at the dot behind the expiry.
+    if (kind === 'state' && Number.parseInt(own, 36) <= clock()) return undefined;
+    const [counted] = own.split('.').slice(kind === 'state' ? 1 : 0, -1);
+    return { value: Buffer.from(own.slice(own.lastIndexOf('.') + 1), 'base64url').toString(), counted };
+  }
+
+  return {
+    bindAll(text, context, tasks) {
+      const changes = given(text)
+        // UTF-8 cannot hold a lone surrogate: the upstream would get another handle back.
+        .filter(({ value }) => value.isWellFormed())
+        .filter(({ kind, value }) => kind !== 'task' || tasks === undefined || tasks.has(value))
+        .map(({ path, kind, value }) => {
+          const counted = (kind === 'task' ? tasks?.get(value) : undefined) ?? context.counted;
+          return { path, from: value, to: bind(value, kind, context, counted) };
+        });
+      return changes.length === 0 ? undefined : spliceStrings(text, changes);
+    },
+    unbindAll(text, presented, context, refusal) {
+      const changes: Change[] = [];
+      let mcpName: string | undefined;
+      const tasks = new Map<string, string | undefined>();
+      let continues: string | undefined;
+      for (const handle of presented) {
+        const own = unbind(handle.value, handle.kind, context);
+        // In a response to the server it may name a task that the client runs: the client made that id, unbound.
+        if (own === undefined && handle.path[0] === 'result') continue;
+        if (own === undefined) {
+          throw refusal(`${handle.path.join('.')} was not given to this caller on this route, or not for this request`);
+        }
+        changes.push({ path: handle.path, from: handle.value, to: own.value });
+        if (handle.kind === 'task') tasks.set(own.value, own.counted);
+        else continues = own.counted;
+        if (isNamedTask(handle)) mcpName = encodedValue(own.value);
+      }
+      return { text: changes.length === 0 ? text : spliceStrings(text, changes), mcpName, tasks, continues };
+    },
+  };
+}
+
+/** What a handle is bound to: its owner, its kind, and for a state its request. */
+function parties(kind: HandleKind, { owner, method, targets }: HandleContext): string {
+  const request = [method ?? '', ...targets.flatMap((target) => [target.kind, target.name])];
+  return owner + lengthPrefixed([kind, ...(kind === 'task' ? [] : request)]);
+}
+
+/** The handles of a server's message, or of a batch of them (2025-03-26). */
+function given(text: string): readonly Handle[] {
+  const message = parsedJson(text);
+  if (!Array.isArray(message)) return givenHandles(message);
+  return message.flatMap((each, i) =>
+    givenHandles(each).map(({ kind, path, value }) => ({ kind, path: [String(i), ...path], value })),
+  );
+}
+
+/**
+ * Binds the handles that an MCP server gives out, such as session ids, to the caller that received them. The server
+ * knows no callers: without the binding, possession of a handle would be permission to use it. The client sees the
+ * handle with a MAC, which the gateway verifies for its owner alone. This needs no store and works on every replica
+ * with the same key.
+ */
+export interface OwnerBound {
+  /**
+   * The handle as the client sees it.
+   *
+   * @param owner As {@link lengthPrefixed} joins its parts.
+   */
+  bind(handle: string, owner: string): string;
+  /** The server's own handle, or undefined where it is not `owner`'s. */
+  unbind(bound: string, owner: string): string | undefined;
+}
+
+/** 128 bits: forging one takes 2^127 requests. */
+const MAC_BYTES = 16;
+
+/** Creates the binding under `key`, which only the gateway knows. */
+export function createOwnerBound(key: string | Buffer): OwnerBound {
+  function mac(handle: string, owner: string): Buffer {
+    const text = owner + lengthPrefixed([handle]);
+    return createHmac('sha256', key).update(text).digest().subarray(0, MAC_BYTES);
+  }
+
+  return {
+    bind: (handle, owner) => `${handle}.${mac(handle, owner).toString('base64url')}`,
+    unbind(bound, owner) {
+      const dot = bound.lastIndexOf('.');
+      if (dot === -1) return undefined;
+      const handle = bound.slice(0, dot);
+      // Compares the text, not the decoded bytes: padding and spare bits would give one MAC several spellings.
+      const given = Buffer.from(bound.slice(dot + 1));
+      const wanted = Buffer.from(mac(handle, owner).toString('base64url'));
+      return given.length === wanted.length && timingSafeEqual(given, wanted) ? handle : undefined;
+    },
+  };
 }

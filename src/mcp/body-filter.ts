@@ -1,5 +1,6 @@
+import { jsonEscapes } from '../lib/wording.ts';
 import { Denial } from '../model/denial.ts';
-import { createEventSplitter, endsEvent, eventData, withData } from './event-stream.ts';
+import type { Action } from '../model/grant.ts';
 
 /** Changes the body of an answer on its way to the client. If a method throws, the answer ends there. */
 export interface BodyFilter {
@@ -24,6 +25,7 @@ export interface Rewriting {
   readonly mustRead: boolean;
 }
 
+const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20];
 /** A longer body or event is not read, since the gateway would have to hold all of it. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
@@ -95,7 +97,7 @@ function rewritten(event: Buffer, rewriting: Rewriting): Buffer {
   if (!rewriting.concerns(event)) return event;
   // A stream may begin with a BOM, which its reader drops.
   const received = event.toString().replace(/^\uFEFF/, '');
-  const text = rewriting.mustRead ? received.replace(otherLineEnds, escaped) : received;
+  const text = rewriting.mustRead ? received.replace(otherLineEnds, jsonEscapes) : received;
   const same = text === received ? event : Buffer.from(text);
   const data = eventData(text);
   if (data === '' || isEndpoint(text, data)) return same;
@@ -109,11 +111,191 @@ function rewritten(event: Buffer, rewriting: Rewriting): Buffer {
  */
 const otherLineEnds = /[^\P{Cc}\t\n\r]|[\u2028\u2029]/gu;
 
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-}
-
 /** HTTP+SSE of 2024-11-05: the first event of a stream names the URL for messages, and holds none. */
 function isEndpoint(event: string, data: string): boolean {
   return /^(?:\/|https?:\/\/)[!-~]*$/.test(data) && /^event: ?endpoint\r?$/m.test(event);
+}
+
+/**
+ * Cuts an event stream (WHATWG HTML §9.2) into complete events, each with the empty line that ends it, byte for byte.
+ */
+interface EventSplitter {
+  /** The events that `chunk` completes. */
+  push(chunk: Buffer): readonly Buffer[];
+  /** The number of bytes of the event that is not complete yet. */
+  held(): number;
+  /** Returns the bytes of that event, as they are. */
+  release(): Buffer;
+}
+
+/** The end of an event: two line ends in a row, of any of the three kinds. */
+const eventEnd = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g;
+
+/** @throws {RangeError} from `push` for an event of more than `maxBytes`. */
+export function createEventSplitter(maxBytes: number): EventSplitter {
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  /** The last characters that are held, the only ones to search again: the end of the event may begin in them. */
+  let tail = '';
+
+  function take(last: Buffer): Buffer {
+    const event = heldBytes === 0 ? last : Buffer.concat([...held, last]);
+    held = [];
+    heldBytes = 0;
+    return event;
+  }
+
+  return {
+    push(chunk) {
+      const text = tail + chunk.toString('latin1');
+      const before = tail.length;
+      const events: Buffer[] = [];
+      let start = 0;
+      let searched = 0;
+      eventEnd.lastIndex = 0;
+      for (;;) {
+        const end = eventEnd.exec(text);
+        // A CR at the end of the text may be half of a line end.
+        if (end === null || (eventEnd.lastIndex === text.length && text.endsWith('\r'))) break;
+        searched = eventEnd.lastIndex;
+        events.push(take(chunk.subarray(start, searched - before)));
+        start = searched - before;
+      }
+      const rest = chunk.subarray(start);
+      held.push(rest);
+      heldBytes += rest.length;
+      tail = text.slice(Math.max(searched, text.length - 3));
+      if (heldBytes > maxBytes) throw new RangeError(`an event of more than ${maxBytes} bytes`);
+      return events;
+    },
+    held: () => heldBytes,
+    release() {
+      tail = '';
+      return take(Buffer.alloc(0));
+    },
+  };
+}
+
+/** Whether a chunk ends with an event. May be false for one that does, but not for one that does not. */
+export function endsEvent(chunk: Buffer): boolean {
+  const { length } = chunk;
+  if (chunk[length - 1] !== LF) return false;
+  return chunk[length - 2] === LF || (chunk[length - 2] === CR && chunk[length - 3] === LF);
+}
+
+/** The data of one event, its lines joined; `''` without data. */
+export function eventData(event: string): string {
+  const lines = event.split(/\r\n|\n|\r/).flatMap((line) => {
+    if (line === 'data') return [''];
+    return line.startsWith('data:') ? [line.slice('data:'.length).replace(/^ /, '')] : [];
+  });
+  return lines.join('\n');
+}
+
+/** The same event with other data. Its id, type and retry time stay. */
+export function withData(event: string, data: string): string {
+  const others = event
+    .split(/\r\n|\n|\r/)
+    .filter((line) => line !== '' && line !== 'data' && !line.startsWith('data:'));
+  return `${[...others, ...data.split(/\r\n|\n|\r/).map((line) => `data: ${line}`)].join('\n')}\n\n`;
+}
+
+const subscriptionId = 'io.modelcontextprotocol/subscriptionId';
+
+/**
+ * The event that ends a subscription as its server would (MCP 2026-07-28, `SubscriptionsListenResult`), so that the
+ * client knows that the subscription is over and not interrupted; undefined for any other stream. Streams of legacy
+ * revisions have no such event, and clients connect again.
+ */
+export function subscriptionEnd({ attempt, era, messageId }: Action): string | undefined {
+  if (era !== 'modern' || attempt.kind !== 'mcp' || attempt.method.target !== 'subscriptions') return undefined;
+  const result = { resultType: 'complete', _meta: { [subscriptionId]: messageId } };
+  return `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: messageId, result })}\n\n`;
+}
+
+/** A longer id fits in no header section, so that no client could present it. */
+const MAX_ID_BYTES = 4096;
+
+const BOM = Buffer.from('\uFEFF');
+const FIELD = Buffer.from('id:');
+/** The beginnings of the field, which the next chunk may complete. */
+const BEGINNINGS = [Buffer.from('id'), Buffer.from('i')];
+const NOTHING = Buffer.alloc(0);
+
+/** The ids that a header can carry. Clients ignore an id with a NUL (WHATWG HTML §9.2.6); an empty one resets. */
+const carried = /^[\t\x20-\x7e\x80-\xff]+$/;
+
+/**
+ * Creates the filter that changes the ids of an event stream (WHATWG HTML §9.2) and leaves every other byte. It holds
+ * back only the beginning of a line that may be an id, so that an event passes while the upstream is still writing it.
+ *
+ * @param bind The client's id for an id of the server; both in latin1, as in a header.
+ */
+export function createEventIdFilter(bind: (id: string) => string): BodyFilter {
+  let held: Buffer = NOTHING;
+  let begun = false;
+  /** Whether the next byte is the first of a line. */
+  let atLineStart = true;
+
+  /** The end of the line that begins at `start`, or -1. */
+  function lineEnd(bytes: Buffer, start: number): number {
+    const limit = Math.min(bytes.length, start + MAX_ID_BYTES);
+    for (let at = start; at < limit; at += 1) if (bytes[at] === LF || bytes[at] === CR) return at;
+    return -1;
+  }
+
+  function beginsLine(bytes: Buffer, at: number): boolean {
+    return at === 0 ? atLineStart : bytes[at - 1] === LF || bytes[at - 1] === CR;
+  }
+
+  /** Where an incomplete id may begin; the length of `bytes` where none does. */
+  function unfinished(bytes: Buffer): number {
+    for (const beginning of BEGINNINGS) {
+      const at = bytes.length - beginning.length;
+      if (beginsLine(bytes, at) && bytes.subarray(at).equals(beginning)) return at;
+    }
+    return bytes.length;
+  }
+
+  return {
+    push(chunk) {
+      let bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+      held = NOTHING;
+      const pieces: Buffer[] = [];
+      if (!begun) {
+        // A stream may begin with a BOM, which its reader drops.
+        if (bytes.length < BOM.length && BOM.subarray(0, bytes.length).equals(bytes)) {
+          held = bytes;
+          return [];
+        }
+        begun = true;
+        if (bytes.subarray(0, BOM.length).equals(BOM)) {
+          pieces.push(BOM);
+          bytes = bytes.subarray(BOM.length);
+        }
+      }
+      let copied = 0;
+      let end = bytes.length;
+      for (let at = bytes.indexOf(FIELD); at !== -1; at = bytes.indexOf(FIELD, at + 1)) {
+        if (!beginsLine(bytes, at)) continue;
+        const lineEnds = lineEnd(bytes, at);
+        if (lineEnds === -1 && bytes.length - at >= MAX_ID_BYTES) continue;
+        if (lineEnds === -1) {
+          end = at;
+          break;
+        }
+        const value = at + FIELD.length + (bytes[at + FIELD.length] === SPACE ? 1 : 0);
+        const id = bytes.toString('latin1', value, lineEnds);
+        if (!carried.test(id)) continue;
+        pieces.push(bytes.subarray(copied, value), Buffer.from(bind(id), 'latin1'));
+        copied = lineEnds;
+      }
+      if (end === bytes.length) end = unfinished(bytes);
+      held = bytes.subarray(end);
+      atLineStart = beginsLine(bytes, end);
+      if (end > copied) pieces.push(bytes.subarray(copied, end));
+      return pieces.length > 1 ? [Buffer.concat(pieces)] : pieces;
+    },
+    end: () => (held.length === 0 ? [] : [held]),
+  };
 }

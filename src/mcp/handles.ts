@@ -5,11 +5,10 @@
  * @module
  */
 
-import { isObject } from '../lib/json/own-member.ts';
+import { hasCaseVariant, isObject } from '../lib/json/own-member.ts';
 import { Denial } from '../model/denial.ts';
-import { givingNotifications, type Era, type HandleKind, type HandlePlace, type McpMethod } from '../model/mcp.ts';
+import { type Era, givingNotifications, type HandleKind, type HandlePlace, type McpMethod } from '../model/mcp.ts';
 import type { MessageId } from '../model/grant.ts';
-import { unambiguousMember } from './unambiguous-member.ts';
 
 /** One handle in a message. */
 export interface Handle {
@@ -167,4 +166,20 @@ export function mayYieldHandle(
 /** Whether the answer to a message creates no task: where its params name tasks, the answer is about those alone. */
 export function createsNoTask({ handles }: McpMethod): boolean {
   return handles.length > 0;
+}
+
+/**
+ * A member of an object that a client sent; undefined where it has none. The scanner has already refused two keys that
+ * differ only in case; this refuses one such key alone.
+ *
+ * @throws {Denial} `body.ambiguous` for a key that some parsers take for the member.
+ */
+export function unambiguousMember(
+  object: Readonly<Record<string, unknown>>,
+  name: string,
+  messageId: MessageId,
+): unknown {
+  if (Object.hasOwn(object, name)) return object[name];
+  if (!hasCaseVariant(object, name)) return undefined;
+  throw new Denial('body.ambiguous', `a key that differs from ${name} only in case`, { messageId });
 }

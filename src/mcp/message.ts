@@ -7,8 +7,7 @@ import type { MessageId } from '../model/grant.ts';
 import { type Era, type McpMethod, mcpMethod, mistakenFor, noMethod } from '../model/mcp.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { requireAgreement, type MessageHeaders } from './agreement.ts';
-import { mayYieldHandle, presentedHandles, type Handle } from './handles.ts';
-import { unambiguousMember } from './unambiguous-member.ts';
+import { type Handle, mayYieldHandle, presentedHandles, unambiguousMember } from './handles.ts';
 
 /** One JSON-RPC message, as a decision needs it. */
 export interface Message {

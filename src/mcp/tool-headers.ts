@@ -3,7 +3,7 @@ import type { Fields } from '../model/fields.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 import { knownLists } from '../model/mcp.ts';
-import { decodedValue } from './field-value.ts';
+import { decodedValue } from './agreement.ts';
 
 /** An argument of a tool that clients repeat in a header field (MCP 2026-07-28, `x-mcp-header`). */
 export interface ToolHeader {

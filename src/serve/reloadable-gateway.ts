@@ -19,7 +19,7 @@ import { createRotatingKeys } from '../lib/rotating-keys.ts';
 import { createCertificateOf } from '../pipeline/listen/client-certificate.ts';
 import { createLockedRoutes, type LockedRoutes } from '../mcp/lock/locked-routes.ts';
 import type { WatchParts } from '../mcp/lock/watch.ts';
-import { createOwnerBound } from '../mcp/owner-bound.ts';
+import { createOwnerBound } from '../mcp/bindings.ts';
 import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
 import type { ApprovalBook } from '../model/approval-book.ts';
 import type { AuthorizationServer, AuthorizationServerClient, ServerState } from '../model/authorization-server.ts';
@@ -256,7 +256,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
 
 /** Loads the client only for a lock: most gateways never are a client of an MCP server. */
 async function lookAt(url: string, signal: AbortSignal): Promise<readonly Definition[]> {
-  const { listDefinitions } = await import('../mcp/client/list-definitions.ts');
+  const { listDefinitions } = await import('../mcp/client/ask-server.ts');
   return listDefinitions(url, { signal });
 }
 

@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { McpServer } from '@modelcontextprotocol/server';
 import { expect, onTestFinished, test } from 'vitest';
 import { lockFileText } from '../../src/config/lock-file.ts';
-import { listDefinitions } from '../../src/mcp/client/list-definitions.ts';
+import { listDefinitions } from '../../src/mcp/client/ask-server.ts';
 import { mcpHandler, startHttp } from '../support/mcp-servers.ts';
 import { startWorld } from '../worlds/gateway.ts';
 

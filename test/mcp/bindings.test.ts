@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
-import { Bindings } from '../../src/mcp/bindings.ts';
-import { createHandleBinding, type HandleBinding } from '../../src/mcp/handles-binding.ts';
+import { Bindings, createHandleBinding, createOwnerBound, type HandleBinding } from '../../src/mcp/bindings.ts';
 import { readMessage, tasksRequired } from '../../src/mcp/message.ts';
-import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { Fields } from '../../src/model/fields.ts';
 import type { Action, Grant } from '../../src/model/grant.ts';

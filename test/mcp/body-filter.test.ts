@@ -4,9 +4,10 @@ import {
   createEventFilter,
   createJsonFilter,
   createUnreadableFilter,
+  eventData,
   type Rewriting,
+  withData,
 } from '../../src/mcp/body-filter.ts';
-import { eventData, withData } from '../../src/mcp/event-stream.ts';
 
 const LONGEST = 8 * 1024 * 1024;
 const changing: Rewriting = { concerns: () => true, rewrite: () => 'changed', mustRead: false };

@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, nat, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createEventIdFilter } from '../../src/mcp/event-ids.ts';
+import { createEventIdFilter } from '../../src/mcp/body-filter.ts';
 
 const bind = (id: string): string => `<${id}>`;
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createEventSplitter, endsEvent, eventData, subscriptionEnd, withData } from '../../src/mcp/event-stream.ts';
+import { createEventSplitter, endsEvent, eventData, subscriptionEnd, withData } from '../../src/mcp/body-filter.ts';
 import type { Action } from '../../src/model/grant.ts';
 import { runs } from '../support/runs.ts';
 import { message } from '../policy/caller.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decodedValue, encodedValue } from '../../src/mcp/field-value.ts';
+import { decodedValue, encodedValue } from '../../src/mcp/agreement.ts';
 
 test.each([
   ['eu', 'eu'],

@@ -1,9 +1,8 @@
 import { array, constantFrom, json, jsonValue, string } from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createHandleBinding, type HandleContext } from '../../src/mcp/handles-binding.ts';
+import { createHandleBinding, createOwnerBound, type HandleContext } from '../../src/mcp/bindings.ts';
 import { presentedHandles } from '../../src/mcp/handles.ts';
 import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
-import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import { Denial } from '../../src/model/denial.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
 import { property } from '../support/property.ts';

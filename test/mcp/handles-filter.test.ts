@@ -1,9 +1,8 @@
 import { array, nat } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
-import { createHandleBinding } from '../../src/mcp/handles-binding.ts';
+import { createHandleBinding, createOwnerBound } from '../../src/mcp/bindings.ts';
 import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
-import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import { property } from '../support/property.ts';
 
 const sessions = createOwnerBound('a key of at least thirty-two characters');

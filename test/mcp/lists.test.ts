@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createEventSplitter, eventData, withData } from '../../src/mcp/event-stream.ts';
-import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
+import {
+  createEventFilter,
+  createEventSplitter,
+  createJsonFilter,
+  eventData,
+  type Rewriting,
+  withData,
+} from '../../src/mcp/body-filter.ts';
 import { filteredMessage, mayListTasks, withoutTasks } from '../../src/mcp/lists.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
 import type { McpTarget } from '../../src/model/policy.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
-import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
+import { createOwnerBound } from '../../src/mcp/bindings.ts';
 
 const key = 'a key of at least thirty-two characters';
 const owner = lengthPrefixed(['tools', 'https://issuer.example', 'subject', 'alice']);

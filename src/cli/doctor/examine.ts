@@ -18,12 +18,10 @@ import { reasonOf } from '../../lib/wording.ts';
 import type { FrontDoor } from '../../model/front-door.ts';
 import { fetchText } from './fetch-text.ts';
 import { lockFileOf } from '../../config/lock-file.ts';
-import { differences, inWords } from '../../mcp/lock/differences.ts';
-import { McpServerFault } from '../../mcp/client/ask-server.ts';
-import { listDefinitions } from '../../mcp/client/list-definitions.ts';
+import { differences, inWords } from '../../mcp/lock/comparison.ts';
+import { listDefinitions, listTools, McpServerFault } from '../../mcp/client/ask-server.ts';
 import { type Route, serverUrl } from '../../model/route.ts';
 import { remedyForStranger } from '../lock.ts';
-import { listTools } from '../../mcp/client/list-tools.ts';
 
 /** A token to examine, and its route. */
 export interface TokenOfRoute {

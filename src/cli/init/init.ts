@@ -76,8 +76,7 @@ function requireUrl(option: string, text: string | undefined): void {
 /** @throws {InitError} */
 async function upstreamOf(url: string | undefined): Promise<Known['upstream']> {
   if (url === undefined) return undefined;
-  const { McpServerFault } = await import('../../mcp/client/ask-server.ts');
-  const { listTools } = await import('../../mcp/client/list-tools.ts');
+  const { listTools, McpServerFault } = await import('../../mcp/client/ask-server.ts');
   try {
     const { tools } = await listTools(url);
     return { url, policy: toolsPolicy(tools) };

@@ -1,5 +1,5 @@
 import { jsonEscapes } from '../../lib/wording.ts';
-import type { Tool } from '../../mcp/client/list-tools.ts';
+import type { Tool } from '../../mcp/client/ask-server.ts';
 
 /** The scope of every request, and the one that all but reading tools need in addition. */
 const scopes = { base: 'read', more: 'write' } as const;

@@ -4,9 +4,13 @@
  * @module
  */
 
-import { Client, StreamableHTTPClientTransport, type FetchLike } from '@modelcontextprotocol/client';
+import { Client, type FetchLike, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { reasonOf } from '../../lib/wording.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
+import { ownMember } from '../../lib/json/own-member.ts';
+import { definitionOf, definitionsIn, MAX_DEFINITIONS } from '../definition.ts';
+import { type KnownList, listedKinds, lockedLists } from '../../model/mcp.ts';
+import type { DescribedDefinition } from '../../model/lock.ts';
 
 /** The server did not answer as an MCP server does; the message is for the operator. */
 export class McpServerFault extends Error {
@@ -21,7 +25,7 @@ export class McpServerFault extends Error {
 }
 
 /** How {@link askServer} asks, and its limits. */
-export interface AskOptions {
+interface AskOptions {
   /** For all of it, from connecting to the last answer. */
   readonly timeoutMs: number;
   /** For all answers together. */
@@ -33,13 +37,13 @@ export interface AskOptions {
 }
 
 /** The limits that fit every server that is in order. */
-export const askLimits: AskOptions = { timeoutMs: 15_000, maxBytes: 16 * 1024 * 1024 };
+const askLimits: AskOptions = { timeoutMs: 15_000, maxBytes: 16 * 1024 * 1024 };
 
 /** Servers page as they like: this many pages are more than any has. */
-export const MAX_PAGES = 100;
+const MAX_PAGES = 100;
 
 /** A server that was connected to. */
-export interface ConnectedServer {
+interface ConnectedServer {
   readonly client: Client;
   /** The agreed revision of the protocol, such as `2026-07-28`. */
   readonly revision: string;
@@ -52,7 +56,7 @@ export interface ConnectedServer {
  *
  * @throws {McpServerFault}
  */
-export async function askServer<Answer>(
+async function askServer<Answer>(
   url: string,
   { timeoutMs, maxBytes, signal: given, headers = new Headers() }: AskOptions,
   ask: (server: ConnectedServer) => Promise<Answer>,
@@ -162,4 +166,92 @@ function boundedFetch(stop: AbortController, maxBytes: number, observed: Observe
     const { status, statusText, headers } = response;
     return new Response(response.body.pipeThrough(count()), { status, statusText, headers });
   };
+}
+
+/** Takes a result as it is: a schema of the client could drop members, and a digest is over all of them. */
+const asReceived = {
+  '~standard': { version: 1, vendor: 'sallyport', validate: (value: unknown) => ({ value }) },
+} as const;
+
+/**
+ * Lists the tools and prompts of an MCP server, from all pages, and its instructions. A definition that stands in two
+ * places is returned twice.
+ *
+ * @throws {McpServerFault}
+ */
+export async function listDefinitions(
+  url: string,
+  options: Partial<AskOptions> = {},
+): Promise<readonly DescribedDefinition[]> {
+  return askServer(url, { ...askLimits, ...options }, async ({ client, signal }) => {
+    const found: DescribedDefinition[] = [];
+    const instructions = client.getInstructions();
+    if (instructions !== undefined)
+      found.push({ ...definitionOf('instructions', '', instructions), description: instructions });
+    const capabilities = client.getServerCapabilities() ?? {};
+    for (const { kind, ...list } of lockedLists) {
+      if (capabilities[listedKinds[kind].key] === undefined) continue;
+      for await (const entries of pagesOf(client, list, signal)) {
+        if (found.length + entries.length > MAX_DEFINITIONS)
+          throw new McpServerFault('other', `answered with more than ${MAX_DEFINITIONS} definitions`);
+        for (const [index, definition] of definitionsIn(kind, entries).entries()) {
+          const description = ownMember(entries[index], 'description');
+          if (definition !== undefined)
+            found.push({ ...definition, description: typeof description === 'string' ? description : '' });
+        }
+      }
+    }
+    return found;
+  });
+}
+
+async function* pagesOf(
+  client: Client,
+  { method, member }: Pick<KnownList, 'method' | 'member'>,
+  signal: AbortSignal,
+): AsyncGenerator<readonly unknown[]> {
+  let cursor: unknown;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    const result = await client.request({ method, params }, asReceived, { signal });
+    const entries = ownMember(result, member);
+    if (!Array.isArray(entries)) throw new McpServerFault('other', `answered ${method} without a list of ${member}`);
+    yield entries;
+    cursor = ownMember(result, 'nextCursor');
+    if (typeof cursor !== 'string') return;
+  }
+  throw new McpServerFault('other', `answered ${method} with more than ${MAX_PAGES} pages`);
+}
+
+/** A tool as its server describes it. The server chose the name, which may hold any character. */
+export interface Tool {
+  readonly name: string;
+  /** Whether the server says that the tool changes nothing: `annotations.readOnlyHint`. */
+  readonly readOnly: boolean;
+}
+
+/** What an MCP server says of itself. */
+export interface McpServer {
+  /** The agreed revision of the protocol, such as `2026-07-28`. */
+  readonly revision: string;
+  readonly tools: readonly Tool[];
+}
+
+/**
+ * Lists the tools of an MCP server, and calls none.
+ *
+ * @throws {McpServerFault}
+ */
+export async function listTools(url: string, options: AskOptions = askLimits): Promise<McpServer> {
+  return askServer(url, options, async ({ client, revision, signal }) => {
+    // A server without the capability has no tools, and may refuse the question.
+    const { tools } =
+      client.getServerCapabilities()?.tools === undefined
+        ? { tools: [] }
+        : await client.listTools(undefined, { signal });
+    return {
+      revision,
+      tools: tools.map(({ name, annotations }) => ({ name, readOnly: annotations?.readOnlyHint === true })),
+    };
+  });
 }

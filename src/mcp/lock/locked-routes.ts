@@ -8,14 +8,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Lock, LockState, Sighting } from '../../model/lock.ts';
 import { type Route, serverUrl } from '../../model/route.ts';
-import { createComparison, type LockComparison } from './comparison.ts';
+import { createComparison, type LockComparison, verbOf } from './comparison.ts';
 import { createWatch, type Watch, type WatchParts } from './watch.ts';
 import { type AnswerLock, type DefinitionGuard, guardedMessage } from '../guarded-message.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Action } from '../../model/grant.ts';
 import { isLockedKind, listedKinds } from '../../model/mcp.ts';
 import type { McpTarget } from '../../model/policy.ts';
-import { verbOf } from './differences.ts';
 
 /** The locks of all routes. */
 export interface LockedRoutes {

@@ -2,8 +2,7 @@ import type { Clock, Timers } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/wording.ts';
 import type { Definition, Lock, LockState, Sighting } from '../../model/lock.ts';
 import type { LockObserver } from '../../model/events.ts';
-import type { LockComparison } from './comparison.ts';
-import { inWords } from './differences.ts';
+import { inWords, type LockComparison } from './comparison.ts';
 import { createBackOff, type Random } from '../../lib/back-off.ts';
 
 /** The watch over what one server shows, under one lock. It outlives a configuration that changes neither. */

@@ -3,12 +3,12 @@ import {
   type BodyFilter,
   createDroppingFilter,
   createEventFilter,
+  createEventIdFilter,
   createJsonFilter,
   createUnreadableFilter,
   type Rewriting,
 } from '../../mcp/body-filter.ts';
 import { createPrivateFilter } from '../../mcp/private-filter.ts';
-import { createEventIdFilter } from '../../mcp/event-ids.ts';
 import type { Bindings } from '../../mcp/bindings.ts';
 import { mayGiveHandle } from '../../mcp/handles.ts';
 import type { AnswerLock } from '../../mcp/guarded-message.ts';

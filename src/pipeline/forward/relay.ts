@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../lib/clock.ts';
-import type { BodyFilter } from '../../mcp/body-filter.ts';
-import { subscriptionEnd } from '../../mcp/event-stream.ts';
+import { type BodyFilter, subscriptionEnd } from '../../mcp/body-filter.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant, HeldToken } from '../../model/grant.ts';

@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { RotatingKeys } from '../../lib/rotating-keys.ts';
 import type { CertificateOf } from '../../pipeline/listen/client-certificate.ts';
 import type { LockedRoutes } from '../../mcp/lock/locked-routes.ts';
-import type { OwnerBound } from '../../mcp/owner-bound.ts';
+import type { OwnerBound } from '../../mcp/bindings.ts';
 import type { LazyApprovals } from './approvals.ts';
 import type { DecisionPoints } from './decision-points.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';

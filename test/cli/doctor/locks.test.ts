@@ -4,7 +4,7 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { lockFileText } from '../../../src/config/lock-file.ts';
 import { examineLocks } from '../../../src/cli/doctor/examine.ts';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
-import { listDefinitions } from '../../../src/mcp/client/list-definitions.ts';
+import { listDefinitions } from '../../../src/mcp/client/ask-server.ts';
 import { loaded } from '../../config/folder.ts';
 import { mcpHandler, startHttp } from '../../support/mcp-servers.ts';
 import { linesOf } from './found.ts';

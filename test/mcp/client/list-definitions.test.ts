@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../demo/listen.ts';
 import { startMcpServer } from '../../../demo/mcp-server.ts';
 import { definitionOf } from '../../../src/mcp/definition.ts';
-import { listDefinitions } from '../../../src/mcp/client/list-definitions.ts';
+import { listDefinitions } from '../../../src/mcp/client/ask-server.ts';
 import { startStatefulServer } from '../../clients/stateful-server.ts';
 
 /** The URL of a server of 2025-11-25 whose lists are as the test says, each a list of pages. */

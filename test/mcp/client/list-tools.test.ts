@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../demo/listen.ts';
 import { startMcpServer } from '../../../demo/mcp-server.ts';
-import { listTools } from '../../../src/mcp/client/list-tools.ts';
+import { listTools } from '../../../src/mcp/client/ask-server.ts';
 import { startStatefulServer } from '../../clients/stateful-server.ts';
 
 /** The URL of a server that answers as the test says. */

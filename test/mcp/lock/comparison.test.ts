@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createComparison, type LockComparison } from '../../../src/mcp/lock/comparison.ts';
-import { inWords } from '../../../src/mcp/lock/differences.ts';
+import { createComparison, inWords, type LockComparison } from '../../../src/mcp/lock/comparison.ts';
 import { definitionOf } from '../../../src/mcp/definition.ts';
 import { type Definition, definitionKey, type Definitions } from '../../../src/model/lock.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { differences, inWords, keysTwiceIn } from '../../../src/mcp/lock/differences.ts';
+import { differences, inWords, keysTwiceIn } from '../../../src/mcp/lock/comparison.ts';
 import { definitionOf } from '../../../src/mcp/definition.ts';
 import { type Definition, definitionKey, type Definitions } from '../../../src/model/lock.ts';
 

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createActionReader } from '../../../src/pipeline/authorize/action.ts';
-import { Bindings } from '../../../src/mcp/bindings.ts';
-import { createHandleBinding } from '../../../src/mcp/handles-binding.ts';
+import { Bindings, createHandleBinding, createOwnerBound } from '../../../src/mcp/bindings.ts';
 import { lengthPrefixed } from '../../../src/lib/length-prefixed.ts';
-import { createOwnerBound } from '../../../src/mcp/owner-bound.ts';
 import { createToolHeaders } from '../../../src/mcp/tool-headers.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
