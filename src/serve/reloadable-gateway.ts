@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { setTimeout as wait } from 'node:timers/promises';
 import { createAuthenticators } from '../pipeline/authenticate/authenticator.ts';
-import { tokenKey } from '../pipeline/authenticate/known-tokens.ts';
-import { createNonces } from '../pipeline/authenticate/nonces.ts';
+import { tokenKey } from '../pipeline/authenticate/cached-verifier.ts';
+import { createNonces } from '../pipeline/authenticate/possession.ts';
 import { createServerClient } from '../authorization-server/client.ts';
 import { createCredentialSources } from '../pipeline/exchange/credential-source.ts';
 import { createStreamIndex, type OpenStream } from '../pipeline/forward/open-streams.ts';
-import { createPools } from '../pipeline/forward/pools.ts';
+import { createPools } from '../pipeline/forward/forward.ts';
 import { ApprovalEvents } from './approval-events.ts';
 import { createApprovals } from './gateway/approvals.ts';
 import type { OperatorApprovals } from '../admin/console/process-source.ts';
@@ -16,7 +17,7 @@ import type { ConfigScope, ConfiguredGateway, ProcessScope, RevocationAccess } f
 import { createProcessLedger } from '../store/memory-ledger.ts';
 import { type Clock, processTimers } from '../lib/clock.ts';
 import { createRotatingKeys } from '../lib/rotating-keys.ts';
-import { createCertificateOf } from '../pipeline/listen/client-certificate.ts';
+import { createCertificateOf } from '../pipeline/listen/certificates.ts';
 import { createLockedRoutes, type LockedRoutes } from '../mcp/lock/locked-routes.ts';
 import type { WatchParts } from '../mcp/lock/watch.ts';
 import { createOwnerBound } from '../mcp/bindings.ts';
@@ -41,7 +42,6 @@ import type { Log } from '../telemetry/log.ts';
 import { traceClient } from '../telemetry/traced-client.ts';
 import { traceGateway } from './gateway/traced-gateway.ts';
 import { RevocationEffects } from './revocation-effects.ts';
-import { setTimeout as wait } from 'node:timers/promises';
 
 /** The dependencies of a process, which tests replace. */
 export interface Surroundings {

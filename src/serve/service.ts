@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { watchFiles } from '../config/watch.ts';
-import { openCertificate, type OwnCertificate } from '../pipeline/listen/own-certificate.ts';
+import { openCertificate, type OwnCertificate } from '../pipeline/listen/certificates.ts';
 import { listen, type Listener, type OnMalformed, type OnRequest, type Security } from '../pipeline/listen/server.ts';
 import type { ServerState } from '../model/authorization-server.ts';
 import type { Config, Tls } from '../model/config.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Authority, createCachedVerifier } from '../../src/pipeline/authenticate/cached-verifier.ts';
+import { type Authority, CachedVerifier } from '../../src/pipeline/authenticate/cached-verifier.ts';
 import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { Failures } from '../../src/model/limits.ts';
@@ -94,7 +94,7 @@ test('made-up tokens evict no valid token, and fill a cache of limited size', as
     return { principal: { subject: 'alice' }, reusableUntil: Infinity };
   };
   const server = { issuer: 'https://as.example', cacheMs: 30_000, maySee: () => true, introspect: { known } };
-  const verifier = createCachedVerifier(
+  const verifier = new CachedVerifier(
     [server as unknown as Authority],
     new Set(['opaque']),
     () => {},

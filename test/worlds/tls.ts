@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { watchFiles } from '../../src/config/watch.ts';
-import { createCertificateOf } from '../../src/pipeline/listen/client-certificate.ts';
-import { openCertificate } from '../../src/pipeline/listen/own-certificate.ts';
+import { openCertificate, createCertificateOf } from '../../src/pipeline/listen/certificates.ts';
 import { listen, type Listener } from '../../src/pipeline/listen/server.ts';
 import type { Tls } from '../../src/model/config.ts';
 import type { TlsObserver } from '../../src/model/events.ts';

@@ -1,4 +1,4 @@
-import { notAccepted, notAcceptedOf, outOfTime } from '../../pipeline/authenticate/found.ts';
+import { notAccepted, notAcceptedOf, outOfTime } from '../../pipeline/authenticate/refusal-detail.ts';
 import {
   claimedIssuer,
   encryptedToken,

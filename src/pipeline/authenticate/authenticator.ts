@@ -16,15 +16,14 @@ import type { Failures } from '../../model/limits.ts';
 import type { Principal, TokenForm } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 import type { SharedAnswers } from '../../model/shared.ts';
-import { type Authority, type CachedVerifier, createCachedVerifier } from './cached-verifier.ts';
-import { notAccepted, notAcceptedOf } from './found.ts';
-import { createMaySee } from './introspect-each.ts';
-import { createIntrospector } from './introspection.ts';
+import { type Authority, CachedVerifier } from './cached-verifier.ts';
+import { notAccepted, notAcceptedOf } from './refusal-detail.ts';
+import { createIntrospector, createMaySee } from './introspection.ts';
 import { claimedIssuer, createJwtVerifier, requireAlgorithm, requireType } from './jwt.ts';
 import { KeySource } from './keys.ts';
 import type { Possession } from './possession.ts';
-import type { RevocationGuard } from './revoked.ts';
 import { audienceOf, withHierarchy } from './principal.ts';
+import type { RevocationCheck } from '../../model/revocation.ts';
 
 /** Validates tokens for one route. */
 export interface Authentication {
@@ -103,8 +102,7 @@ export function createAuthenticators(
       const names = route.authorizationServers.map(({ name }) => name);
       const key = JSON.stringify([names, [...route.tokens].toSorted()]);
       const trusted = names.map((name) => required(authorities, name));
-      const verified =
-        verifiers.get(key) ?? createCachedVerifier(trusted, route.tokens, count, refuseEverywhere, clock);
+      const verified = verifiers.get(key) ?? new CachedVerifier(trusted, route.tokens, count, refuseEverywhere, clock);
       verifiers.set(key, verified);
       return authenticationFor({ route, trusted, verified, possession, scopeHierarchy, failures, revocation });
     };
@@ -291,4 +289,37 @@ function requireAudience(principal: Principal, audiences: ReadonlySet<string>): 
   if (form === 'opaque' && claims['aud'] === undefined && own.length === 0) return principal;
   if (principal.audience.some((audience) => audiences.has(audience))) return principal;
   throw new Denial('token.audience', notAcceptedOf('aud', principal.audience, audiences));
+}
+
+/** Refuses revoked tokens. It is asked at each use of a token, also of one that a cache knows as valid. */
+export interface RevocationGuard {
+  /** @throws {Denial} `token.revoked`, or `shared_store.unavailable` while the revocations are not known. */
+  requireNotRevoked(principal: Principal): void;
+  /**
+   * Requires that a JWT is not older than revocations are remembered. Opaque tokens are their server's affair.
+   *
+   * @throws {Denial} `token.too_old`
+   */
+  requireRecent(principal: Principal): void;
+}
+
+/** Creates the guard of a configuration. `keepMs`: how long revocations are remembered. */
+export function createRevocationGuard(check: RevocationCheck, keepMs: number, clock: Clock): RevocationGuard {
+  return {
+    requireNotRevoked(principal) {
+      if (!check.isReady()) throw new Denial('shared_store.unavailable', 'the kept revocations are not known yet');
+      if (check.revokes(principal)) throw new Denial('token.revoked', `${issuedWords(principal)}, which was revoked`);
+    },
+    requireRecent(principal) {
+      const { form, issuedAt } = principal;
+      if (form !== 'jwt') return;
+      if (issuedAt !== undefined && issuedAt * 1000 > clock() - keepMs) return;
+      const limit = 'revocations are remembered for revocation.keep';
+      throw new Denial('token.too_old', `${issuedWords(principal)}, and ${limit}, ${keepMs / 1000} s`);
+    },
+  };
+}
+
+function issuedWords({ issuedAt }: Principal): string {
+  return issuedAt === undefined ? 'it has no iat' : `it was issued at ${issuedAt}`;
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { addressBlock } from '../../lib/ip-address.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createSingleFlight } from '../../lib/single-flight.ts';
@@ -8,23 +9,24 @@ import type { AccessToken, PresentedToken, RefusedToken } from '../../model/gran
 import type { Failures } from '../../model/limits.ts';
 import type { Principal, TokenForm } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
-import { notAccepted } from './found.ts';
-import { introspectAtEach, shortestReuse, type TokenAuthority } from './introspect-each.ts';
-import type { Introspector, SharedIntrospector } from './introspection.ts';
+import { notAccepted } from './refusal-detail.ts';
+import {
+  type Introspector,
+  type SharedIntrospector,
+  introspectAtEach,
+  shortestReuse,
+  type TokenAuthority,
+} from './introspection.ts';
 import { claimedIssuer, encryptedToken, isEncrypted, type JwtVerifier } from './jwt.ts';
 import type { KeySource } from './keys.ts';
-import { createRefusedTokens, createVerifiedTokens, introspectedBytes, tokenKey } from './known-tokens.ts';
+import { createExpiringCache, type ExpiringCache } from '../../lib/expiring-cache.ts';
 
-/** Validates tokens for all routes that trust the same servers. The audience is checked afterwards. */
-export interface CachedVerifier {
-  authenticate(token: PresentedToken, call: Call, failures: Failures): Principal | Promise<Principal>;
-  /** Validates past the cache. `client`: the address of the caller, if there is one. */
-  revalidate(token: PresentedToken, client?: string): Promise<Principal>;
-  /** Evicts a valid token: its next use validates it again. */
-  evict(key: string): void;
-  /** Evicts the valid tokens of these callers, and returns their keys with the issuers. */
-  evictWhere(isMeant: (principal: Principal) => boolean): readonly { readonly key: string; readonly issuer: string }[];
-}
+/** Bounds memory; a full cache evicts the least recently used tokens. */
+const MAX_TOKENS = 20_000;
+/** The same for tokens with many claims: 20,000 of them may have 3.3 KB each. */
+const MAX_BYTES = 64 * 1024 * 1024;
+/** The longest reuse of a refusal: a token that becomes valid again waits at most this long. */
+const LONGEST_REFUSAL_MS = 5_000;
 
 /** One authorization server as a validator of tokens. */
 export interface Authority extends TokenAuthority {
@@ -36,119 +38,168 @@ export interface Authority extends TokenAuthority {
   readonly introspect: SharedIntrospector | undefined;
 }
 
+/** A valid token. */
+interface VerifiedToken {
+  readonly principal: Principal;
+  /**
+   * The keys of a signed token, and their generation when the verification began: the token is evicted with its key,
+   * since a stolen key can sign any `exp`.
+   */
+  readonly by: { readonly keys: KeySource; readonly generation: number } | undefined;
+}
+
+/** The key of a token in all caches, and its issuer. */
+interface EvictedToken {
+  readonly key: string;
+  readonly issuer: string;
+}
+
 /**
- * Creates an empty cache in front of `authorities`. It keeps valid tokens until they expire and refused ones for a few
- * seconds; parallel requests with one token share its validation.
- *
- * @param onRefused Called for each refused token; without issuers if an error left its validity unknown.
+ * Validates tokens for all routes that trust the same servers, with a cache in front of these. It keeps valid tokens
+ * until they expire and refused ones for a few seconds; parallel requests with one token share its validation. The
+ * audience is checked afterwards.
  */
-export function createCachedVerifier(
-  authorities: readonly Authority[],
-  forms: Route['tokens'],
-  count: CountLookup,
-  onRefused: (refused: RefusedToken) => void,
-  clock: Clock,
-): CachedVerifier {
-  const known = createVerifiedTokens(clock);
-  const refused = createRefusedTokens(clock);
-  const flight = createSingleFlight<Principal>();
+export class CachedVerifier {
+  readonly #authorities: readonly Authority[];
+  readonly #forms: Route['tokens'];
+  readonly #count: CountLookup;
+  readonly #onRefused: (refused: RefusedToken) => void;
+  readonly #clock: Clock;
+  readonly #verified: ExpiringCache<VerifiedToken>;
+  /** A cache of its own, so that made-up tokens evict no valid ones. */
+  readonly #refused: ExpiringCache<Pick<Denial, 'reason' | 'detail'>>;
+  readonly #flight = createSingleFlight<Principal>();
 
-  return {
-    authenticate(token, call, failures) {
-      const key = tokenKey(token);
-      const principal = known.get(key);
-      if (principal !== undefined) {
-        count('token', 'hit');
-        return principal;
-      }
-      const refusal = refused.get(key);
-      count('token', refusal === undefined ? 'miss' : 'negative');
-      if (refusal !== undefined) throw refusal;
-      const check = tokenCheckOf(token.value);
-      const verifyOnce = (): Promise<Principal> =>
-        flight(key, () => verifyUnlessKnown(token.value, key, check, call.client));
-      // A signature check costs no call to a server, so that the limit of failures does not apply.
-      if (check.verify !== undefined || check.trusted.length === 0) return verifyOnce();
-      return failures.guard({ call, servers: check.issuers.join(' '), token: key }, verifyOnce);
-    },
-    async revalidate(token, client) {
-      const key = tokenKey(token);
-      refused.delete(key);
-      try {
-        // Not shared with callers that may use a cached answer.
-        return await flight(`afresh ${key}`, () =>
-          verify(token.value, key, tokenCheckOf(token.value), 'afresh', client),
-        );
-      } catch (error) {
-        // A bug: the token's validity is unknown.
-        if (!(error instanceof Denial)) onRefused({ key, issuers: [], reason: 'gateway.error' });
-        throw error;
-      }
-    },
-    evict: (key) => known.delete(key),
-    evictWhere: (isMeant) => known.deleteWhere(isMeant),
-  };
-
-  /** While this call waited, another one may have filled the cache. */
-  async function verifyUnlessKnown(
-    token: AccessToken,
-    key: string,
-    check: TokenCheck,
-    client: string,
-  ): Promise<Principal> {
-    const refusal = refused.get(key);
-    if (refusal !== undefined) throw refusal;
-    return known.get(key) ?? verify(token, key, check, 'known', client);
+  /** @param onRefused Called for each refused token; without issuers if an error left its validity unknown. */
+  constructor(
+    authorities: readonly Authority[],
+    forms: Route['tokens'],
+    count: CountLookup,
+    onRefused: (refused: RefusedToken) => void,
+    clock: Clock,
+  ) {
+    this.#authorities = authorities;
+    this.#forms = forms;
+    this.#count = count;
+    this.#onRefused = onRefused;
+    this.#clock = clock;
+    this.#verified = createExpiringCache(MAX_TOKENS, clock, MAX_BYTES);
+    this.#refused = createExpiringCache(MAX_TOKENS, clock);
   }
 
-  /** @throws {Denial} `token.form`, `token.issuer`, without a call to a server. */
-  function tokenCheckOf(token: AccessToken): TokenCheck {
-    const issuer = claimedIssuer(token);
-    const form = issuer === undefined ? 'opaque' : 'jwt';
-    if (!forms.has(form) && isEncrypted(token)) throw new Denial('token.form', encryptedToken);
-    if (!forms.has(form)) throw new Denial('token.form', notAcceptedForm(form, authorities));
-    const trusted = authorities.filter((each) =>
-      issuer === undefined ? each.maySee(token) : each.issuers.includes(issuer),
-    );
-    const [first] = trusted;
-    if (first === undefined) {
-      const detail =
-        issuer === undefined
-          ? 'no authorization server that the route trusts has the introspection.prefix that the token begins with'
-          : notAccepted(
-              'iss',
-              issuer,
-              authorities.flatMap((each) => each.issuers),
-            );
-      throw new Denial('token.issuer', detail);
-    }
-    const { verify: verifyJwt, keys } = first;
-    if (issuer !== undefined && verifyJwt !== undefined) return { verify: verifyJwt, keys, issuers: [first.issuer] };
-    const asked = trusted.filter(({ introspect }) => introspect !== undefined);
-    return { verify: undefined, trusted: asked, issuers: asked.map((each) => each.issuer) };
-  }
-
-  async function verify(
-    token: AccessToken,
-    key: string,
-    check: TokenCheck,
-    by: keyof Introspector,
-    client?: string,
-  ): Promise<Principal> {
-    try {
-      if (check.verify === undefined) return await introspect(token, key, check.trusted, by, client);
-      const { keys } = check;
-      const { generation } = keys;
-      const principal = await check.verify(token);
-      known.set(key, principal, expiryOf(principal), token.length, { keys, generation });
+  /** Synchronous for a token that is cached as valid or as refused. */
+  authenticate(token: PresentedToken, call: Call, failures: Failures): Principal | Promise<Principal> {
+    const key = tokenKey(token);
+    const principal = this.#valid(key);
+    if (principal !== undefined) {
+      this.#count('token', 'hit');
       return principal;
+    }
+    const refusal = this.#refusal(key);
+    this.#count('token', refusal === undefined ? 'miss' : 'negative');
+    if (refusal !== undefined) throw refusal;
+    const check = this.#checkOf(token.value);
+    const verifyOnce = (): Promise<Principal> =>
+      this.#flight(key, () => this.#verifyUnlessCached(token.value, key, check, call.client));
+    // A signature check costs no call to a server, so that the limit of failures does not apply.
+    if (check.verify !== undefined || check.trusted.length === 0) return verifyOnce();
+    return failures.guard({ call, servers: check.issuers.join(' '), token: key }, verifyOnce);
+  }
+
+  /** Validates past the cache. `client`: the address of the caller, if there is one. */
+  async revalidate(token: PresentedToken, client?: string): Promise<Principal> {
+    const key = tokenKey(token);
+    this.#refused.delete(key);
+    try {
+      // Not shared with callers that may use a cached answer.
+      return await this.#flight(`afresh ${key}`, () =>
+        this.#verify(token.value, key, this.#checkOf(token.value), 'afresh', client),
+      );
     } catch (error) {
-      if (isTokenDenial(error)) onRefused({ key, issuers: check.issuers, reason: error.reason });
+      // A bug: the token's validity is unknown.
+      if (!(error instanceof Denial)) this.#onRefused({ key, issuers: [], reason: 'gateway.error' });
       throw error;
     }
   }
 
-  async function introspect(
+  /** Evicts a valid token: its next use validates it again. */
+  evict(key: string): void {
+    this.#verified.delete(key);
+  }
+
+  /** Evicts the valid tokens of these callers, and returns them. */
+  evictWhere(isMeant: (principal: Principal) => boolean): readonly EvictedToken[] {
+    const evicted: EvictedToken[] = [];
+    for (const [key, { principal }] of this.#verified.entries())
+      if (isMeant(principal)) evicted.push({ key, issuer: principal.issuer });
+    for (const { key } of evicted) this.#verified.delete(key);
+    return evicted;
+  }
+
+  #valid(key: string): Principal | undefined {
+    const cached = this.#verified.get(key);
+    if (cached?.by !== undefined && !cached.by.keys.holds(cached.by.generation)) return undefined;
+    return cached?.principal;
+  }
+
+  #refusal(key: string): Denial | undefined {
+    const cached = this.#refused.get(key);
+    return cached && new Denial(cached.reason, cached.detail);
+  }
+
+  /** While this call waited, another one may have filled the cache. */
+  async #verifyUnlessCached(token: AccessToken, key: string, check: TokenCheck, client: string): Promise<Principal> {
+    const refusal = this.#refusal(key);
+    if (refusal !== undefined) throw refusal;
+    return this.#valid(key) ?? this.#verify(token, key, check, 'known', client);
+  }
+
+  /** @throws {Denial} `token.form`, `token.issuer`, without a call to a server. */
+  #checkOf(token: AccessToken): TokenCheck {
+    const issuer = claimedIssuer(token);
+    const form = issuer === undefined ? 'opaque' : 'jwt';
+    if (!this.#forms.has(form))
+      throw new Denial('token.form', isEncrypted(token) ? encryptedToken : notAcceptedForm(form, this.#authorities));
+    const trusted = this.#authorities.filter(({ maySee, issuers }) =>
+      issuer === undefined ? maySee(token) : issuers.includes(issuer),
+    );
+    const [first] = trusted;
+    if (first === undefined) {
+      const issuers = this.#authorities.flatMap((authority) => authority.issuers);
+      const detail =
+        issuer === undefined
+          ? 'no authorization server that the route trusts has the introspection.prefix that the token begins with'
+          : notAccepted('iss', issuer, issuers);
+      throw new Denial('token.issuer', detail);
+    }
+    const { verify, keys } = first;
+    if (issuer !== undefined && verify !== undefined) return { verify, keys, issuers: [first.issuer] };
+    const asked = trusted.filter(({ introspect }) => introspect !== undefined);
+    return { verify: undefined, trusted: asked, issuers: asked.map((authority) => authority.issuer) };
+  }
+
+  async #verify(
+    token: AccessToken,
+    key: string,
+    check: TokenCheck,
+    by: keyof Introspector,
+    client: string | undefined,
+  ): Promise<Principal> {
+    try {
+      if (check.verify === undefined) return await this.#introspect(token, key, check.trusted, by, client);
+      const { keys } = check;
+      const { generation } = keys;
+      const principal = await check.verify(token);
+      const expiresAt = (principal.expiresAt ?? Infinity) * 1000;
+      this.#verified.set(key, { principal, by: { keys, generation } }, expiresAt, token.length);
+      return principal;
+    } catch (error) {
+      if (isTokenDenial(error)) this.#onRefused({ key, issuers: check.issuers, reason: error.reason });
+      throw error;
+    }
+  }
+
+  async #introspect(
     token: AccessToken,
     key: string,
     trusted: readonly Authority[],
@@ -157,10 +208,14 @@ export function createCachedVerifier(
   ): Promise<Principal> {
     try {
       const { principal, reusableUntil } = await introspectAtEach(token, trusted, by, client && addressBlock(client));
-      known.set(key, principal, reusableUntil, introspectedBytes(principal));
+      this.#verified.set(key, { principal, by: undefined }, reusableUntil, introspectedBytes(principal));
       return principal;
     } catch (error) {
-      if (isTokenDenial(error)) refused.set(key, error, shortestReuse(trusted));
+      if (isTokenDenial(error)) {
+        const { reason, detail } = error;
+        const reuseMs = Math.min(shortestReuse(trusted), LONGEST_REFUSAL_MS);
+        this.#refused.set(key, { reason, detail }, this.#clock() + reuseMs);
+      }
       throw error;
     }
   }
@@ -182,6 +237,26 @@ function notAcceptedForm(form: TokenForm, authorities: readonly Authority[]): st
   return `the route does not accept ${isOpaque ? 'opaque tokens' : 'JWTs'}: ${cause}`;
 }
 
-function expiryOf(principal: Principal): number {
-  return principal.expiresAt === undefined ? Infinity : principal.expiresAt * 1000;
+/** The length of an introspected principal. One that is nested too deeply to be written is larger than any cache. */
+function introspectedBytes({ claims, introspectionJwt }: Principal): number {
+  try {
+    return JSON.stringify({ claims, introspectionJwt }).length;
+  } catch {
+    return Infinity;
+  }
+}
+
+const keys = new WeakMap<PresentedToken, string>();
+
+/**
+ * The cache key of a token: SHA-256, so that no cache holds a usable token. Computed once for each presented token,
+ * which a connection repeats. A faster hash would save nothing on those requests, and collisions in it would let an
+ * attacker make a token with the key of another caller.
+ */
+export function tokenKey(token: PresentedToken): string {
+  const known = keys.get(token);
+  if (known !== undefined) return known;
+  const key = hash('sha256', token.value, 'base64url');
+  keys.set(token, key);
+  return key;
 }

@@ -5,7 +5,7 @@ import { type AuthorizationServer, issuersOf, type ServerAnswer } from '../../mo
 import { Denial, isTokenDenial } from '../../model/denial.ts';
 import { refusals } from '../../model/reasons.ts';
 import type { Claims, Principal } from '../../model/principal.ts';
-import { notAccepted, outOfTime } from './found.ts';
+import { notAccepted, outOfTime } from './refusal-detail.ts';
 import { createJwtVerifier, verifiedJwt } from './jwt.ts';
 import { principalOf, wrongType } from './principal.ts';
 

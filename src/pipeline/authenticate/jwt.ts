@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { type AuthorizationServer, issuersOf, type JwtValidation } from '../../model/authorization-server.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Principal, NumericDate } from '../../model/principal.ts';
-import { notAccepted, tooShort, outOfTime } from './found.ts';
+import { notAccepted, tooShort, outOfTime } from './refusal-detail.ts';
 import { principalOf } from './principal.ts';
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import type { Reason } from '../../model/reasons.ts';

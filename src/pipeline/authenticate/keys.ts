@@ -7,7 +7,7 @@ import { withoutQuery } from '../../lib/wording.ts';
 import type { AuthorizationServerClient, KeySetState } from '../../model/authorization-server.ts';
 import { Denial } from '../../model/denial.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
-import { tooShort } from './found.ts';
+import { tooShort } from './refusal-detail.ts';
 
 /** An unknown `kid` fetches the key set again, at most once in this time. */
 const REFRESH_WINDOW_MS = 5_000;

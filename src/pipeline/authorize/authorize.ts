@@ -3,6 +3,13 @@ import { Denial } from '../../model/denial.ts';
 import type { Action, Grant } from '../../model/grant.ts';
 import { AUTHENTICATED_AGO, type Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
+import { declaresBody } from '../../lib/http/header-fields.ts';
+import type { Bindings } from '../../mcp/bindings.ts';
+import { readMessage } from '../../mcp/message.ts';
+import { requireParamHeaders, type ToolHeaders } from '../../mcp/tool-headers.ts';
+import type { Call } from '../../model/call.ts';
+import { noMethod } from '../../model/mcp.ts';
+import { calledTool } from '../../model/policy.ts';
 
 /** Decides on a call. A guard: it throws, so that a forgotten `if` fails closed. */
 export type Authorize = (principal: Principal | undefined, action: Action) => Grant;
@@ -47,4 +54,100 @@ export function withSignInAge(principal: Principal, clock: Clock): Principal {
 /** Only a public route serves without a principal. On any other route a missing one is a bug, and must not pass. */
 function requirePrincipal({ name }: Route, principal: Principal | undefined): asserts principal is Principal {
   if (principal === undefined) throw new TypeError(`route ${name}: no principal`);
+}
+
+/** Reads what a call attempts. The gateway knows the caller before it reads the body. */
+export type ReadAction = (call: Call, principal: Principal | undefined) => Action | Promise<Action>;
+
+/** The dependencies of reading an MCP message. */
+export interface ActionParts {
+  /** Reads a whole body within the configured limit. */
+  readonly readBody: (call: Call) => Promise<Buffer>;
+  readonly bindings: Bindings;
+  /** The headers that the tools of the route's upstream declare. */
+  readonly toolHeaders: ToolHeaders;
+}
+
+const httpAction: Action = {
+  attempt: { kind: 'http' },
+  messageId: null,
+  era: undefined,
+  sessionId: undefined,
+  lastEventId: undefined,
+  mcpName: undefined,
+  mayYieldHandle: false,
+  asksByUrl: false,
+  trace: undefined,
+  tasks: undefined,
+  continues: undefined,
+  body: undefined,
+};
+
+/** Creates the reader of a route. On an HTTP route the header section decides, on an MCP route each message. */
+export function createActionReader(route: Route, parts: ActionParts): ReadAction {
+  if (route.protocol === 'http') {
+    if (route.policy?.listsRequests !== true) return () => httpAction;
+    // The path is the canonical one, which the upstream gets too.
+    return ({ method, path }) => ({ ...httpAction, attempt: { kind: 'http', request: `${method} ${path}` } });
+  }
+  return (call, principal) => {
+    // No policy reads a query, which the upstream may act on. Checked after authentication, so that a token in the
+    // query counts as no token.
+    if (route.query === 'refuse' && call.query !== '') {
+      throw new Denial('route.query', 'a query on an MCP route without `query: pass`');
+    }
+    return call.method === 'POST'
+      ? messageAction(call, principal, parts)
+      : sessionAction(call, principal, route, parts);
+  };
+}
+
+/** A GET, which opens the server's stream, or a DELETE, which ends a session (Streamable HTTP, legacy revisions). */
+function sessionAction(call: Call, principal: Principal | undefined, route: Route, { bindings }: ActionParts): Action {
+  // Below the endpoint may be a page or an old event stream, which no policy could decide on.
+  if (call.path !== route.path && call.path !== `${route.path}/`) {
+    throw new Denial('route.unknown', `a ${call.method} below the endpoint of an MCP route`);
+  }
+  if (declaresBody(call.fields)) {
+    throw new Denial('request.framing', `a ${call.method} with a body, which would pass without being read`);
+  }
+  const own = bindings.present(principal, call.fields, undefined);
+  return {
+    attempt: { kind: 'mcp', method: noMethod, targets: [], arguments: undefined },
+    messageId: null,
+    era: 'legacy',
+    // The stream of a session belongs to its owner. Without a session a server sends to all listeners, and a task that
+    // it names there must not become any caller's.
+    mayYieldHandle: own.sessionId !== undefined,
+    asksByUrl: false,
+    trace: undefined,
+    ...own,
+  };
+}
+
+/** RFC 8259 §8.1: JSON is UTF-8, and a charset of that name changes nothing. */
+const jsonType = /^application\/json *(?:; *charset="?utf-8"? *)?$/i;
+
+async function messageAction(
+  call: Call,
+  principal: Principal | undefined,
+  { readBody, bindings, toolHeaders }: ActionParts,
+): Promise<Action> {
+  const { contentType, contentEncoding } = call.fields;
+  if (contentType === undefined || !jsonType.test(contentType)) {
+    throw new Denial('body.type', 'content-type is not application/json');
+  }
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
+    throw new Denial('body.encoding', 'a content-encoding, which would hide the message');
+  }
+  const body = await readBody(call);
+  const message = readMessage(body, call.fields);
+  const { method, targets, arguments: args, id: messageId, era, mayYieldHandle, asksByUrl, trace } = message;
+  const attempt = { kind: 'mcp', method, targets, arguments: args } as const;
+  const tool = calledTool(attempt);
+  if (era === 'modern' && tool !== undefined) {
+    requireParamHeaders(toolHeaders.of(tool), args, call.fields, messageId);
+  }
+  const own = bindings.present(principal, call.fields, { message, body });
+  return { attempt, messageId, era, mayYieldHandle, asksByUrl, trace, ...own };
 }

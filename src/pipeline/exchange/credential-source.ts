@@ -8,9 +8,14 @@ import type { CallerGrant, PresentedToken, UpstreamCredential } from '../../mode
 import type { Principal } from '../../model/principal.ts';
 import type { Route, TokenExchange } from '../../model/route.ts';
 import type { SharedAnswers } from '../../model/shared.ts';
-import { createExchangeMemory, type ExchangeMemory } from './memory.ts';
-import { createOwnTokens, type OwnTokens } from './own-token.ts';
-import { createTokenExchange, type ExchangeParts, withNeededScopes } from './token-exchange.ts';
+import { createOwnTokens, type OwnTokens } from './issued-token.ts';
+import {
+  createTokenExchange,
+  type ExchangeParts,
+  withNeededScopes,
+  createExchangeMemory,
+  type ExchangeMemory,
+} from './token-exchange.ts';
 
 /** Provides the credential for a route's upstream. */
 export interface CredentialSource {

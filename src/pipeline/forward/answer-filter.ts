@@ -18,8 +18,10 @@ import type { AskAboutList } from '../../model/decision-point.ts';
 import type { Action, Grant, GrantedCall } from '../../model/grant.ts';
 import type { McpTarget } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
-import { outcomeReading } from './outcome-reading.ts';
 import type { ResponseHeaders } from './response-headers.ts';
+import { answerOutcome, mayBeAnswer, type AnswerOutcome } from '../../mcp/answer-outcome.ts';
+import type { CallOutcome, CountedCall } from '../../model/counted-call.ts';
+import { noMethod } from '../../model/mcp.ts';
 
 /** Chooses the filter for an answer by its header section and status; undefined for an answer that needs none. */
 type ChooseFilter = (answer: ResponseHeaders, status: number) => BodyFilter | undefined;
@@ -306,4 +308,44 @@ function keyOf({ kind, name }: McpTarget): string {
 /** Binds the handles of an answer. An answer that cannot be read may pass: the gateway accepts no unbound handle. */
 function handleRewriting(bind: Rewriting['rewrite']): Rewriting {
   return { concerns: mayGiveHandle, rewrite: bind, mustRead: false };
+}
+
+/** How each answer settles its call. */
+const settlements: Readonly<Record<AnswerOutcome, CallOutcome>> = {
+  answered: 'answered',
+  failed: 'returned',
+  waiting: 'waiting',
+  task: 'task',
+};
+
+/** Settles a counted call by its answer, and changes nothing. A call whose answer is not found stays counted. */
+export function outcomeReading({ attempt, messageId }: Action, counted: CountedCall): Rewriting {
+  const method = attempt.kind === 'mcp' ? attempt.method : noMethod;
+  return {
+    concerns: mayBeAnswer,
+    rewrite(text) {
+      const outcome = answerOutcome(text, messageId, method);
+      if (outcome !== undefined) counted.settle(settlements[outcome], 'the upstream answered with an error');
+      return undefined;
+    },
+    mustRead: false,
+  };
+}
+
+/**
+ * The statuses by which a proxy before the upstream says that it got no answer of it (RFC 9110 §15.6.3, §15.6.5; 520
+ * and 524: Cloudflare), or that the client left (nginx): the upstream may have acted.
+ */
+const ofProxies: ReadonlySet<number> = new Set([499, 502, 504, 520, 524]);
+
+/**
+ * The statuses that `Accept`, conditions and `Range` of the caller cause (RFC 9110 §15.5.7, §15.5.13, §15.5.17). Some
+ * upstreams look at these fields only after they acted.
+ */
+const ofCallers: ReadonlySet<number> = new Set([406, 412, 416]);
+
+/** How the status alone settles a call; undefined if it does not. */
+export function outcomeOfStatus(status: number): CallOutcome | undefined {
+  if (status < 400 || ofProxies.has(status)) return undefined;
+  return ofCallers.has(status) ? 'unclear' : 'returned';
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Dispatcher } from 'undici';
+import Pool from 'undici/lib/dispatcher/pool.js';
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import { drain, YieldingStream } from '../../lib/http/bodies.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -9,11 +10,10 @@ import type { Call } from '../../model/call.ts';
 import type { AskAboutList } from '../../model/decision-point.ts';
 import type { GrantedCall } from '../../model/grant.ts';
 import type { ForwardObserver } from '../../model/events.ts';
-import type { Route } from '../../model/route.ts';
+import type { Route, Upstream } from '../../model/route.ts';
 import { type AnswerBindings, answerFilter } from './answer-filter.ts';
 import type { SignIdentity } from './identity-headers.ts';
 import type { OpenStreams } from './open-streams.ts';
-import type { Pools } from './pools.ts';
 import { Relay, type RelayParts } from './relay.ts';
 import type { CleanAnswer } from './response-headers.ts';
 import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
@@ -112,4 +112,41 @@ function drainForAMoment(request: IncomingMessage): void {
   const timer = setTimeout(() => request.destroy(), LINGER_MS);
   request.once('close', () => clearTimeout(timer));
   drain(request);
+}
+
+/** The connections to the upstreams. They outlive a configuration, so that a reload closes none. */
+export interface Pools {
+  /** The pool for an origin and a connect timeout. */
+  to(upstream: Upstream): Pool;
+  close(): Promise<void>;
+}
+
+/** An upstream's header section may be larger than a client's: cookies, policies. */
+const MAX_RESPONSE_HEADER_BYTES = 64 * 1024;
+
+/** Creates an empty set of pools. */
+export function createPools(): Pools {
+  const pools = new Map<string, Pool>();
+  return {
+    to({ origin, connectTimeoutMs }) {
+      const key = `${origin} ${connectTimeoutMs}`;
+      const known = pools.get(key);
+      if (known !== undefined) return known;
+      const pool = new Pool(origin, {
+        // A stream occupies its connection: with a limit, quiet streams would starve other calls.
+        connections: null,
+        pipelining: 1,
+        allowH2: false,
+        // Quiet event streams live longer than undici's 300 s. They end with their token or their client.
+        bodyTimeout: 0,
+        maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
+        connect: { timeout: connectTimeoutMs },
+      });
+      pools.set(key, pool);
+      return pool;
+    },
+    async close() {
+      await Promise.all([...pools.values()].map((pool) => pool.destroy()));
+    },
+  };
 }

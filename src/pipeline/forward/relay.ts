@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
+import errors from 'undici/lib/core/errors.js';
 import type { Clock } from '../../lib/clock.ts';
 import { type BodyFilter, subscriptionEnd } from '../../mcp/body-filter.ts';
 import type { Call } from '../../model/call.ts';
@@ -8,12 +9,10 @@ import type { Grant, HeldToken } from '../../model/grant.ts';
 import type { CountedCall } from '../../model/counted-call.ts';
 import type { ForwardObserver } from '../../model/events.ts';
 import type { Route } from '../../model/route.ts';
-import type { AnswerFilter } from './answer-filter.ts';
+import { type AnswerFilter, outcomeOfStatus } from './answer-filter.ts';
 import { ClientAnswer } from './client-answer.ts';
 import { guardStream, type OpenStreams } from './open-streams.ts';
-import { outcomeOfStatus } from './outcome-reading.ts';
 import type { CleanAnswer, ResponseHeaders } from './response-headers.ts';
-import { unreadableAnswer, upstreamDenial } from './upstream-denial.ts';
 
 /** The parts that all answers on a route share. */
 export interface RelayParts {
@@ -326,4 +325,26 @@ function createKeepalive(quietMs: number, boundary: EventBoundary, write: (chunk
     passed: () => void timer.refresh(),
     stop: () => clearInterval(timer),
   };
+}
+
+/** The denial for an error of undici, or of a filter, in place of the upstream's answer. */
+function upstreamDenial(error: Error): Denial {
+  const unreadable = unreadableAnswer(error);
+  if (unreadable !== undefined) return unreadable;
+  if (error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError) {
+    return new Denial('upstream.timeout', error.message, { cause: error });
+  }
+  if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
+    return new Denial('upstream.invalid', error.message, { cause: error });
+  }
+  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
+  return new Denial('upstream.unreachable', `${code}${error.message}`, { cause: error });
+}
+
+/** The denial for an answer that a filter must read and cannot; undefined for any other error. */
+function unreadableAnswer(error: Error): Denial | undefined {
+  if (error instanceof Denial) return error;
+  // Its message quotes the answer of the upstream.
+  if (error instanceof SyntaxError) return new Denial('upstream.invalid', 'a list that is not JSON cannot be filtered');
+  return error instanceof RangeError ? new Denial('upstream.invalid', error.message) : undefined;
 }

@@ -8,7 +8,6 @@ import { ClientAnswer } from './client-answer.ts';
 import type { ForwardParts } from './forward.ts';
 import { guardStream } from './open-streams.ts';
 import type { ResponseHeaders } from './response-headers.ts';
-import { handshakeDenial } from './upstream-denial.ts';
 import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
 
 /**
@@ -149,4 +148,15 @@ function switchingHeaders(fields: readonly string[]): Record<string, string | st
   headers['connection'] = 'Upgrade';
   headers['upgrade'] = 'websocket';
   return headers;
+}
+
+/** The denial for an error of http-proxy-3 in place of the answer to a handshake. */
+function handshakeDenial(error: Error): Denial {
+  if (error instanceof Denial) return error;
+  if ('code' in error && String(error.code).startsWith('HPE_')) {
+    return new Denial('upstream.invalid', error.message, { cause: error });
+  }
+  // The library's message for a connect timeout.
+  const reason = error.message === 'ECONNECT_TIMEOUT' ? 'upstream.timeout' : 'upstream.unreachable';
+  return new Denial(reason, error.message, { cause: error });
 }

@@ -7,7 +7,7 @@ import type { Reason } from '../../model/reasons.ts';
 import type { TlsObserver } from '../../model/events.ts';
 import { createAdmissionScheduler, type EventLoop } from './admission-scheduler.ts';
 import { createConnections, endSoon, responseOn, watchSlowBodies } from './connections.ts';
-import type { OwnCertificate } from './own-certificate.ts';
+import type { OwnCertificate } from './certificates.ts';
 import { constants } from 'node:crypto';
 import { createServer } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';

@@ -1,9 +1,10 @@
+import { X509Certificate } from 'node:crypto';
 import { hopsBefore } from '../../lib/http/header-fields.ts';
 import { createIsWithin } from '../../lib/ip-address.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import { type Fields, fieldValues } from '../../model/fields.ts';
-import { thumbprintOfHeader } from './client-certificate.ts';
+import { certificateThumbprint } from '../../lib/digest.ts';
 
 /** The client as the peer reports it. */
 type Client = Pick<Call, 'client' | 'forwardedFor' | 'certificateThumbprint'>;
@@ -42,13 +43,55 @@ export function createClientBehind(
     return {
       client: hops[0] as string,
       forwardedFor: hops.join(', '),
-      certificateThumbprint: verified ? certificateIn(fields) : undefined,
+      certificateThumbprint: verified ? certificateReported(fields) : undefined,
     };
   };
 }
 
-function certificateIn(fields: Fields): string | undefined {
+function certificateReported(fields: Fields): string | undefined {
   const [certificate, second] = fieldValues(fields, 'client-cert');
   if (second !== undefined) throw new Denial('request.duplicate_header', 'two client-cert headers');
   return certificate === undefined ? undefined : thumbprintOfHeader(certificate);
+}
+
+/** The most certificates that are remembered. A proxy sends the same one with each request of a client. */
+const MAX_KNOWN = 256;
+const thumbprints = new Map<string, string>();
+
+/**
+ * The thumbprint of the certificate in a `Client-Cert` field, RFC 9440 §2.2: one Byte Sequence (RFC 8941 §3.3.5) with
+ * its DER, without parameters. Undefined for an empty value, which some proxies send if the client had no certificate.
+ *
+ * @throws {Denial} `request.certificate` for any other value: the gateway trusts the proxy and cannot read what it
+ *   sends.
+ */
+export function thumbprintOfHeader(value: string): string | undefined {
+  if (value === '' || value === '::') return undefined;
+  const known = thumbprints.get(value);
+  if (known !== undefined) return known;
+  const found = readThumbprint(value);
+  if (thumbprints.size >= MAX_KNOWN) thumbprints.clear();
+  thumbprints.set(value, found);
+  return found;
+}
+
+function readThumbprint(value: string): string {
+  const [, base64] = /^:([A-Za-z0-9+/]+={0,2}):$/.exec(value) ?? [];
+  if (base64 === undefined) throw malformed('is not one Byte Sequence');
+  const der = Buffer.from(base64, 'base64');
+  // The parser accepts PEM too, and ignores bytes after a certificate.
+  if (!certificateIn(der)?.raw.equals(der)) throw malformed('is not a certificate in DER');
+  return certificateThumbprint(der);
+}
+
+function certificateIn(der: Buffer): X509Certificate | undefined {
+  try {
+    return new X509Certificate(der);
+  } catch {
+    return undefined;
+  }
+}
+
+function malformed(what: string): Denial {
+  return new Denial('request.certificate', `Client-Cert of a peer in certificate_proxies ${what}`);
 }

@@ -6,9 +6,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { createActionReader } from '../../pipeline/authorize/action.ts';
-import { createPermitHeaders } from '../../pipeline/forward/permit-headers.ts';
-import type { SignIdentity } from '../../pipeline/forward/identity-headers.ts';
+import { createActionReader } from '../../pipeline/authorize/authorize.ts';
+import { type SignIdentity, createPermitHeaders } from '../../pipeline/forward/identity-headers.ts';
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import { arrive } from '../../pipeline/listen/call.ts';
 import { originalCall } from '../../pipeline/listen/original-request.ts';
@@ -25,7 +24,7 @@ import { answer } from '../../pipeline/respond/answer.ts';
 import type { CrossOrigin } from '../../pipeline/respond/cross-origin.ts';
 import { createRefuse } from '../../pipeline/respond/refuse.ts';
 import { methodsOf } from '../../pipeline/route/admit.ts';
-import { canonicalTarget } from '../../pipeline/route/target.ts';
+import { canonicalTarget } from '../../pipeline/route/router.ts';
 
 /** What the stages for questions share with the stages for calls. */
 interface ForwardAuthParts {

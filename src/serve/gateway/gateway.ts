@@ -14,12 +14,14 @@ import { FRONT_DOOR } from '../../model/front-door.ts';
 import type { Route } from '../../model/route.ts';
 import type { Gateway, Stages } from '../../pipeline/pipeline.ts';
 import { createCrossOrigin } from '../../pipeline/respond/cross-origin.ts';
-import { createFrontDoorMetadata } from '../../pipeline/respond/front-door-metadata.ts';
-import { createKeySet, createPublish } from '../../pipeline/respond/publish.ts';
-import { createRootEndpoints } from '../../pipeline/respond/root-endpoints.ts';
+import {
+  createKeySet,
+  createPublish,
+  createFrontDoorMetadata,
+  createRootEndpoints,
+} from '../../pipeline/respond/publish.ts';
 import { createRefuse } from '../../pipeline/respond/refuse.ts';
-import { createRouter } from '../../pipeline/route/router.ts';
-import { canonicalTarget } from '../../pipeline/route/target.ts';
+import { createRouter, canonicalTarget } from '../../pipeline/route/router.ts';
 import { createForwardAuth } from './forward-auth.ts';
 import { createRevocationEndpoints } from './revocation-endpoints.ts';
 import { createRouteStages, type ServedRoute } from './route-stages.ts';

@@ -5,13 +5,10 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import type { Authentication } from '../../pipeline/authenticate/authenticator.ts';
+import { type Authentication, createRevocationGuard } from '../../pipeline/authenticate/authenticator.ts';
 import { createTokenReader } from '../../pipeline/authenticate/credentials.ts';
-import { createPossession } from '../../pipeline/authenticate/possession.ts';
-import { createProofChecks } from '../../pipeline/authenticate/proof-check.ts';
-import { createRevocationGuard } from '../../pipeline/authenticate/revoked.ts';
-import { createActionReader } from '../../pipeline/authorize/action.ts';
-import { createAuthorize } from '../../pipeline/authorize/authorize.ts';
+import { createPossession, createProofChecks } from '../../pipeline/authenticate/possession.ts';
+import { createAuthorize, createActionReader } from '../../pipeline/authorize/authorize.ts';
 import { createForward } from '../../pipeline/forward/forward.ts';
 import { createSignIdentity, identityNames, type SignIdentity } from '../../pipeline/forward/identity-headers.ts';
 import type { OpenStream } from '../../pipeline/forward/open-streams.ts';
@@ -25,9 +22,8 @@ import { readBody, bodyQuotaBytes } from '../../pipeline/listen/body.ts';
 import { createFailures } from '../../pipeline/limit/failures.ts';
 import { createLimit } from '../../pipeline/limit/limit.ts';
 import { Bindings, createHandleBinding } from '../../mcp/bindings.ts';
-import type { ApprovalSettings } from '../../model/config.ts';
+import type { ApprovalSettings, Config } from '../../model/config.ts';
 import type { Call } from '../../model/call.ts';
-import type { Config } from '../../model/config.ts';
 import type { Grant } from '../../model/grant.ts';
 import { Denial } from '../../model/denial.ts';
 import { ownCookies } from '../../model/own-cookies.ts';

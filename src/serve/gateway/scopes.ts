@@ -1,11 +1,11 @@
 import type { Authenticators } from '../../pipeline/authenticate/authenticator.ts';
-import type { Nonces } from '../../pipeline/authenticate/nonces.ts';
+import type { Nonces } from '../../pipeline/authenticate/possession.ts';
 import type { CredentialSources } from '../../pipeline/exchange/credential-source.ts';
 import type { OpenStream, OpenStreams } from '../../pipeline/forward/open-streams.ts';
-import type { Pools } from '../../pipeline/forward/pools.ts';
+import type { Pools } from '../../pipeline/forward/forward.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { RotatingKeys } from '../../lib/rotating-keys.ts';
-import type { CertificateOf } from '../../pipeline/listen/client-certificate.ts';
+import type { CertificateOf } from '../../pipeline/listen/certificates.ts';
 import type { LockedRoutes } from '../../mcp/lock/locked-routes.ts';
 import type { OwnerBound } from '../../mcp/bindings.ts';
 import type { LazyApprovals } from './approvals.ts';

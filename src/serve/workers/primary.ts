@@ -8,7 +8,7 @@ import type { InForce } from '../../admin/console/status.ts';
 import { createProcessLedger } from '../../store/memory-ledger.ts';
 import { createBackOff } from '../../lib/back-off.ts';
 import { loadOnce } from '../../lib/single-flight.ts';
-import { openCertificate } from '../../pipeline/listen/own-certificate.ts';
+import { openCertificate } from '../../pipeline/listen/certificates.ts';
 import type { Config } from '../../model/config.ts';
 import { createJsonLines } from '../../telemetry/json-lines.ts';
 import { Log } from '../../telemetry/log.ts';

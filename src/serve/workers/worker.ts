@@ -2,7 +2,7 @@ import { on } from 'node:events';
 import { filesOf, type Snapshot } from '../../config/files.ts';
 import { load } from '../../config/load.ts';
 import { ConfigError, problemsOf } from '../../config/problems.ts';
-import { receivedCertificate, type ReceivedCertificate } from '../../pipeline/listen/own-certificate.ts';
+import { receivedCertificate, type ReceivedCertificate } from '../../pipeline/listen/certificates.ts';
 import type { Config } from '../../model/config.ts';
 import { RevocationIndex } from '../../store/revocation-index.ts';
 import { reportAsWorker } from '../../telemetry/metrics.ts';

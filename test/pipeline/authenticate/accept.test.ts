@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createAuthenticators } from '../../../src/pipeline/authenticate/authenticator.ts';
-import { createRevocationGuard } from '../../../src/pipeline/authenticate/revoked.ts';
+import { createAuthenticators, createRevocationGuard } from '../../../src/pipeline/authenticate/authenticator.ts';
 import { unlimitedFailures } from '../../../src/pipeline/limit/failures.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../../src/model/authorization-server.ts';
 import { refusals, type Reason } from '../../../src/model/reasons.ts';

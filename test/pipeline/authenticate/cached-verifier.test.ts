@@ -1,11 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
-import {
-  createCachedVerifier,
-  type Authority,
-  type CachedVerifier,
-} from '../../../src/pipeline/authenticate/cached-verifier.ts';
-import { tokenKey } from '../../../src/pipeline/authenticate/known-tokens.ts';
+import { type Authority, CachedVerifier, tokenKey } from '../../../src/pipeline/authenticate/cached-verifier.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { RefusedToken } from '../../../src/model/grant.ts';
@@ -83,7 +78,7 @@ function create(...authorities: readonly Authority[]): CachedVerifier {
 }
 
 function createOf(forms: readonly TokenForm[], authorities: readonly Authority[]): CachedVerifier {
-  return createCachedVerifier(
+  return new CachedVerifier(
     authorities,
     new Set(forms),
     (kind, result) => lookups.push(`${kind} ${result}`),

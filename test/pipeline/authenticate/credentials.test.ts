@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createTokenReader } from '../../../src/pipeline/authenticate/credentials.ts';
-import { tokenKey } from '../../../src/pipeline/authenticate/known-tokens.ts';
+import { tokenKey } from '../../../src/pipeline/authenticate/cached-verifier.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { runs } from '../../support/runs.ts';
 import { orReason } from '../../support/denial.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { notAccepted, notAcceptedOf, outOfTime } from '../../../src/pipeline/authenticate/found.ts';
+import { notAccepted, notAcceptedOf, outOfTime } from '../../../src/pipeline/authenticate/refusal-detail.ts';
 
 describe('what a refused token says', () => {
   test.each<[found: unknown, accepted: string[], detail: string]>([

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import {
+  type Introspected,
+  type Introspector,
   createMaySee,
   introspectAtEach,
   shortestReuse,
   type TokenAuthority,
-} from '../../../src/pipeline/authenticate/introspect-each.ts';
-import type { Introspected, Introspector } from '../../../src/pipeline/authenticate/introspection.ts';
+} from '../../../src/pipeline/authenticate/introspection.ts';
 import { Denial } from '../../../src/model/denial.ts';
 
 const known = { reusableUntil: 5 } as Introspected;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createNonces } from '../../../src/pipeline/authenticate/nonces.ts';
+import { createNonces } from '../../../src/pipeline/authenticate/possession.ts';
 
 const MINUTE = 60_000;
 let now = 1_000 * MINUTE;

@@ -1,10 +1,8 @@
 import * as fc from 'fast-check';
 import { calculateJwkThumbprint } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { createNonces } from '../../../src/pipeline/authenticate/nonces.ts';
-import { createPossession } from '../../../src/pipeline/authenticate/possession.ts';
-import { createProofChecks } from '../../../src/pipeline/authenticate/proof-check.ts';
-import { noFields } from '../../../src/pipeline/listen/fields.ts';
+import { createPossession, createNonces, createProofChecks } from '../../../src/pipeline/authenticate/possession.ts';
+import { noFields } from '../../../src/pipeline/listen/call.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import { callerKey, type Confirmation, type Principal } from '../../../src/model/principal.ts';

@@ -3,13 +3,17 @@ import * as fc from 'fast-check';
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createProver, type OtherProof, type Prover } from '../../support/prover.ts';
-import { createNonces } from '../../../src/pipeline/authenticate/nonces.ts';
-import { type CheckProof, createIsTarget, createProofChecks } from '../../../src/pipeline/authenticate/proof-check.ts';
-import { noFields } from '../../../src/pipeline/listen/fields.ts';
+import {
+  createNonces,
+  type CheckProof,
+  createIsTarget,
+  createProofChecks,
+} from '../../../src/pipeline/authenticate/possession.ts';
+import { noFields } from '../../../src/pipeline/listen/call.ts';
 import type { Call } from '../../../src/model/call.ts';
 import type { AccessToken } from '../../../src/model/grant.ts';
 import type { Dpop } from '../../../src/model/route.ts';
-import { canonicalTarget } from '../../../src/pipeline/route/target.ts';
+import { canonicalTarget } from '../../../src/pipeline/route/router.ts';
 import { property } from '../../support/property.ts';
 
 const publicUrl = 'https://gateway.example';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createExchangeMemory, type ExchangeMemory } from '../../../src/pipeline/exchange/memory.ts';
+import { createExchangeMemory, type ExchangeMemory } from '../../../src/pipeline/exchange/token-exchange.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import type { KeptAnswer, SharedAnswers } from '../../../src/model/shared.ts';

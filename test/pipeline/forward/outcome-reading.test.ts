@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { CallOutcome, CountedCall } from '../../../src/model/counted-call.ts';
 import type { Action } from '../../../src/model/grant.ts';
-import { outcomeOfStatus, outcomeReading } from '../../../src/pipeline/forward/outcome-reading.ts';
+import { outcomeOfStatus, outcomeReading } from '../../../src/pipeline/forward/answer-filter.ts';
 import { message } from '../../policy/caller.ts';
 
 // test/mcp/answer-outcome.test.ts has the table of answers.

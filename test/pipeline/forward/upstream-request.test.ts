@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { identityNames } from '../../../src/pipeline/forward/identity-headers.ts';
 import { createRequestHeaders, createUpstreamPath } from '../../../src/pipeline/forward/upstream-request.ts';
-import { readFields } from '../../../src/pipeline/listen/fields.ts';
+import { readFields } from '../../../src/pipeline/listen/call.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Grant, UpstreamCredential } from '../../../src/model/grant.ts';

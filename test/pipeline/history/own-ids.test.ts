@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryLedger, type MemoryLedger } from '../../../src/store/memory-ledger.ts';
-import { createCountUnderOwnId } from '../../../src/pipeline/history/own-ids.ts';
+import { createCountUnderOwnId } from '../../../src/pipeline/history/count.ts';
 import type { CallOutcome, CountedCall } from '../../../src/model/counted-call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Grant } from '../../../src/model/grant.ts';

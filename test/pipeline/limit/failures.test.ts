@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createFailures, createUnlistedProxyWarning, unlimitedFailures } from '../../../src/pipeline/limit/failures.ts';
-import { readFields } from '../../../src/pipeline/listen/fields.ts';
+import { readFields } from '../../../src/pipeline/listen/call.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Reason } from '../../../src/model/reasons.ts';

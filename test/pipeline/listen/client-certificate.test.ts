@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { certificateThumbprint } from '../../../src/lib/digest.ts';
-import { thumbprintOfHeader } from '../../../src/pipeline/listen/client-certificate.ts';
+import { thumbprintOfHeader } from '../../../src/pipeline/listen/trusted-proxies.ts';
 import { pem, x509 } from '../../support/certificates.ts';
 import { runs } from '../../support/runs.ts';
 import { orReason } from '../../support/denial.ts';

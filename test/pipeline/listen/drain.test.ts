@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { watchFiles } from '../../../src/config/watch.ts';
-import { openCertificate } from '../../../src/pipeline/listen/own-certificate.ts';
+import { openCertificate } from '../../../src/pipeline/listen/certificates.ts';
 import { listen, type Listener, type Security } from '../../../src/pipeline/listen/server.ts';
 import type { TlsObserver } from '../../../src/model/events.ts';
 import { tlsFiles } from '../../support/certificates.ts';

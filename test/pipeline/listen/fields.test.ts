@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readFields } from '../../../src/pipeline/listen/fields.ts';
+import { readFields } from '../../../src/pipeline/listen/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import { orReason } from '../../support/denial.ts';
 

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { originalCall } from '../../../src/pipeline/listen/original-request.ts';
 import type { Call } from '../../../src/model/call.ts';
-import { canonicalTarget } from '../../../src/pipeline/route/target.ts';
+import { canonicalTarget } from '../../../src/pipeline/route/router.ts';
 import { runs } from '../../support/runs.ts';
 import { property } from '../../support/property.ts';
 import { orReason } from '../../support/denial.ts';

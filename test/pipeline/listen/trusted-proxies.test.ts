@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { certificateThumbprint } from '../../../src/lib/digest.ts';
-import { readFields } from '../../../src/pipeline/listen/fields.ts';
+import { readFields } from '../../../src/pipeline/listen/call.ts';
 import { createClientBehind } from '../../../src/pipeline/listen/trusted-proxies.ts';
 import { x509 } from '../../support/certificates.ts';
 import { exchangeRaw } from '../../support/raw.ts';

@@ -2,7 +2,7 @@ import { extractWWWAuthenticateParams, isDpopNonceChallenge } from '@modelcontex
 import { extractWWWAuthenticateParams as extractV1 } from '@modelcontextprotocol/sdk/client/auth.js';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { noFields } from '../../../src/pipeline/listen/fields.ts';
+import { noFields } from '../../../src/pipeline/listen/call.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import { type Reason, refusals } from '../../../src/model/reasons.ts';

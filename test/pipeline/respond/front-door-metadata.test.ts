@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { FrontDoor } from '../../../src/model/front-door.ts';
 import type { Route } from '../../../src/model/route.ts';
-import { createFrontDoorMetadata } from '../../../src/pipeline/respond/front-door-metadata.ts';
+import { createFrontDoorMetadata } from '../../../src/pipeline/respond/publish.ts';
 import { recorded } from './recorded.ts';
 
 const publicUrl = 'https://gateway.example';

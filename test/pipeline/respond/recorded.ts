@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { noFields } from '../../../src/pipeline/listen/fields.ts';
+import { noFields } from '../../../src/pipeline/listen/call.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { decisiveFields } from '../../../src/model/fields.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Denial } from '../../../src/model/denial.ts';
 import { refusals } from '../../../src/model/reasons.ts';
-import { toolError } from '../../../src/pipeline/respond/refusal-body.ts';
+import { toolError } from '../../../src/pipeline/respond/refuse.ts';
 
 test.each([
   [undefined, undefined, 'Too many requests. (decision d)'],

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRouter } from '../../../src/pipeline/route/router.ts';
-import { canonicalTarget, foldedPath } from '../../../src/pipeline/route/target.ts';
+import { createRouter, canonicalTarget, foldedPath } from '../../../src/pipeline/route/router.ts';
 import { cpuTime } from '../../support/cpu-time.ts';
 import { property } from '../../support/property.ts';
 import { orReason } from '../../support/denial.ts';

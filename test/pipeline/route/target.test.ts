@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Denial } from '../../../src/model/denial.ts';
-import { canonicalTarget, foldedPath, type Target } from '../../../src/pipeline/route/target.ts';
+import { canonicalTarget, foldedPath, type Target } from '../../../src/pipeline/route/router.ts';
 import { property } from '../../support/property.ts';
 
 function accepted(target: string): Target | undefined {

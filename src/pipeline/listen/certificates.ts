@@ -1,7 +1,10 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { readCertificates, type CertificateFiles, type Certificates } from '../../lib/certificate-files.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Tls } from '../../model/config.ts';
 import type { TlsObserver } from '../../model/events.ts';
+import { certificateThumbprint } from '../../lib/digest.ts';
 
 /** Calls `onChange` each time the content of one of `files` changes, until it is closed. */
 export type WatchFiles = (files: readonly string[], onChange: () => void) => Promise<{ close(): void }>;
@@ -97,4 +100,27 @@ export async function openCertificate(
   }
 
   return { ...held, close: () => watching.close() };
+}
+
+/** Finds the thumbprint of the certificate that the client of a connection proved to hold; undefined without one. */
+export type CertificateOf = (socket: Socket) => string | undefined;
+
+/**
+ * Creates the look-up of client certificates. It reads a certificate once for each connection, also if the TLS session
+ * was resumed.
+ *
+ * @param clientCa As in {@link Tls}. With the file of an authority, only certificates that it verifies count. With
+ *   `any` every certificate counts, RFC 8705 §2.2: the handshake proves the key, and the token names the certificate.
+ */
+export function createCertificateOf(clientCa: Tls['clientCa']): CertificateOf {
+  if (clientCa === undefined) return () => undefined;
+  const known = new WeakMap<Socket, string | undefined>();
+  return (socket) => {
+    if (known.has(socket)) return known.get(socket);
+    const secure = socket as TLSSocket;
+    const certificate = clientCa === 'any' || secure.authorized ? secure.getPeerX509Certificate() : undefined;
+    const found = certificate === undefined ? undefined : certificateThumbprint(certificate.raw);
+    known.set(socket, found);
+    return found;
+  };
 }
