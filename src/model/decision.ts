@@ -254,13 +254,12 @@ export function decisionMs({ decidedAt, call }: Outcome): number {
 
 /** The method of an MCP message, else that of the request. A caller chooses it: it is shortened. */
 export function methodOf({ attempt, call }: RepeatedOutcome): string {
-  return truncate((attempt?.kind === 'mcp' ? attempt.method?.name : undefined) ?? call.method);
+  return truncate((attempt?.kind === 'mcp' ? attempt.method.name : undefined) ?? call.method);
 }
 
 /** The tool that was called, if it was one. A caller chooses its name: it is shortened. */
 export function toolName({ attempt }: RepeatedOutcome): string | undefined {
-  const tool = attempt && calledTool(attempt);
-  return tool === undefined ? undefined : truncate(tool);
+  return optional(calledTool(attempt), truncate);
 }
 
 /** What refused the call, or would have without shadow mode. */
@@ -282,7 +281,9 @@ const MAX_ADDRESS = 64;
 /** The targets of a message that a policy decided on, unless the member `tool` says all of them. */
 export function otherTargets({ attempt, principal, route }: RepeatedOutcome): readonly McpTarget[] | undefined {
   if (attempt?.kind !== 'mcp' || principal === undefined || route?.policy === undefined) return undefined;
-  return attempt.targets.every(({ kind }) => kind === 'tool') ? undefined : attempt.targets.slice(0, MAX_TARGETS);
+  const { method, targets } = attempt;
+  const isSaid = targets.length === 0 || (method.hasArguments && targets.every(({ kind }) => kind === 'tool'));
+  return isSaid ? undefined : targets.slice(0, MAX_TARGETS);
 }
 
 /** The name of a target as it is recorded. */

@@ -47,7 +47,9 @@ export function argumentsOf(attempt: Attempt): unknown {
 
 /** The tool that an attempt calls; undefined for any other attempt, and before it is known. */
 export function calledTool(attempt: Attempt | undefined): string | undefined {
-  return attempt?.kind === 'mcp' ? attempt.targets.find(({ kind }) => kind === 'tool')?.name : undefined;
+  // Another method may name a tool too, and does not call it: it has no arguments for it.
+  if (attempt?.kind !== 'mcp' || !attempt.method.hasArguments) return undefined;
+  return attempt.targets.find(({ kind }) => kind === 'tool')?.name;
 }
 
 /** A decision on a call. Both outcomes are normal answers. */

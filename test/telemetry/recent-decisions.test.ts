@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { mcpMethod } from '../../src/model/mcp.ts';
+import { mcpMethod, noMethod } from '../../src/model/mcp.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { ratePoints, Rates, SLOT_MS } from '../../src/telemetry/rates.ts';
 import { RecentDecisions } from '../../src/telemetry/recent-decisions.ts';
@@ -105,7 +105,7 @@ test('keeps each member of a decision, whatever it shares with others of its cal
   const input = { ...record.input, targets: resource.targets };
   const other = { ...resource, targets: [{ kind: 'resource', name: 'file:///b' }] };
   const inShadow = { allow: true, denial: undefined, shadow: denial, answer: undefined };
-  const asGet = { ...attempt, method: undefined };
+  const asGet = { kind: 'mcp', method: noMethod, targets: [] };
   const changes: readonly (readonly [outcome: object, record: object])[] = [
     [{}, {}],
     [inShadow, { allow: true, shadow: true, answer: undefined }],
@@ -114,8 +114,15 @@ test('keeps each member of a decision, whatever it shares with others of its cal
     [{ denial: { ...denial, reason: 'argument.denied' } }, { reason: 'argument.denied' }],
     [{ denial: { ...denial, detail: 'claim role: missing' } }, { detail: 'claim role: missing' }],
     [{ denial: { ...denial, scope: [] } }, { neededScope: undefined }],
-    [{ attempt: asGet, call: { ...call, method: 'GET' } }, { method: 'GET' }],
+    [
+      { attempt: asGet, call: { ...call, method: 'GET' } },
+      { method: 'GET', tool: undefined },
+    ],
     [{ attempt: { ...attempt, targets: [] } }, { tool: undefined }],
+    [
+      { attempt: { ...attempt, method: { ...attempt.method, name: 'tools/describe', hasArguments: false } } },
+      { method: 'tools/describe', tool: undefined, input: { ...record.input, targets: attempt.targets } },
+    ],
     [{ attempt: resource }, { ...ofResource, input }],
     [{ attempt: other }, { ...ofResource, input: { ...input, targets: other.targets } }],
     [{ rule: undefined }, { rule: undefined }],

@@ -125,7 +125,8 @@ function message(
     const found: Listing = { ...listing, ...Object.fromEntries(finders) };
     const named = targets.map((target) => ({ kind: target.kind, name: target.found.name ?? '' }));
     const attempt = { kind: 'mcp', method: called, targets: named, arguments: undefined } as const;
-    return { method: called, entries: entriesFor(found, attempt), covering: coveringIn(tool, policies, index) };
+    const covering = coveringIn(called.hasArguments ? tool : undefined, policies, index);
+    return { method: called, entries: entriesFor(found, attempt), covering };
   });
   return { when, kinds };
 }
