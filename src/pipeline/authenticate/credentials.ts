@@ -1,3 +1,4 @@
+import { rememberWhileOpen } from '../../lib/http/remember-while-open.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Call } from '../../model/call.ts';
 import type { AccessToken, PresentedToken } from '../../model/grant.ts';
@@ -48,8 +49,7 @@ export function createTokenReader(servesDpop: boolean): (call: Call) => Presente
     if (last !== undefined && query === '' && last.authorization === authorization) return last.token;
     const token = presentedToken(authorization, query, servesDpop);
     if (authorization.length > MAX_REMEMBERED) return token;
-    if (last === undefined) socket.once('close', () => lastHeaders.delete(socket));
-    lastHeaders.set(socket, { authorization, token });
+    rememberWhileOpen(lastHeaders, socket, { authorization, token });
     return token;
   };
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { http } from '../../lib/http/node-http.ts';
+import { rememberWhileOpen } from '../../lib/http/remember-while-open.ts';
 
 const LINGER_MS = 1_000;
 
@@ -52,8 +53,7 @@ export function createConnections(): Connections {
     begun({ socket }, response) {
       const connection = connections.get(socket);
       if (connection === undefined) {
-        connections.set(socket, { newest: response, queued: false, waiting: 0 });
-        socket.once('close', () => connections.delete(socket));
+        rememberWhileOpen(connections, socket, { newest: response, queued: false, waiting: 0 });
         return undefined;
       }
       const earlier = connection.newest;
