@@ -9,7 +9,7 @@
 import { decidingBy } from '../src/review/run-properties.ts';
 import { compilePolicy } from '../src/policy/compile.ts';
 import type { ConditionDocument, PolicyDocument } from '../src/policy/document.ts';
-import { closeHierarchy } from '../src/model/scope-hierarchy.ts';
+import { closeHierarchy } from '../src/model/principal.ts';
 import { compileProperty, type PropertyDocument } from '../src/policy/property.ts';
 import { prove } from '../src/policy/prove/prove.ts';
 

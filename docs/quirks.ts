@@ -7,10 +7,8 @@
  */
 
 import { readFile, writeFile } from 'node:fs/promises';
-import { type ClientQuirks, clients } from '../src/model/quirks/clients.ts';
-import { type Facts, sourceUrl } from '../src/model/quirks/facts.ts';
-import { obstaclesOf } from '../src/model/quirks/obstacles.ts';
-import { type ProviderQuirks, providers } from '../src/model/quirks/providers.ts';
+import { type ClientQuirks, clients, obstaclesOf } from '../src/model/quirks/clients.ts';
+import { type ProviderQuirks, providers, type Facts, sourceUrl } from '../src/model/quirks/providers.ts';
 
 const rows = Object.entries<ClientQuirks>(clients);
 

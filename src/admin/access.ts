@@ -14,7 +14,7 @@ import { isSameSecret } from '../lib/digest.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
 import type { AdminRules } from '../model/config.ts';
 import { hostKind } from './host-rule.ts';
-import { ADMIN_COOKIE } from '../model/own-cookies.ts';
+import { ADMIN_COOKIE } from '../model/fields.ts';
 
 /** A request that the admin listener does not answer; the message is what the caller reads. */
 export class AdminRefusal extends Error {

@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { GatewayKeys } from '../../schema/validators.js';
 import type { Config, LogSettings, PolicyFolder, SharedStore } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
-import { closeHierarchy } from '../model/scope-hierarchy.ts';
+import { closeHierarchy } from '../model/principal.ts';
 import { hostName, network, readAddresses } from './addresses.ts';
 import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers, serverIn } from './authorization-servers.ts';

@@ -6,7 +6,7 @@ import type { Field } from './field.ts';
 import { endpointUrl, resourceUri, upstreamUrl } from './urls.ts';
 import { anyText, reject } from './values.ts';
 import { hopByHop } from '../lib/http/header-fields.ts';
-import { isNeverFromClients, plainFieldName, namesUser } from '../model/client-fields.ts';
+import { isNeverFromClients, plainFieldName, namesUser } from '../model/fields.ts';
 import { memberReader } from '../lib/json/pointer.ts';
 
 /** `upstream` of a route. */

@@ -3,7 +3,7 @@ import type { Config } from '../model/config.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
 import type { Policy } from '../model/policy.ts';
 import { type Route, stepUpScopes } from '../model/route.ts';
-import { expandScopes } from '../model/scope-hierarchy.ts';
+import { expandScopes } from '../model/principal.ts';
 import { didYouMean, quoted } from '../lib/wording.ts';
 import { isLoopbackUrl } from '../lib/ip-address.ts';
 import type { ReadPolicies } from './policies.ts';

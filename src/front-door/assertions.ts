@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { decodeJwt, errors as jose, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import { errors, type Provider, type TokenEndpointGrantContext } from 'oidc-provider';
-// Made for grants of one's own, and not covered by semantic versioning: the version is pinned.
 import {
   buildTokenResponse,
   checkDpopReplay,
@@ -12,15 +11,16 @@ import type { Clock } from '../lib/clock.ts';
 import { ownMember } from '../lib/json/own-member.ts';
 import { reasonOf } from '../lib/wording.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
-import type { AssertionIssuer, FrontDoor } from '../model/front-door.ts';
+import { type AssertionIssuer, type FrontDoor, subjectOf } from '../model/front-door.ts';
 import { createAssertionKeys } from './assertion-keys.ts';
 import { type ClaimsReader, createClaimsReader, type MappedClaims } from './claims.ts';
 import { jwtBearerGrant } from './client-policy.ts';
 import type { Resources } from './resources.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import type { Store } from './store.ts';
-import { subjectOf } from '../model/person.ts';
 import { requireSubject } from './subject.ts';
+
+// Made for grants of one's own, and not covered by semantic versioning: the version is pinned.
 
 /** How old an assertion may be. */
 const MAX_AGE_SECONDS = 300;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AuthorizationResponseError } from 'openid-client';
 import { errors, type Interaction, type Provider } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
-import type { FrontDoorObserver } from '../model/front-door.ts';
+import { type FrontDoorObserver, subjectOf } from '../model/front-door.ts';
 import { type Identity, type ProviderClient, UnmetAuthentication } from './identity-provider.ts';
 import { reasonOf, saveGrant } from './interactions.ts';
 import { factsAsAmr } from './sign-in-facts.ts';
@@ -12,7 +12,6 @@ import type { People } from './people.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import { listedClaims, type RecordedClaim } from '../model/record-details.ts';
 import type { PendingSignIn, SignIns } from './sign-ins.ts';
-import { subjectOf } from '../model/person.ts';
 
 /** What the callback is built from. */
 export interface CallbackParts {

@@ -1,5 +1,5 @@
 import { ownMember } from '../lib/json/own-member.ts';
-import { emailDigest, providerSession } from '../model/person.ts';
+import { emailDigest, providerSession } from '../model/front-door.ts';
 import type { RevocationCheck } from '../model/revocation.ts';
 import { lowerCase } from '../store/revocation-index.ts';
 

@@ -1,5 +1,7 @@
+import { hash } from 'node:crypto';
 import type { listedClaims } from './record-details.ts';
 import type { AuthorizationServer, ClientCredentials } from './authorization-server.ts';
+import { lengthPrefixed } from '../lib/length-prefixed.ts';
 
 /** The name by which routes trust the front door, in `authorization_servers`. */
 export const FRONT_DOOR = 'front_door';
@@ -143,4 +145,32 @@ export interface FrontDoorObserver {
   /** An answer of the token endpoint: the `grant_type`, and `ok` or the error. */
   token(grant: string, result: string, about: { readonly client_id?: string; readonly why?: string }): void;
   registration(result: string): void;
+}
+
+/** The party that vouches for a subject: a provider, or an issuer of assertions with subjects of its own. */
+export type SubjectSource = 'provider' | 'assertion';
+
+/**
+ * The `sub` of a person in the front door's tokens: the same at each sign-in, after restarts and on all replicas, and
+ * opaque to clients.
+ *
+ * @param name The name of the provider or of the issuer in the configuration.
+ * @param subject The `sub` that it asserts.
+ */
+export function subjectOf(source: SubjectSource, name: string, subject: string): string {
+  return digest(source, name, subject);
+}
+
+/** The `sid` of the front door's tokens: the session at the provider, so that an event of the provider finds it. */
+export function providerSession(provider: string, sid: string): string {
+  return digest('session', provider, sid);
+}
+
+/** The `email_digest` of the front door's tokens: clients need not learn the address. @param email In lower case. */
+export function emailDigest(provider: string, email: string): string {
+  return digest('email', provider, email);
+}
+
+function digest(...parts: readonly string[]): string {
+  return hash('sha256', lengthPrefixed(['sallyport front door', ...parts]), 'base64url');
 }

@@ -13,7 +13,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Action, Grant, GrantedCall, HeldToken, PresentedToken, UpstreamCredential } from '../model/grant.ts';
-import type { ApprovedCall, CountedCall } from '../model/counted-call.ts';
+import type { ApprovedCall, CountedCall } from '../model/history.ts';
 import type { KnownCall, Outcome, RefusalAnswer } from '../model/outcome.ts';
 import type { Principal } from '../model/principal.ts';
 import type { RecordDetails } from '../model/record-details.ts';

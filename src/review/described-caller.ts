@@ -1,5 +1,4 @@
-import { callerKey, clientClaim, type Claims, isName, type Principal } from '../model/principal.ts';
-import { expandScopes } from '../model/scope-hierarchy.ts';
+import { callerKey, clientClaim, type Claims, isName, type Principal, expandScopes } from '../model/principal.ts';
 
 /** The description of a caller. */
 export interface DescribedCaller {

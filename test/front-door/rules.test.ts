@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createClaimsReader } from '../../src/front-door/claims.ts';
 import { createProviderOfAddress } from '../../src/front-door/domains.ts';
 import { createScopeRules } from '../../src/front-door/scope-rules.ts';
-import { subjectOf } from '../../src/model/person.ts';
-import type { FrontDoorScope, IdentityProvider } from '../../src/model/front-door.ts';
+import { type FrontDoorScope, type IdentityProvider, subjectOf } from '../../src/model/front-door.ts';
 
 describe('the provider of an address', () => {
   const provider = (name: string, ...domains: readonly string[]) => ({ name, domains }) as unknown as IdentityProvider;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { closeHierarchy, expandScopes } from '../../src/model/scope-hierarchy.ts';
+import { closeHierarchy, expandScopes } from '../../src/model/principal.ts';
 
 test.each<[Record<string, string[]>, Record<string, string[]>]>([
   [{}, {}],

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createBrowser, signIn } from '../../demo/browser.ts';
-import type { ClientQuirks } from '../../src/model/quirks/clients.ts';
-import type { Obstacle } from '../../src/model/quirks/obstacles.ts';
+import type { ClientQuirks, Obstacle } from '../../src/model/quirks/clients.ts';
 import { keepSecret } from './secrecy.ts';
 
 /** The step at which a client stopped, and the error that it got. */

@@ -1,5 +1,3 @@
-import type { Facts } from './facts.ts';
-
 /** How an authorization server meets MCP clients, where the standards leave room or the server deviates from them. */
 export interface ServerTraits {
   /** Whether clients can register themselves; `restricted`: only after a change of its settings. */
@@ -273,4 +271,15 @@ export const providers = {
 /** The product of an issuer, if its form tells it. */
 export function providerOf(issuer: string): ProviderQuirks | undefined {
   return Object.values<ProviderQuirks>(providers).find((each) => each.issuer?.test(issuer) === true);
+}
+
+/**
+ * What a product was found to do: by the month in which the source was read, `YYYY-MM`, and by the source, a thread as
+ * `owner/repository#number` or a URL.
+ */
+export type Facts = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** The page of a source. */
+export function sourceUrl(source: string): string {
+  return source.replace(/^([\w.-]+\/[\w.-]+)#([0-9]+)$/, 'https://github.com/$1/issues/$2');
 }

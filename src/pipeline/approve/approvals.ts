@@ -13,11 +13,12 @@ import type {
   ApprovalUse,
   AskAnswer,
   KeptApproval,
+  ApprovalEvent,
+  ApprovalObserver,
 } from '../../model/approval-book.ts';
 import type { NeededApproval } from '../../model/approval.ts';
-import type { ApprovalEvent, ApprovalObserver } from '../../model/approval-book.ts';
 import type { Call } from '../../model/call.ts';
-import type { ApprovedCall, CallOutcome } from '../../model/counted-call.ts';
+import type { ApprovedCall, CallOutcome } from '../../model/history.ts';
 import { Denial, type ShadowDenial } from '../../model/denial.ts';
 import type { Grant } from '../../model/grant.ts';
 import { definitionKey } from '../../model/lock.ts';

@@ -11,9 +11,9 @@ import {
   type NumericDate,
   type Principal,
   type TokenForm,
+  expandScopes,
 } from '../../model/principal.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
-import { expandScopes } from '../../model/scope-hierarchy.ts';
 
 /**
  * The principal of authenticated claims, RFC 9068 §2.2 and RFC 7662 §2.2.

@@ -20,7 +20,7 @@ import type { McpTarget } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 import { answerOutcome, mayBeAnswer, type AnswerOutcome } from '../../mcp/answer-outcome.ts';
-import type { CallOutcome, CountedCall } from '../../model/counted-call.ts';
+import type { CallOutcome, CountedCall } from '../../model/history.ts';
 import { noMethod } from '../../model/mcp.ts';
 
 /** Chooses the filter for an answer by its header section and status; undefined for an answer that needs none. */

@@ -2,7 +2,7 @@ import { memberReader } from '../../lib/json/pointer.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { signEs256 } from '../../lib/rotating-keys.ts';
 import type { RotatingKeys, SigningKey } from '../../lib/rotating-keys.ts';
-import { plainFieldName, isRespelled, namesOtherTarget } from '../../model/client-fields.ts';
+import { plainFieldName, isRespelled, namesOtherTarget } from '../../model/fields.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route, SignedIdentity } from '../../model/route.ts';

@@ -6,7 +6,7 @@ import { type BodyFilter, subscriptionEnd } from '../../mcp/body-filter.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant, HeldToken } from '../../model/grant.ts';
-import type { CountedCall } from '../../model/counted-call.ts';
+import type { CountedCall } from '../../model/history.ts';
 import type { ForwardObserver } from '../../model/events.ts';
 import type { Route } from '../../model/route.ts';
 import { type AnswerFilter, outcomeOfStatus } from './answer-filter.ts';

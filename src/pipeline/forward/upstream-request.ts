@@ -1,7 +1,6 @@
 import { hopByHop, nominatedBy, withoutCookies } from '../../lib/http/header-fields.ts';
 import { remembered } from '../../lib/remembered.ts';
-import { OWN_COOKIE, ownCookies } from '../../model/own-cookies.ts';
-import { isNeverFromClients, isRespelled, plainFieldName } from '../../model/client-fields.ts';
+import { isNeverFromClients, isRespelled, plainFieldName, OWN_COOKIE, ownCookies } from '../../model/fields.ts';
 import type { GrantedCall } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
 import { createIdentityHeaders, type SignIdentity } from './identity-headers.ts';

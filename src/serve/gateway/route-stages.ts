@@ -26,7 +26,7 @@ import type { ApprovalSettings, Config } from '../../model/config.ts';
 import type { Call } from '../../model/call.ts';
 import type { Grant } from '../../model/grant.ts';
 import { Denial } from '../../model/denial.ts';
-import { ownCookies } from '../../model/own-cookies.ts';
+import { ownCookies } from '../../model/fields.ts';
 import type { Route } from '../../model/route.ts';
 import type { Stages } from '../../pipeline/pipeline.ts';
 import { createCrossOrigin, type CrossOrigin } from '../../pipeline/respond/cross-origin.ts';

@@ -2,8 +2,7 @@
 import { expect, test } from 'vitest';
 import { anyPattern } from '../../../src/front-door/url-pattern.ts';
 import { type ClientQuirks, clients, knownRedirects } from '../../../src/model/quirks/clients.ts';
-import { sourceUrl } from '../../../src/model/quirks/facts.ts';
-import { type ProviderQuirks, providers } from '../../../src/model/quirks/providers.ts';
+import { type ProviderQuirks, providers, sourceUrl } from '../../../src/model/quirks/providers.ts';
 
 test.each(Object.entries<ClientQuirks | ProviderQuirks>({ ...clients, ...providers }))(
   'each fact of %s has a source and a month',

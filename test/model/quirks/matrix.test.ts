@@ -5,8 +5,7 @@
  * @module
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ClientQuirks, clients } from '../../../src/model/quirks/clients.ts';
-import { obstaclesOf } from '../../../src/model/quirks/obstacles.ts';
+import { type ClientQuirks, clients, obstaclesOf } from '../../../src/model/quirks/clients.ts';
 import { type ProviderQuirks, providers } from '../../../src/model/quirks/providers.ts';
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { freePort } from '../../support/ports.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CallOutcome, CountedCall } from '../../../src/model/counted-call.ts';
+import type { CallOutcome, CountedCall } from '../../../src/model/history.ts';
 import type { Action } from '../../../src/model/grant.ts';
 import { outcomeOfStatus, outcomeReading } from '../../../src/pipeline/forward/answer-filter.ts';
 import { message } from '../../policy/caller.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createCleanAnswer, type ResponseHeaders } from '../../../src/pipeline/forward/response-headers.ts';
-import { ownCookies } from '../../../src/model/own-cookies.ts';
+import { ownCookies } from '../../../src/model/fields.ts';
 import type { Call } from '../../../src/model/call.ts';
 import type { Grant } from '../../../src/model/grant.ts';
 import { property } from '../../support/property.ts';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { type Count, createCount } from '../../../src/pipeline/history/count.ts';
 import { createMemoryLedger } from '../../../src/store/memory-ledger.ts';
 import type { Call } from '../../../src/model/call.ts';
-import type { CountedCall } from '../../../src/model/counted-call.ts';
+import type { CountedCall } from '../../../src/model/history.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Action, Grant } from '../../../src/model/grant.ts';
 import type { Ledger, Reservation, Settlement, LedgerVerdict } from '../../../src/model/ledger.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryLedger, type MemoryLedger } from '../../../src/store/memory-ledger.ts';
 import { createCountUnderOwnId } from '../../../src/pipeline/history/count.ts';
-import type { CallOutcome, CountedCall } from '../../../src/model/counted-call.ts';
+import type { CallOutcome, CountedCall } from '../../../src/model/history.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Grant } from '../../../src/model/grant.ts';
 import type { Ledger, Reservation, LedgerVerdict } from '../../../src/model/ledger.ts';
