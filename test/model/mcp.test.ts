@@ -3,49 +3,26 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { givingNotifications, knownRequests, mcpMethod, mistakenFor } from '../../src/model/mcp.ts';
 import { decide, message } from '../policy/caller.ts';
+import { words } from '../support/words.ts';
 
 describe('what a policy does not have to list', () => {
   test.each([
     undefined,
-    'initialize',
-    'ping',
-    'server/discover',
-    'tools/list',
-    'resources/list',
-    'resources/templates/list',
-    'prompts/list',
-    'logging/setLevel',
-    'subscriptions/listen',
-    'tasks/get',
-    'tasks/result',
-    'tasks/update',
-    'tasks/cancel',
-    'notifications/initialized',
-    'notifications/cancelled',
-    'notifications/',
-    'notifications/widgets/list',
-    'notifications/x-vendor',
-    'notifications/tools/call',
+    ...words(`
+    initialize ping server/discover tools/list resources/list resources/templates/list prompts/list
+    logging/setLevel subscriptions/listen tasks/get tasks/result tasks/update tasks/cancel
+    notifications/initialized notifications/cancelled notifications/ notifications/widgets/list
+    notifications/x-vendor notifications/tools/call`),
   ])('R-91: %s is housekeeping', (method) => {
     expect(mcpMethod(method).allowedBy).toBe('housekeeping');
   });
 
   test.each([
     '',
-    'tools/call',
-    'resources/read',
-    'resources/subscribe',
-    'resources/unsubscribe',
-    'prompts/get',
-    'completion/complete',
-    'tasks/',
-    'tasks/list',
-    'Ping',
     'ping ',
-    'initialize/x',
-    'notifications',
-    'Notifications/x',
-    'constructor',
+    ...words(`
+    tools/call resources/read resources/subscribe resources/unsubscribe prompts/get completion/complete tasks/
+    tasks/list Ping initialize/x notifications Notifications/x constructor`),
   ])('%j is not', (method) => {
     expect(mcpMethod(method).allowedBy).not.toBe('housekeeping');
   });
@@ -79,15 +56,8 @@ describe('another spelling of a method of MCP', () => {
   ])('%j reads as %s', (method, meant) => expect(mistakenFor(method)).toBe(meant));
 
   test.each([
-    'tools/call',
-    'tasks/update',
-    'notifications/x',
-    'vendor/run',
-    'tools/calls',
-    'tools/call2',
-    'x/Tools',
-    'logging/setLevel',
     '',
+    ...words('tools/call tasks/update notifications/x vendor/run tools/calls tools/call2 x/Tools logging/setLevel'),
   ])('%j reads as no other', (method) => expect(mistakenFor(method)).toBeUndefined());
 });
 

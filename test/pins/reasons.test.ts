@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { refusalOf, refusals, type Reason, type Refusal } from '../../src/model/reasons.ts';
+import { words } from '../support/words.ts';
 
 /** What operators alert on and clients see: reason, HTTP status, RFC 6750 error, JSON-RPC code, message. */
 const pinned = `
@@ -108,26 +109,12 @@ test('reasons and their answers', () => {
 
 test('the reasons for which a policy refuses a call whatever token the caller gets', () => {
   const reasons = Object.keys(refusals) as readonly Reason[];
-  expect(reasons.filter((reason) => refusalOf(reason).isFinal)).toEqual([
-    'claim.denied',
-    'argument.denied',
-    'alternatives.exhausted',
-    'exclusion.matched',
-    'tool.unlisted',
-    'resource.unlisted',
-    'prompt.unlisted',
-    'method.unlisted',
-    'request.unlisted',
-    'tool.changed',
-    'prompt.changed',
-    'policy.error',
-    'history.missing',
-    'history.forbidden',
-    'quota.exceeded',
-    'approval.required',
-    'approval.denied',
-    'decision_point.denied',
-  ]);
+  expect(reasons.filter((reason) => refusalOf(reason).isFinal)).toEqual(
+    words(`
+    claim.denied argument.denied alternatives.exhausted exclusion.matched tool.unlisted resource.unlisted
+    prompt.unlisted method.unlisted request.unlisted tool.changed prompt.changed policy.error history.missing
+    history.forbidden quota.exceeded approval.required approval.denied decision_point.denied`),
+  );
 });
 
 test('each message is one line that every client can parse, without the cause', () => {

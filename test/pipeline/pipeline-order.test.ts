@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Denial } from '../../src/model/denial.ts';
 import { serve, type Gateway, type Stages } from '../../src/pipeline/pipeline.ts';
+import { words } from '../support/words.ts';
 
 const arrived = { id: 'arrived' };
 const call = { id: 'canonical' };
@@ -50,17 +51,7 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
     Object.fromEntries(names.map((name) => [name, step(`${of}${name}`)]));
   const stages = {
     route,
-    ...all([
-      'allow',
-      'preflight',
-      'admit',
-      'admitUpgrade',
-      'token',
-      'authenticate',
-      'readAction',
-      'authorize',
-      'exchange',
-    ]),
+    ...all(words('allow preflight admit admitUpgrade token authenticate readAction authorize exchange')),
     count: 'count' in other && other['count'] === undefined ? undefined : step('count'),
     consult: 'consult' in other && other['consult'] === undefined ? undefined : step('consult'),
     ...all(['hold', 'forward', 'forwardUpgrade', 'refuse']),

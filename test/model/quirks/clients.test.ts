@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { anyPattern } from '../../../src/front-door/url-pattern.ts';
 import { type ClientQuirks, clients, knownRedirects } from '../../../src/model/quirks/clients.ts';
 import { type ProviderQuirks, providers, sourceUrl } from '../../../src/model/quirks/providers.ts';
+import { words } from '../../support/words.ts';
 
 test.each(Object.entries<ClientQuirks | ProviderQuirks>({ ...clients, ...providers }))(
   'each fact of %s has a source and a month',
@@ -50,16 +51,7 @@ test.each([
 });
 
 test('the names of known clients stay', () => {
-  expect([...knownRedirects.keys()]).toEqual([
-    'claude',
-    'claude-code',
-    'chatgpt',
-    'vscode',
-    'cursor',
-    'codex',
-    'gemini-cli',
-    'copilot-studio',
-    'inspector',
-    'loopback',
-  ]);
+  expect([...knownRedirects.keys()]).toEqual(
+    words('claude claude-code chatgpt vscode cursor codex gemini-cli copilot-studio inspector loopback'),
+  );
 });

@@ -6,6 +6,7 @@ import { proofKeyOf, readProof } from '../../../src/pipeline/authenticate/dpop-p
 import { keyThumbprint } from '../../../src/lib/digest.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import { property } from '../../support/property.ts';
+import { words } from '../../support/words.ts';
 
 const accepted = new Set(['ES256', 'RS256']);
 const jwk = { kty: 'EC', crv: 'P-256', x: 'x'.repeat(43), y: 'y'.repeat(43) };
@@ -149,19 +150,7 @@ describe('RFC 9449 §4.3 — refuses as a proof', () => {
   );
 });
 
-const algorithms = [
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-  'PS256',
-  'PS384',
-  'PS512',
-  'RS256',
-  'RS384',
-  'RS512',
-];
+const algorithms = words('ES256 ES384 ES512 EdDSA Ed25519 PS256 PS384 PS512 RS256 RS384 RS512');
 
 test.each(algorithms)('a key for %s, and the thumbprint that jose gives it', async (alg) => {
   const { publicKey } = await generateKeyPair(alg);

@@ -11,6 +11,7 @@ import type { AuthorizationServer, JwtValidation } from '../../../src/model/auth
 import type { Principal } from '../../../src/model/principal.ts';
 import { createKey } from '../../support/issuer.ts';
 import { runs } from '../../support/runs.ts';
+import { words } from '../../support/words.ts';
 
 const issuer = 'https://as.example';
 const now = 1_800_000_000;
@@ -50,18 +51,10 @@ describe('RFC 7515 §4.1.9 — typ', () => {
   });
 
   test.each([
-    'aapplication/t+jwt',
-    'application/application/at+jwt',
-    'text/at+jwt',
-    'at+jwt;x',
     ' at+jwt',
-    'logout+jwt',
-    'dpop+jwt',
-    'token-introspection+jwt',
-    'oauth-authz-req+jwt',
-    'secevent+jwt',
-    'rt+jwt',
-    'client-authentication+jwt',
+    ...words(`
+    aapplication/t+jwt application/application/at+jwt text/at+jwt at+jwt;x logout+jwt dpop+jwt
+    token-introspection+jwt oauth-authz-req+jwt secevent+jwt rt+jwt client-authentication+jwt`),
   ])('%j is another type', async (typ) => {
     await expect(verify(await sign({}, { typ }))).rejects.toThrow(refused('token.type'));
   });

@@ -3,6 +3,7 @@ import { loopbackHosts } from '../../../src/lib/ip-address.ts';
 import type { Call } from '../../../src/model/call.ts';
 import type { Config } from '../../../src/model/config.ts';
 import { createAllowed } from '../../../src/pipeline/listen/allow.ts';
+import { words } from '../../support/words.ts';
 import { orReason } from '../../support/denial.ts';
 
 const allowed = createAllowed({
@@ -17,8 +18,6 @@ function refusal(fields: { readonly host?: string; readonly origin?: string }, r
     return undefined;
   });
 }
-
-const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 test.each(
   words(`
@@ -45,8 +44,9 @@ test.each([
 });
 
 test.each(
-  words(`
-  gateway.test GATEWAY.test:8080 gateway.test: gateway.test:65535 internal localhost:1 127.0.0.1 [::1] [::1]:8080`),
+  words(
+    'gateway.test GATEWAY.test:8080 gateway.test: gateway.test:65535 internal localhost:1 127.0.0.1 [::1] [::1]:8080',
+  ),
 )('allows the Host %s, also after a refusal', (host) => {
   expect([refusal({ host }), refusal({ host: 'evil' }), refusal({ host })]).toEqual([
     undefined,

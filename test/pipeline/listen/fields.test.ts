@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readFields } from '../../../src/pipeline/listen/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import { orReason } from '../../support/denial.ts';
+import { words } from '../../support/words.ts';
 
 const host = ['Host', 'gateway.test'];
 
@@ -16,22 +17,12 @@ function reason(...raw: string[]): string {
 describe('a decisive field must be unique', () => {
   test.each([
     ['authorization', 'request.credentials'],
-    ...[
-      'host',
-      'content-length',
-      'transfer-encoding',
-      'content-type',
-      'content-encoding',
-      'expect',
-      'origin',
-      'upgrade',
-      'proxy-authorization',
-      'last-event-id',
-      'mcp-method',
-      'mcp-name',
-      'mcp-protocol-version',
-      'mcp-session-id',
-    ].map((name) => [name, 'request.duplicate_header']),
+    ...words(`
+      host content-length transfer-encoding content-type content-encoding expect origin upgrade
+      proxy-authorization last-event-id mcp-method mcp-name mcp-protocol-version mcp-session-id`).map((name) => [
+      name,
+      'request.duplicate_header',
+    ]),
   ])('two %s → %s', (name = '', wanted) => {
     const rest = name === 'host' ? [] : host;
     expect(reason(...rest, name, 'a', name, 'a'), 'the same value').toBe(wanted);

@@ -7,28 +7,12 @@ import { canonicalTarget } from '../../../src/pipeline/route/router.ts';
 import { runs } from '../../support/runs.ts';
 import { property } from '../../support/property.ts';
 import { orReason } from '../../support/denial.ts';
+import { words } from '../../support/words.ts';
 
 const name = fc.constantFrom(
-  'X-Forwarded-Method',
-  'X-Forwarded-Uri',
-  'X-Forwarded-Host',
-  'X-Original-Method',
-  'X-Original-Uri',
-  'Connection',
-  'X-Other',
+  ...words('X-Forwarded-Method X-Forwarded-Uri X-Forwarded-Host X-Original-Method X-Original-Uri Connection X-Other'),
 );
-const value = fc.constantFrom(
-  'GET',
-  'POST',
-  'CONNECT',
-  '/x',
-  '/a/../b',
-  'h.example',
-  'close',
-  'x-forwarded-uri',
-  '',
-  'a b',
-);
+const value = fc.constantFrom('', 'a b', ...words('GET POST CONNECT /x /a/../b h.example close x-forwarded-uri'));
 const url = fc.constantFrom('/_sallyport/authorize', '/_sallyport/authorize/x?y', '/_sallyport/authorize?q', '/x');
 
 /** Method and target of the request, or the reason of the Denial. */
