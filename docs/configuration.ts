@@ -8,7 +8,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import policy from '../schema/policy.schema.json' with { type: 'json' };
-import { definition, gateway, resolved, type Schema } from '../src/config/keys.ts';
+import { definition, gateway, resolved, type Schema } from '../src/config/schema.ts';
 
 const intro = `# Configuration
 

@@ -2,16 +2,9 @@ import { setTimeout } from 'node:timers/promises';
 import { isObject } from '../lib/json/own-member.ts';
 import { parseToRewrite } from '../lib/json/lossless.ts';
 import { printable } from '../lib/wording.ts';
-import { type ExitCode, print, UsageError } from './exit.ts';
-import { askGateway, operatorAccess, type OperatorAccess, OperatorFault } from './operator-request.ts';
-
-/** The options of `approvals`. */
-export interface ApprovalsOptions {
-  readonly config: string;
-  readonly follow: boolean;
-  readonly json: boolean;
-  readonly admin: string | undefined;
-}
+import { askGateway, operatorAccess, type OperatorAccess } from './operator-request.ts';
+import type { OptionsOf } from './options.ts';
+import { type ExitCode, print, UsageError } from './terminal.ts';
 
 const PATH = '/approvals';
 /** How often `--follow` asks. */
@@ -21,27 +14,21 @@ const FOLLOW_MS = 1_000;
  * `sallyport approvals`: shows what waits at a running gateway, or decides on it as its operator.
  *
  * @param decision `approve`, `deny` or `withdraw`, of the request with `id`; undefined: only shows.
- * @throws {UsageError}
+ * @throws {UsageError} {@link Failure} if the gateway refuses.
  */
 export async function approvals(
   { decision, id = '' }: { readonly decision?: string | undefined; readonly id?: string | undefined },
-  options: ApprovalsOptions,
+  options: OptionsOf<'approvals'>,
 ): Promise<ExitCode> {
   if (decision !== undefined && !/^[\w-]{1,64}$/.test(id))
     throw new UsageError(`${decision} needs the id of a request, not ${JSON.stringify(id)}`);
-  try {
-    const access = await operatorAccess(options.config, options.admin);
-    if (decision === undefined) return await list(access, options);
-    const response = await askGateway(access, `${PATH}/${id}`, { decision });
-    return print(options.json ? `${await response.text()}\n` : `${lineOf(parseToRewrite(await response.text()))}\n`);
-  } catch (error) {
-    if (!(error instanceof OperatorFault)) throw error;
-    if (error.message !== '') process.stderr.write(`sallyport approvals: ${error.message}\n`);
-    return 1;
-  }
+  const access = await operatorAccess('approvals', options);
+  if (decision === undefined) return list(access, options);
+  const approval = await (await askGateway(access, `${PATH}/${id}`, { decision })).text();
+  return print(`${options.json ? approval : lineOf(parseToRewrite(approval))}\n`);
 }
 
-async function list(access: OperatorAccess, { follow, json }: ApprovalsOptions): Promise<ExitCode> {
+async function list(access: OperatorAccess, { follow, json }: OptionsOf<'approvals'>): Promise<ExitCode> {
   const shown = new Set<string>();
   for (;;) {
     const found = parseToRewrite(await (await askGateway(access, PATH)).text());

@@ -1,6 +1,6 @@
 /** @module The form of a command in the table of commands, from which parsing, help and completion come. */
 
-import type { ExitCode } from './exit.ts';
+import type { ExitCode } from './terminal.ts';
 
 /** An option of a command. With `value` it takes one; without, it is a switch. */
 export interface Option {
@@ -38,9 +38,11 @@ export interface Argument {
 export type Values<Table extends Options> = {
   readonly [Name in keyof Table]: Table[Name] extends { readonly default: string }
     ? string
-    : Table[Name] extends { readonly value: string }
-      ? string | undefined
-      : boolean;
+    : Table[Name] extends { readonly oneOf: readonly (infer Word)[] }
+      ? Word | undefined
+      : Table[Name] extends { readonly value: string }
+        ? string | undefined
+        : boolean;
 };
 
 /** One command of the program. Its modules are loaded when it runs, so that a gateway starts fast. */

@@ -1,15 +1,6 @@
-import { command, type Commands, type Option } from './command.ts';
-import { print, UsageError } from './exit.ts';
-
-const config = {
-  short: 'c',
-  value: 'FILE',
-  default: 'gateway.yaml',
-  does: 'the configuration',
-  isPath: true,
-} as const satisfies Option;
-
-const json = { does: 'prints JSON' } as const satisfies Option;
+import { command, type Commands } from './command.ts';
+import { options } from './options.ts';
+import { print, UsageError } from './terminal.ts';
 
 /** Every command by its name, in the order of the help. */
 export const commands: Commands = {
@@ -18,17 +9,7 @@ export const commands: Commands = {
     about: `Writes gateway.yaml, a policy and its tests, all with comments. It never overwrites a file. With
 --client and an existing gateway.yaml, it only prints.`,
     argument: { name: 'DIR', does: 'the folder to write to; default: the current one', isPath: true },
-    options: {
-      upstream: { value: 'URL', does: 'the MCP server to protect: asks it for its tools and lists them in the policy' },
-      issuer: { value: 'URL', does: 'the authorization server: asks it for its algorithms' },
-      opaque: { does: 'the authorization server issues opaque tokens: also writes introspection, RFC 7662' },
-      client: {
-        value: 'NAME',
-        does: "also prints this client's configuration for the gateway",
-        oneOf: ['claude', 'vscode', 'cursor', 'inspector'],
-      },
-      compose: { does: 'also writes docker-compose.yml, in which only the gateway can reach your server' },
-    },
+    options: options.init,
     examples: [
       'init',
       'init --upstream http://127.0.0.1:3001/mcp --issuer https://login.example.com --opaque',
@@ -41,11 +22,7 @@ export const commands: Commands = {
     does: 'run the gateway',
     about: `Runs the gateway until SIGTERM or SIGINT. Requests then finish, and streams get 10 s; a second signal ends
 it at once. An edit of the configuration or its policies is in force as soon as it is saved, or on SIGHUP.`,
-    options: {
-      config,
-      workers: { value: 'N', default: '1', does: 'the number of processes; auto: one for each processor' },
-      'without-front-door': { does: 'does not start the front door, which runs elsewhere' },
-    },
+    options: options.serve,
     examples: ['serve', 'serve --workers auto'],
     async run(_, { config: file, workers, 'without-front-door': withoutFrontDoor }) {
       return (await import('./serve.ts')).serve(file, workers, withoutFrontDoor);
@@ -55,14 +32,10 @@ it at once. An edit of the configuration or its policies is in force as soon as 
     does: 'run the front door alone',
     about: `Runs only the front door, in a container or on a host of its own. serve starts it otherwise. It needs
 session_key, from which both derive the secret that the gateway authenticates with.`,
-    options: {
-      config,
-      metrics: { value: 'HOST:PORT', does: 'serves /metrics and /healthz there; default: nowhere' },
-      clients: { does: 'runs nothing; prints what each known:NAME of registration.redirect_uris stands for' },
-    },
+    options: options['front-door'],
     examples: ['front-door', 'front-door --metrics 127.0.0.1:9091', 'front-door --clients'],
     async run(_, { config: file, metrics, clients }) {
-      if (clients) return print((await import('./known-clients.ts')).knownClientsText());
+      if (clients) return print((await import('./check.ts')).knownClientsText());
       return (await import('./front-door.ts')).frontDoor(file, metrics);
     },
   }),
@@ -70,7 +43,7 @@ session_key, from which both derive the secret that the gateway authenticates wi
     does: 'check the configuration and its policies',
     about: `Loads the configuration, its policies and their tests. Prints every problem, and a warning for what is legal
 and probably wrong.`,
-    options: { strict: { does: 'also fails if there is a warning' }, config },
+    options: options.check,
     examples: ['check', 'check --strict --config staging/gateway.yaml'],
     run: async (_, values) => (await import('./check.ts')).check(values.config, values.strict),
   }),
@@ -79,15 +52,7 @@ and probably wrong.`,
     about: `For each policy with the key lock, asks the MCP server of its route for its tools, prompts and instructions,
 and writes policies/NAME.lock.yaml. Review the difference before you deploy it. The server sees no caller, or with
 --token the caller of that token, as the route presents callers to it.`,
-    options: {
-      check: { does: 'writes nothing; prints what differs, and exits with 1 if anything does' },
-      token: {
-        value: '-',
-        does: 'asks for the caller whose access token is on stdin, with the credential of the route',
-      },
-      route: { value: 'NAME', does: 'only the policy of this route' },
-      config,
-    },
+    options: options.lock,
     examples: ['lock', 'lock --check', 'lock --route tools --token - < token.txt'],
     run: async (_, values) => (await import('./lock.ts')).lock(values),
   }),
@@ -95,16 +60,7 @@ and writes policies/NAME.lock.yaml. Review the difference before you deploy it. 
     does: 'examine a deployment: public URL, servers, upstreams, certificates',
     about: `Looks at everything that the configuration needs, from this machine, and prints one line for each finding:
 ok, warn or fail, with the remedy. It changes nothing and calls no tool.`,
-    options: {
-      client: {
-        value: 'NAME',
-        does: 'only walks the way of this MCP client, such as claude; any other word lists all',
-      },
-      register: { does: 'with --client: also registers it, where its way leads to that' },
-      token: { value: '-', does: 'also compares the access token on stdin with what its route takes' },
-      route: { value: 'NAME', does: 'that route; default: the one whose audience the token names' },
-      config,
-    },
+    options: options.doctor,
     examples: ['doctor', 'doctor --client claude', 'doctor --token - --route tools < token.txt'],
     run: async (_, values) => (await import('./doctor/doctor.ts')).doctor(values),
   }),
@@ -113,57 +69,15 @@ ok, warn or fail, with the remedy. It changes nothing and calls no tool.`,
     about: `Runs the tests in each NAME.test.yaml beside a policy, with the code that serves requests. Prints each
 failure, and how many rules the tests decide.`,
     argument: { name: 'TEXT', does: 'runs only tests with TEXT in the policy or the name' },
-    options: {
-      watch: { does: 'runs them again after each edit' },
-      junit: { value: 'FILE', does: 'also writes a JUnit report', isPath: true },
-      coverage: { does: 'lists the rules that no test decides' },
-      'require-coverage': { does: 'also fails if there is such a rule' },
-      config,
-    },
+    options: options.test,
     examples: ['test', 'test payments --watch', 'test --junit report.xml --require-coverage'],
-    async run(filter, { 'require-coverage': requireCoverage, ...values }) {
-      return (await import('./test-policies.ts')).testPolicies({ ...values, filter, requireCoverage });
-    },
+    run: async (filter, values) => (await import('./test-policies.ts')).testPolicies({ ...values, filter }),
   }),
   explain: command({
     does: 'explain the decision on a call',
     about: `Shows the decision on a call, by the code that serves requests, and what each condition wanted and found.
 Describe the call and its caller, or name a logged decision.`,
-    options: {
-      route: { value: 'NAME', does: 'the route that is called; default: the only one' },
-      tool: { value: 'NAME', does: 'the tool that is called, on an MCP route' },
-      resource: { value: 'URI', does: 'or the resource that is read' },
-      prompt: { value: 'NAME', does: 'or the prompt that is fetched' },
-      method: { value: 'NAME', does: 'or any other method' },
-      request: { value: 'TEXT', does: "the request, on an HTTP route: 'POST /orders'" },
-      arguments: {
-        value: 'JSON',
-        does: 'the arguments; without them, the decision ignores the conditions on arguments',
-      },
-      token: {
-        value: 'TOKEN',
-        does: "the caller's access token, validated as on the route; - reads it from stdin",
-      },
-      claims: { value: 'JSON', does: `or the claims of the caller: '{"sub":"alice","scope":"read"}'` },
-      scope: { value: 'TEXT', does: 'and the scopes of the caller, separated by spaces' },
-      lifetime: { value: '60s', does: 'and the lifetime of the token, exp - iat' },
-      history: {
-        value: 'FILE',
-        does: 'the calls before, for rules over time: the YAML list of `history` in a policy test',
-        isPath: true,
-      },
-      decision: {
-        value: 'ID',
-        does: 'explains a logged decision instead, by its decision id or its request id',
-      },
-      log: {
-        value: 'FILE',
-        does: 'the decision log to search; default: log.file of the configuration; - reads stdin',
-        isPath: true,
-      },
-      json,
-      config,
-    },
+    options: options.explain,
     examples: [
       `explain --route tools --tool pay --scope read --claims '{"role":"trader"}'`,
       'explain --route tools --token - < token.txt',
@@ -176,11 +90,7 @@ Describe the call and its caller, or name a logged decision.`,
     about: `Decides the calls of a decision log again, with the code that serves requests. Prints what would change, and
 for which callers.`,
     argument: { name: 'FILE', does: 'the decision log, JSON lines; - reads stdin', isRequired: true, isPath: true },
-    options: {
-      policies: { value: 'DIR', does: 'the edited policies; default: those of the configuration', isPath: true },
-      json,
-      config,
-    },
+    options: options.replay,
     examples: ['replay decisions.jsonl', 'replay decisions.jsonl --policies edited --json'],
     run: async (log = '', values) => (await import('./replay.ts')).replay(log, values),
   }),
@@ -195,14 +105,7 @@ and nothing else; with --to also its tests. Then decides the log again by it. Ex
       isRepeated: true,
       isPath: true,
     },
-    options: {
-      route: { value: 'NAME', does: 'the route whose calls are read' },
-      to: { value: 'DIR', does: 'the folder to write NAME.yaml and NAME.test.yaml to; default: stdout', isPath: true },
-      name: { value: 'NAME', does: "the policy; default: the route's, or the name of the route" },
-      by: { value: 'claim:NAME', does: 'adds to each entry the values of this claim that the log has' },
-      force: { does: 'replaces files that exist' },
-      config,
-    },
+    options: options.learn,
     examples: [
       'learn decisions.jsonl --route tools',
       'learn decisions.jsonl decisions.jsonl.1 --route tools --to learnt --by claim:role',
@@ -213,12 +116,7 @@ and nothing else; with --to also its tests. Then decides the log again by it. Ex
     does: 'show what an edit of policies means',
     about: `Compares policies with those before an edit, and proves what it prints: for each rule that decides and each
 kind of difference, a caller and a call on which they differ. It exits with 1 if anything differs.`,
-    options: {
-      from: { value: 'DIR', does: 'the policies before the edit, or their gateway.yaml', isPath: true },
-      to: { value: 'DIR', does: 'the edited policies; default: those of the configuration', isPath: true },
-      json,
-      config,
-    },
+    options: options.compare,
     examples: ['compare --from ../main/policies', 'compare --from ../main/gateway.yaml --json'],
     run: async (_, values) => (await import('./compare.ts')).compare(values),
   }),
@@ -232,12 +130,7 @@ gateway at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on loo
       oneOf: ['approve', 'deny', 'withdraw'],
       second: 'ID',
     },
-    options: {
-      follow: { does: 'goes on, and prints what changes' },
-      json: { does: 'prints JSON, a line each' },
-      admin: { value: 'URL', does: 'the admin listener; default: `admin` of the configuration' },
-      config,
-    },
+    options: options.approvals,
     examples: ['approvals', 'approvals --follow --json', 'approvals approve 3q2-7w...'],
     run: async (decision, values, _, [id]) => (await import('./approvals.ts')).approvals({ decision, id }, values),
   }),
@@ -245,15 +138,7 @@ gateway at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on loo
     does: 'end the rights of a person at a running gateway',
     about: `Refuses all tokens of a person that were issued until now, and ends their streams. It asks the running
 gateway, at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on loopback too.`,
-    options: {
-      subject: { value: 'SUB', does: 'the person: `sub` at the issuer' },
-      issuer: { value: 'URL', does: 'the issuer: of an authorization server or of an identity provider' },
-      email: { value: 'ADDRESS', does: 'or the person whose tokens have this address, at every issuer' },
-      list: { does: 'prints what is kept instead, JSON lines' },
-      yes: { does: 'does not ask; needed without a terminal' },
-      admin: { value: 'URL', does: 'the admin listener; default: `admin` of the configuration' },
-      config,
-    },
+    options: options.revoke,
     examples: [
       'revoke --subject 00u1a --issuer https://acme.okta.com',
       'revoke --email alice@example.com --yes',
@@ -266,22 +151,7 @@ gateway, at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on lo
     about: `Prints decisions as a table, the newest last. Below a refusal are the id of its decision, for sallyport
 explain, and what was expected and found. Without FILE it reads log.file of the configuration, or else stdin.`,
     argument: { name: 'FILE', does: 'the decision log, JSON lines; - reads stdin', isPath: true },
-    options: {
-      since: { value: 'TIME', does: 'only since then: 30m or 1d ago, 22:27, or 2026-01-31T22:27 (UTC)' },
-      until: { value: 'TIME', does: 'only before then' },
-      route: { value: 'NAME', does: 'only calls of this route' },
-      subject: { value: 'NAME', does: 'only calls of this subject, or of the caller with this value in log.claims' },
-      client: { value: 'ID', does: 'only calls by this client' },
-      address: { value: 'ADDRESS', does: 'only calls from this address, or from this network: 10.0.0.0/8' },
-      path: { value: 'PATH', does: 'only requests of this path of an HTTP route, and of paths below it' },
-      tool: { value: 'NAME', does: 'only calls of this tool, or of this other target or method' },
-      reason: { value: 'REASON', does: 'only this reason, or all that begin with it: token, claim.denied' },
-      denied: { does: 'only denied calls, and those that shadow mode let pass' },
-      follow: { short: 'f', does: 'waits for more decisions, also after the file was rotated' },
-      json: { does: 'prints JSON lines' },
-      summary: { does: 'prints counts by tool, subject and reason instead' },
-      config,
-    },
+    options: options.log,
     examples: [
       'log --since 1d --summary',
       'log --since 22:27 --until 22:40 --denied',

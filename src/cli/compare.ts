@@ -1,4 +1,5 @@
 import { load } from '../config/load.ts';
+import { policiesIn } from '../config/policies.ts';
 import {
   compareAll,
   compareRoutes,
@@ -10,23 +11,13 @@ import type { Config } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
 import { Disagreement } from '../policy/prove/prove.ts';
 import { decidingBy } from '../review/run-properties.ts';
-import { type ExitCode, reportProblems, UsageError } from './exit.ts';
-import { policiesIn } from './policies-in.ts';
+import type { OptionsOf } from './options.ts';
+import { type ExitCode, Failure, reportProblems, UsageError } from './terminal.ts';
 import { printable } from '../lib/wording.ts';
 import { flowYaml } from '../review/flow-yaml.ts';
 
-/** The options of `sallyport compare`. */
-export interface CompareOptions {
-  readonly config: string;
-  /** The policies before the edit, or their configuration. */
-  readonly from: string | undefined;
-  /** The edited policies, or their configuration; undefined: those of `config`. */
-  readonly to: string | undefined;
-  readonly json: boolean;
-}
-
 /** `sallyport compare`: what an edit of policies means. */
-export async function compare({ from, to, config: file, json }: CompareOptions): Promise<ExitCode> {
+export async function compare({ from, to, config: file, json }: OptionsOf<'compare'>): Promise<ExitCode> {
   if (from === undefined) throw new UsageError('--from is missing: the policies before the edit');
   const toConfig = to !== undefined && isConfig(to);
   let config: Config;
@@ -43,15 +34,7 @@ export async function compare({ from, to, config: file, json }: CompareOptions):
     reportProblems(reading, error);
     return 2;
   }
-  let comparison: NamedComparison;
-  try {
-    comparison = compared(before, after, config);
-  } catch (error) {
-    if (!(error instanceof Disagreement)) throw error;
-    const what = 'internal error: the comparison and the gateway disagree, please report it';
-    process.stderr.write(`sallyport: ${what}: ${error.message}\n`);
-    return 1;
-  }
+  const comparison = compared(before, after, config);
   const report = json ? comparisonJson(comparison) : comparisonText(comparison);
   process.stdout.write(report);
   return comparison.differences.length > 0 || comparison.undecided.length > 0 ? 1 : 0;
@@ -77,10 +60,16 @@ async function comparedIn(path: string): Promise<Compared> {
 function compared(before: Compared, after: Compared, config: Config): NamedComparison {
   const [server] = config.authorizationServers.values();
   const deciding = decidingBy({ ...config, defaultIssuer: server?.issuer ?? '' });
-  const ofPolicies = compareAll(before.policies, after.policies, deciding);
-  if (before.config === undefined || after.config === undefined) return ofPolicies;
-  const ofRoutes = compareRoutes(before.config.routes, after.config.routes, deciding);
-  return joined([ofPolicies, ofRoutes, comparedScopes(before.config, after.config)]);
+  try {
+    const ofPolicies = compareAll(before.policies, after.policies, deciding);
+    if (before.config === undefined || after.config === undefined) return ofPolicies;
+    const ofRoutes = compareRoutes(before.config.routes, after.config.routes, deciding);
+    return joined([ofPolicies, ofRoutes, comparedScopes(before.config, after.config)]);
+  } catch (error) {
+    if (!(error instanceof Disagreement)) throw error;
+    const what = 'internal error: the comparison and the gateway disagree, please report it';
+    throw new Failure(`${what}: ${error.message}`);
+  }
 }
 
 /** All policies are compared by one hierarchy of scopes. */

@@ -12,10 +12,10 @@ import type { EarlierCall } from '../model/history.ts';
 import type { Principal, Claims } from '../model/principal.ts';
 import { withSignInAge } from '../pipeline/authorize/authorize.ts';
 import type { Route } from '../model/route.ts';
-import { coloured } from './colour.ts';
 import { type Explained, explainCall, explainRecord, remediesIn } from '../review/explained.ts';
-import { decisionsIn, SkippedLines } from './decision-log.ts';
-import { type ExitCode, reportProblems, reportUnreadable, UsageError } from './exit.ts';
+import { LogReader } from './decision-log.ts';
+import type { OptionsOf } from './options.ts';
+import { coloured, type ExitCode, print, reportProblems, unreadable, UsageError } from './terminal.ts';
 import { type Explanation, unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
@@ -24,20 +24,7 @@ import { describedKinds, listedKinds, mcpMethod } from '../model/mcp.ts';
 import { requestFlaw } from '../policy/requests.ts';
 import { describedIdentity, principalWith } from '../review/described-caller.ts';
 
-/** The options of `sallyport explain`. */
-export interface ExplainOptions extends DescribedCall {
-  readonly config: string;
-  readonly json: boolean;
-  readonly route: string | undefined;
-  /** An access token; `-` reads it from stdin, so that no list of processes shows it. */
-  readonly token: string | undefined;
-  /** The id of a logged decision or of its request. */
-  readonly decision: string | undefined;
-  /** The log that has it; undefined: `log.file` of the configuration. */
-  readonly log: string | undefined;
-  /** A file with the calls before, as `given: { history: … }` of a test; undefined: they are unknown. */
-  readonly history: string | undefined;
-}
+type ExplainOptions = OptionsOf<'explain'>;
 
 /**
  * `sallyport explain`: shows the decision on a call, and every condition with what it found, by the code that serves.
@@ -45,27 +32,19 @@ export interface ExplainOptions extends DescribedCall {
  * @throws {UsageError} for options that do not describe a call.
  */
 export async function explain(options: ExplainOptions): Promise<ExitCode> {
-  let config: Config;
+  const { config } = await load(options.config);
   try {
-    ({ config } = await load(options.config));
-  } catch (error) {
-    return reportProblems(options.config, error);
-  }
-  try {
-    const found = await explained(config, options);
-    process.stdout.write(options.json ? explanationJson(found) : explanationTable(found));
-    return 0;
+    const explanation = await explained(config, options);
+    return print(options.json ? explanationJson(explanation) : explanationTable(explanation));
   } catch (error) {
     if (error instanceof ConfigError) return reportProblems(options.history ?? '', error);
-    const { decision, log = config.log.file ?? '', history = '' } = options;
-    if (!(error instanceof Denial)) return reportUnreadable(decision === undefined ? history : log, error);
+    if (!(error instanceof Denial)) throw error;
     const { reason, detail } = error;
-    process.stdout.write(
+    return print(
       options.json
         ? `${JSON.stringify({ allow: false, reason, detail }, null, 2)}\n`
         : `${coloured('bad', 'deny')} ${reason}: ${detail}\n`,
     );
-    return 0;
   }
 }
 
@@ -78,7 +57,7 @@ async function explained(config: Config, options: ExplainOptions): Promise<Expla
     return explainDecision(config, options.decision, log);
   }
   const route = routeNamed(config, options.route);
-  const { attempt, principal } = describedCall(route, config, options);
+  const [principal, attempt] = [callerIn(route, config, options), attemptIn(route, options)];
   const earlier = options.history === undefined ? undefined : await earlierCalls(options.history);
   const caller = options.token === undefined ? principal : await tokenPrincipal(route, config, options.token);
   // As at a decision; a described caller may say `authenticated_ago` itself.
@@ -88,7 +67,10 @@ async function explained(config: Config, options: ExplainOptions): Promise<Expla
 
 /** @throws {ConfigError} with every problem of the file. */
 async function earlierCalls(file: string): Promise<readonly EarlierCall[]> {
-  const { history, problems } = historyIn(file, await readFile(file, 'utf8'));
+  const content = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw unreadable(file, error);
+  });
+  const { history, problems } = historyIn(file, content);
   if (problems.length > 0) throw new ConfigError(problems, []);
   return history;
 }
@@ -124,15 +106,14 @@ export function routeNamed(config: Config, name: string | undefined): Route {
  */
 export async function explainDecision(config: Config, id: string, log: string): Promise<Explained> {
   const found: DecisionRecord[] = [];
-  const skipped = new SkippedLines();
-  for await (const record of decisionsIn(log)) {
-    if ('skipped' in record) skipped.add(record);
-    else if (record.id === id) return explainRecord(config, record);
-    else if (record.requestId === id) found.push(record);
+  const reader = new LogReader();
+  for await (const record of reader.decisions(log)) {
+    if (record.id === id) return explainRecord(config, record);
+    if (record.requestId === id) found.push(record);
   }
   const [only, ...others] = found;
   if (only === undefined) {
-    const missing = skipped.missing === '' ? '' : `; ${skipped.missing}`;
+    const missing = reader.missing === '' ? '' : `; ${reader.missing}`;
     throw new UsageError(`${log} has neither a decision nor a request ${id}${missing}`);
   }
   if (others.length === 0) return explainRecord(config, only);
@@ -232,38 +213,7 @@ function remedies(conditions: readonly Explanation[]): readonly string[] {
   return wanted.length === 0 ? [] : ['to be allowed:', ...wanted.map((each) => `  ${printable(each)}`)];
 }
 
-/** The options that describe a call. */
-interface DescribedCall {
-  readonly tool: string | undefined;
-  readonly resource: string | undefined;
-  readonly prompt: string | undefined;
-  readonly method: string | undefined;
-  /** Of an HTTP route: `POST /orders`. */
-  readonly request: string | undefined;
-  /** JSON: an object. */
-  readonly arguments: string | undefined;
-  /** JSON: an object. */
-  readonly claims: string | undefined;
-  /** Separated by spaces; besides, or instead of, a `scope` among the claims. */
-  readonly scope: string | undefined;
-  /** `60s`; `exp - iat`. */
-  readonly lifetime: string | undefined;
-}
-
-/**
- * The caller and the call that options describe.
- *
- * @throws {UsageError}
- */
-function describedCall(
-  route: Route,
-  config: Config,
-  options: DescribedCall,
-): { readonly principal: Principal; readonly attempt: Attempt } {
-  return { principal: callerIn(route, config, options), attempt: attemptIn(route, options) };
-}
-
-function callerIn(route: Route, config: Config, { claims, scope, lifetime }: DescribedCall): Principal {
+function callerIn(route: Route, config: Config, { claims, scope, lifetime }: ExplainOptions): Principal {
   const found = claims === undefined ? {} : jsonObject(claims, '--claims');
   const { iss, scope: own } = found;
   const lifetimeMs = lifetime === undefined ? undefined : durationMs(lifetime);
@@ -289,7 +239,7 @@ function callerIn(route: Route, config: Config, { claims, scope, lifetime }: Des
   };
 }
 
-function attemptIn(route: Route, options: DescribedCall): Attempt {
+function attemptIn(route: Route, options: ExplainOptions): Attempt {
   const [kind, second] = describedKinds.filter((each) => options[each] !== undefined);
   if (second !== undefined) throw new UsageError(`one call cannot act on a ${kind} and a ${second}`);
   if (route.protocol === 'http') return requestIn(route, kind ?? (options.method && 'method'), options.request);

@@ -1,5 +1,5 @@
 import { type MetricsListener, serveMetrics } from '../admin/metrics-listener.ts';
-import { parseAddress } from '../config/addresses.ts';
+import { parseAddress } from '../config/values.ts';
 import { load, type Loaded } from '../config/load.ts';
 import { watchFiles } from '../config/watch.ts';
 import { startFrontDoor } from '../front-door/front-door.ts';
@@ -12,7 +12,7 @@ import { joinEvents } from '../telemetry/events.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { Log } from '../telemetry/log.ts';
 import { createFrontDoorMetrics } from '../telemetry/metrics.ts';
-import { type ExitCode, reportProblems, UsageError } from './exit.ts';
+import { type ExitCode, UsageError } from './terminal.ts';
 
 /**
  * `sallyport front-door`: runs the front door alone, for example in a container of its own, until a signal ends it.
@@ -29,12 +29,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
     throw new UsageError(`--metrics: ${JSON.stringify(metricsText)} is not an address such as 127.0.0.1:9091`);
   }
   const since = Date.now();
-  let loaded: Loaded;
-  try {
-    loaded = await load(file);
-  } catch (error) {
-    return reportProblems(file, error);
-  }
+  const loaded = await load(file);
   const { config } = loaded;
   const missing = missingIn(loaded);
   if (missing !== undefined) {

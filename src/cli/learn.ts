@@ -1,61 +1,39 @@
 import { lstat, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { load, type Loaded } from '../config/load.ts';
+import { load } from '../config/load.ts';
 import { counted } from '../lib/wording.ts';
+import type { Config } from '../model/config.ts';
 import type { Route } from '../model/route.ts';
 import { compilePolicy } from '../policy/compile.ts';
 import { countDifference, type CountedDifference, differenceOf } from '../review/difference.ts';
 import { learntPolicy, type LearntPolicy } from '../review/learnt-policy.ts';
 import { isPolicyDecision } from '../review/recorded-decision.ts';
-import { type LoggedDecision, recordsIn, SkippedLines } from './decision-log.ts';
-import { type ExitCode, reportProblems, reportUnreadable, UsageError } from './exit.ts';
+import { type LoggedDecision, LogReader } from './decision-log.ts';
 import { routeNamed } from './explain.ts';
-
-/** The options of `sallyport learn`. */
-export interface LearnOptions {
-  readonly config: string;
-  readonly route: string | undefined;
-  /** The folder to write to; undefined: the policy goes to stdout. */
-  readonly to: string | undefined;
-  readonly name: string | undefined;
-  /** `claim:NAME`. */
-  readonly by: string | undefined;
-  readonly force: boolean;
-}
+import type { OptionsOf } from './options.ts';
+import { type ExitCode, Failure, UsageError } from './terminal.ts';
 
 /**
  * `sallyport learn`: writes a policy that allows what a log shows as allowed on a route, or as let pass by shadow mode,
  * and nothing else. At the end it decides the same log by that policy.
  */
-export async function learn(files: readonly string[], options: LearnOptions): Promise<ExitCode> {
+export async function learn(files: readonly string[], options: OptionsOf<'learn'>): Promise<ExitCode> {
   const claim = claimIn(options.by);
-  let loaded: Loaded;
-  try {
-    loaded = await load(options.config);
-  } catch (error) {
-    return reportProblems(options.config, error);
-  }
-  const { routes } = loaded.config;
-  const route = routeNamed(loaded.config, options.route);
+  const { config } = await load(options.config);
+  const route = routeNamed(config, options.route);
   const name = options.name ?? route.policy?.name ?? route.name;
   if (!/^[\w-]+$/.test(name))
-    return failed(`--name: ${JSON.stringify(name)} is not the name of a policy: letters, digits, _ and -`);
-  const others = routes.filter((other) => other !== route && other.policy?.name === name);
+    throw new Failure(`--name: ${JSON.stringify(name)} is not the name of a policy: letters, digits, _ and -`);
+  const others = config.routes.filter((other) => other !== route && other.policy?.name === name);
   if (options.name === undefined && others.length > 0) {
-    return failed(
-      `the policy ${name} belongs to ${others.map((other) => other.name).join(', ')} too: pass another one as --name`,
-    );
+    const names = others.map((other) => other.name).join(', ');
+    throw new Failure(`the policy ${name} belongs to ${names} too: pass another one as --name`);
   }
-  const skipped = new SkippedLines();
+  const reader = new LogReader();
   const decisions = new Map<string, LoggedDecision>();
   for (const file of files) {
-    try {
-      for await (const record of recordsIn(file)) {
-        if ('skipped' in record) skipped.add(record);
-        else if (!('settled' in record) && record.route === route.name) decisions.set(record.id, record);
-      }
-    } catch (error) {
-      return reportUnreadable(file, error);
+    for await (const record of reader.records(file)) {
+      if (!('settled' in record) && record.route === route.name) decisions.set(record.id, record);
     }
   }
   const calls = [...decisions.values()]
@@ -63,19 +41,19 @@ export async function learn(files: readonly string[], options: LearnOptions): Pr
     .map((record) => ({ record, claim: valueOf(claim, record) }));
   const learnt = learntPolicy(calls, route, claim);
   if (learnt === undefined) {
-    const lines = skipped.missing === '' ? '' : ` (${skipped.missing})`;
+    const lines = reader.missing === '' ? '' : ` (${reader.missing})`;
     const none = `the log has no allowed call of the route ${route.name} whose name a policy can have`;
-    return failed(`nothing was written: ${none}${lines}`);
+    throw new Failure(`nothing was written: ${none}${lines}`);
   }
   if (options.to === undefined) process.stdout.write(learnt.policy);
   else {
     const inTheWay = await written(options.to, name, learnt, options.force);
     if (inTheWay !== undefined)
-      return failed(`${inTheWay} exists already: pass --force to replace it, or another --name`);
+      throw new Failure(`${inTheWay} exists already: pass --force to replace it, or another --name`);
   }
   const print = options.to === undefined ? process.stderr : process.stdout;
   for (const line of learnt.omitted) print.write(`left out: ${line}\n`);
-  const refused = replayed([...decisions.values()], { loaded, route, learnt, claim });
+  const refused = replayed([...decisions.values()], { config, route, learnt, claim });
   for (const { count, called, subject, after } of refused)
     print.write(`newly refused ${count} times: ${called} ${subject}: ${after}\n`);
   const verdict =
@@ -120,20 +98,18 @@ async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
 }
 
+/** What was learnt, and from what. */
+interface Learning {
+  readonly config: Config;
+  readonly route: Route;
+  readonly learnt: LearntPolicy;
+  readonly claim: string | undefined;
+}
+
 /** The calls of the log that passed and that the learnt policy refuses, or cannot decide. */
 function replayed(
   decisions: readonly LoggedDecision[],
-  {
-    loaded,
-    route,
-    learnt,
-    claim,
-  }: {
-    readonly loaded: Loaded;
-    readonly route: Route;
-    readonly learnt: LearntPolicy;
-    readonly claim: string | undefined;
-  },
+  { config, route, learnt, claim }: Learning,
 ): readonly CountedDifference[] {
   const policy = compilePolicy('learnt', learnt.document);
   const rows = new Map<string, CountedDifference>();
@@ -143,15 +119,10 @@ function replayed(
     const claims =
       claim === undefined || value === undefined ? record.input.claims : { ...record.input.claims, [claim]: value };
     const seen = { ...record, input: { ...record.input, ...(claims !== undefined && { claims }) } };
-    const difference = differenceOf(seen, { protocol: route.protocol, policy }, policy, loaded.config);
+    const difference = differenceOf(seen, { protocol: route.protocol, policy }, policy, config);
     if (difference !== undefined && difference.change !== 'would be allowed' && difference.after !== 'allow') {
       countDifference(rows, difference);
     }
   }
   return [...rows.values()];
-}
-
-function failed(message: string): ExitCode {
-  process.stderr.write(`sallyport: ${message}\n`);
-  return 1;
 }

@@ -11,20 +11,8 @@ import type { Config, PolicyFolder } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import { type DescribedDefinition, definitionKey } from '../model/lock.ts';
 import { type Route, serverUrl } from '../model/route.ts';
-import { coloured } from './colour.ts';
-import { type ExitCode, reportProblems, UsageError } from './exit.ts';
-import { tokenOnStdin } from './token-on-stdin.ts';
-
-/** The options of `lock`. */
-export interface LockOptions {
-  readonly config: string;
-  /** Writes nothing; exits with 1 if anything differs. */
-  readonly check: boolean;
-  /** `-`: read from stdin. */
-  readonly token: string | undefined;
-  /** Undefined: all routes whose policy has `lock`. */
-  readonly route: string | undefined;
-}
+import type { OptionsOf } from './options.ts';
+import { coloured, type ExitCode, tokenOnStdin, UsageError } from './terminal.ts';
 
 /** What became of one lock: whether it is in order, and a line for each thing to say. */
 interface Result {
@@ -42,15 +30,9 @@ class NothingShown extends Error {
  *
  * @throws {UsageError}
  */
-export async function lock({ config: file, check, token: source, route: name }: LockOptions): Promise<ExitCode> {
+export async function lock({ config: file, check, token: source, route: name }: OptionsOf<'lock'>): Promise<ExitCode> {
   const token = await tokenOnStdin(source);
-  let loaded;
-  try {
-    loaded = await load(file, process.env, check ? disk : withoutLocks);
-  } catch (error) {
-    return reportProblems(file, error);
-  }
-  const { config, policyFolder } = loaded;
+  const { config, policyFolder } = await load(file, process.env, check ? disk : withoutLocks);
   const all = config.routes.filter((route) => route.lock !== undefined);
   if (all.length === 0) {
     process.stderr.write(`${file}: no policy of a route has the key lock: add lock: report to one, then lock: deny\n`);

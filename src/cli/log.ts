@@ -1,38 +1,17 @@
 import { existsSync } from 'node:fs';
+import type { WriteStream } from 'node:tty';
 import { load } from '../config/load.ts';
-import { network } from '../config/addresses.ts';
-import { InvalidValue } from '../config/values.ts';
+import { InvalidValue, network } from '../config/values.ts';
 import { createIsWithin, type IsWithin } from '../lib/ip-address.ts';
 import { durationMs } from '../lib/quantity.ts';
-import { calledIn } from '../model/decision.ts';
+import { printable } from '../lib/wording.ts';
+import { calledIn, type DecisionRecord } from '../model/decision.ts';
 import { harmlessJson } from '../telemetry/json-lines.ts';
-import { decisionsIn, type LoggedDecision, SkippedLines } from './decision-log.ts';
-import { type ExitCode, reportProblems, reportUnreadable, UsageError } from './exit.ts';
-import { createTable, namesOf } from './log-table.ts';
-import { createSummary } from './log-summary.ts';
+import { type LoggedDecision, LogReader, timeOf } from './decision-log.ts';
+import type { OptionsOf } from './options.ts';
+import { coloured, type ExitCode, Failure, UsageError } from './terminal.ts';
 
-/** The options of `sallyport log`: a filter is a text, undefined for all. */
-export interface LogOptions {
-  readonly config: string;
-  /** A duration until now, a time of day, or a date. */
-  readonly since: string | undefined;
-  readonly until: string | undefined;
-  readonly route: string | undefined;
-  /** A subject, or the value of a claim that the log has of the caller. */
-  readonly subject: string | undefined;
-  /** An address or a network. */
-  readonly address: string | undefined;
-  /** A path; paths below it pass too. */
-  readonly path: string | undefined;
-  readonly client: string | undefined;
-  readonly tool: string | undefined;
-  /** A reason, or the first part of one: `token` for all `token.…`. */
-  readonly reason: string | undefined;
-  readonly denied: boolean;
-  readonly follow: boolean;
-  readonly json: boolean;
-  readonly summary: boolean;
-}
+type LogOptions = OptionsOf<'log'>;
 
 /**
  * `sallyport log`: prints the decisions of a log, or their counts.
@@ -43,20 +22,11 @@ export interface LogOptions {
 export async function log(file: string | undefined, options: LogOptions): Promise<ExitCode> {
   if (options.summary && options.follow) throw new UsageError('--summary needs the end of the log: omit --follow');
   const isWanted = filterOf(options, Date.now());
-  let from = file;
-  try {
-    from ??= await configuredFile(options.config);
-  } catch (error) {
-    return reportProblems(options.config, error);
-  }
+  const from = file ?? (await configuredFile(options.config));
   if (from === '-' && file === undefined && process.stdin.isTTY) {
     throw new UsageError(`FILE is missing: pass the output of serve, or set log.file in ${options.config}`);
   }
-  try {
-    return await printed(from, isWanted, options);
-  } catch (error) {
-    return reportUnreadable(from, error);
-  }
+  return printed(from, isWanted, options);
 }
 
 async function configuredFile(config: string): Promise<string> {
@@ -69,8 +39,8 @@ type Filter = (decision: LoggedDecision) => boolean;
 /** @throws {UsageError} for a value that no decision can have. */
 function filterOf(options: LogOptions, now: number): Filter {
   const { route, subject, client, tool, path, reason, denied } = options;
-  const start = timeOf('since', options.since, now);
-  const end = timeOf('until', options.until, now);
+  const start = timeIn('since', options.since, now);
+  const end = timeIn('until', options.until, now);
   if (start !== undefined && end !== undefined && start >= end) {
     throw new UsageError(
       `--until is not after --since: ${new Date(end).toISOString()}, ${new Date(start).toISOString()}`,
@@ -117,7 +87,7 @@ const dateTime = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-
  *
  * @throws {UsageError} for a text that is no time.
  */
-function timeOf(option: string, text: string | undefined, now: number): number | undefined {
+function timeIn(option: string, text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
   const ago = durationMs(text);
   if (ago !== undefined) return now - ago;
@@ -138,18 +108,15 @@ const stdin = 'stdin; pass a file with the output of sallyport serve, or set log
 const BATCH = 1000;
 
 async function printed(file: string, isWanted: Filter, options: LogOptions): Promise<ExitCode> {
-  const summary = createSummary();
-  const table = createTable(process.stdout);
+  const summary = new Summary();
+  const table = new Table(process.stdout);
   const batch: LoggedDecision[] = [];
   const batchSize = options.follow || file === '-' ? 1 : BATCH;
   let decisions = 0;
-  const skipped = new SkippedLines();
-  for await (const decision of decisionsIn(file, options.follow)) {
-    if ('skipped' in decision) {
-      skipped.add(decision);
-      if (options.follow && decision.skipped !== 'no decision') reportSkipped(file, skipped);
-      continue;
-    }
+  const reader = new LogReader((why) => {
+    if (options.follow && why !== 'no decision') reportSkipped(file, reader);
+  });
+  for await (const decision of reader.decisions(file, options.follow)) {
     decisions += 1;
     if (!isWanted(decision)) continue;
     if (options.summary) summary.add(decision);
@@ -157,18 +124,201 @@ async function printed(file: string, isWanted: Filter, options: LogOptions): Pro
     else if (batch.push(decision) >= batchSize) process.stdout.write(table.rows(batch.splice(0)));
   }
   process.stdout.write(table.rows(batch));
-  reportSkipped(file, skipped);
-  if (decisions === 0 && skipped.total > 0) {
-    process.stderr.write(
-      `sallyport: ${file}: none of its lines is a decision; the output of sallyport serve has one for each request\n`,
+  reportSkipped(file, reader);
+  if (decisions === 0 && reader.total > 0) {
+    throw new Failure(
+      `${file}: none of its lines is a decision; the output of sallyport serve has one for each request`,
     );
-    return 1;
   }
   if (decisions === 0) process.stderr.write(`sallyport: no decisions read from ${file === '-' ? stdin : file}\n`);
   if (options.summary) process.stdout.write(options.json ? summary.json() : summary.text());
   return 0;
 }
 
-function reportSkipped(file: string, { missing }: SkippedLines): void {
+function reportSkipped(file: string, { missing }: LogReader): void {
   if (missing !== '') process.stderr.write(`sallyport: ${file}: ${missing}\n`);
+}
+
+const titles = ['time (UTC)', 'decision', 'subject', 'client', 'route', 'called', 'address'] as const;
+/** The widths for 117 columns. The first two do not grow: a time, and the longest usual reason. */
+const widths = [14, 20, 16, 12, 12, 16, 15] as const;
+const FIXED = 2;
+const GAP = '  ';
+const USUAL_COLUMNS = 117;
+/** Narrower columns say nothing. */
+const MIN_WIDTH = 8;
+
+/**
+ * Decisions as a table for people. On a terminal, a value that is too long for its column is cut; in a file or a pipe
+ * it is whole, and its column stays as wide. The callers chose some of the values: characters that a terminal obeys are
+ * replaced.
+ */
+class Table {
+  readonly #output: Pick<WriteStream, 'isTTY' | 'columns'>;
+  #widths: readonly number[];
+  #hasTitles = false;
+
+  constructor(output: Pick<WriteStream, 'isTTY' | 'columns'>) {
+    this.#output = output;
+    this.#widths = widthsFor(output.isTTY ? output.columns : USUAL_COLUMNS);
+  }
+
+  /** A line for each decision, all aligned. A refusal has a second line, with its id and its whole detail. */
+  rows(decisions: readonly DecisionRecord[]): string {
+    if (decisions.length === 0) return '';
+    const rows = decisions.map((decision) => ({ decision, cells: cellsOf(decision) }));
+    if (!this.#output.isTTY) {
+      this.#widths = this.#widths.map((width, index) =>
+        Math.max(width, ...rows.map(({ cells }) => cells[index]?.length ?? 0)),
+      );
+    }
+    const head = this.#hasTitles ? '' : this.#line(titles);
+    this.#hasTitles = true;
+    const lines = rows.map(
+      ({ decision, cells }) => this.#line(cells, (padded) => coloured(colourOf(decision), padded)) + refusal(decision),
+    );
+    return head + lines.join('');
+  }
+
+  #line(cells: readonly string[], decorate = (padded: string) => padded): string {
+    const padded = cells.map((cell, index) => {
+      const width = this.#widths[index] ?? 0;
+      return (this.#output.isTTY ? cut(cell, width) : cell).padEnd(width);
+    });
+    return `${padded
+      .with(1, decorate(padded[1] ?? ''))
+      .join(GAP)
+      .trimEnd()}\n`;
+  }
+}
+
+function cellsOf(decision: DecisionRecord): readonly string[] {
+  const { clientId, route, address } = decision;
+  const cells = [
+    timeOf(decision).slice(5, 19).replace('T', ' '),
+    verdict(decision),
+    namesOf(decision).join(' '),
+    clientId,
+    route,
+    calledIn(decision),
+    address,
+  ];
+  return cells.map((cell) => printable(cell ?? ''));
+}
+
+/** Names of a caller: the subject, and the claims of `log.claims`, which say who that is. */
+function namesOf({ subject, claims = {} }: DecisionRecord): readonly string[] {
+  return [subject, ...Object.values(claims).map(String)].filter((each) => each !== undefined);
+}
+
+function refusal({ allow, shadow, id, detail = '' }: DecisionRecord): string {
+  if (allow && !shadow) return '';
+  return `${' '.repeat(widths[0])}${GAP}${printable(`${id}${GAP}${detail}`).trim()}\n`;
+}
+
+function colourOf({ allow, shadow }: DecisionRecord): 'warning' | 'good' | 'bad' {
+  if (shadow) return 'warning';
+  return allow ? 'good' : 'bad';
+}
+
+function verdict({ allow, shadow, reason = '' }: DecisionRecord): string {
+  if (shadow) return `shadow ${reason}`;
+  return allow ? 'allow' : reason;
+}
+
+function widthsFor(columns: number): readonly number[] {
+  const fixed = widths.slice(0, FIXED).reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+  const shares = USUAL_COLUMNS - fixed;
+  return widths.map((width, index) =>
+    index < FIXED ? width : Math.max(MIN_WIDTH, Math.floor(((columns - fixed) * width) / shares)),
+  );
+}
+
+/** Characters as people count them, so that none is cut in two. */
+const segmenter = new Intl.Segmenter();
+
+function cut(text: string, width: number): string {
+  if (text.length <= width) return text;
+  const characters = Array.from(segmenter.segment(text), ({ segment }) => segment);
+  return characters.length > width ? `${characters.slice(0, width - 1).join('')}…` : text;
+}
+
+interface Count {
+  allowed: number;
+  denied: number;
+}
+
+/** How many names of a kind people see. */
+const SHOWN = 20;
+
+/** Counts by tool, subject and reason. A denial in shadow mode counts as allowed, and has a reason. */
+class Summary {
+  readonly #total: Count = { allowed: 0, denied: 0 };
+  readonly #kinds = {
+    tool: new Map<string, Count>(),
+    subject: new Map<string, Count>(),
+    reason: new Map<string, Count>(),
+  };
+  #from = '';
+  #to = '';
+
+  add(decision: DecisionRecord): void {
+    const { allow, reason, subject } = decision;
+    this.#to = timeOf(decision);
+    if (this.#from === '') this.#from = this.#to;
+    count(this.#total, allow);
+    countNamed(this.#kinds.tool, calledIn(decision), allow);
+    countNamed(this.#kinds.subject, subject ?? '(none)', allow);
+    if (reason !== undefined) countNamed(this.#kinds.reason, reason, allow);
+  }
+
+  /** The most frequent names, for people. */
+  text(): string {
+    const period = this.#from === '' ? '' : `, ${printable(this.#from)} to ${printable(this.#to)}`;
+    const head = `${this.#total.allowed} allowed, ${this.#total.denied} denied${period}\n`;
+    return (
+      head +
+      Object.entries(this.#kinds)
+        .map(([kind, names]) => section(kind, ranked(names)))
+        .join('')
+    );
+  }
+
+  /** All names, for programs. */
+  json(): string {
+    const lists = Object.entries(this.#kinds).map(([kind, names]) => [
+      `${kind}s`,
+      ranked(names).map(([name, { allowed, denied }]) => ({ name, allowed, denied })),
+    ]);
+    const members = { ...this.#total, from: this.#from, to: this.#to, ...Object.fromEntries(lists) };
+    return harmlessJson(`${JSON.stringify(members, undefined, 2)}\n`);
+  }
+}
+
+function count(counts: Count, allow: boolean): void {
+  counts[allow ? 'allowed' : 'denied'] += 1;
+}
+
+function countNamed(names: Map<string, Count>, name: string, allow: boolean): void {
+  const counts = names.get(name) ?? { allowed: 0, denied: 0 };
+  names.set(name, counts);
+  count(counts, allow);
+}
+
+function ranked(names: ReadonlyMap<string, Count>): readonly (readonly [string, Count])[] {
+  const sum = ({ allowed, denied }: Count): number => allowed + denied;
+  return [...names].toSorted(([, one], [, other]) => sum(other) - sum(one));
+}
+
+function section(kind: string, names: readonly (readonly [string, Count])[]): string {
+  if (names.length === 0) return '';
+  const more = names.length > SHOWN ? `  … and ${names.length - SHOWN} more\n` : '';
+  const rows = names
+    .slice(0, SHOWN)
+    .map(([name, { allowed, denied }]) => `${cell(allowed)}${cell(denied)}  ${printable(name)}\n`);
+  return `\n${'allowed'.padStart(9)}${'denied'.padStart(9)}  ${kind}\n${rows.join('')}${more}`;
+}
+
+function cell(number: number): string {
+  return String(number).padStart(9);
 }

@@ -1,50 +1,46 @@
 import { load } from '../config/load.ts';
 import { printable } from '../lib/wording.ts';
-import type { Config } from '../model/config.ts';
-import { reportProblems } from './exit.ts';
+import { Failure } from './terminal.ts';
 
 /** Holds the token of the admin listener, where the configuration of the gateway is elsewhere. */
 const TOKEN_VARIABLE = 'SALLYPORT_ADMIN_TOKEN';
 
 /** The admin listener of a running gateway, and the token that its operator has. */
 export interface OperatorAccess {
+  readonly program: string;
   readonly url: string;
   readonly token: string;
 }
 
-/** A request that an operator cannot make, or that the gateway refused, in one line; `''` if it was reported. */
-export class OperatorFault extends Error {
-  override readonly name = 'OperatorFault';
-}
-
 /**
- * The access of a command to the running gateway.
+ * The access of a command to the running gateway: at `--admin`, or at `admin` of the configuration.
  *
- * @param admin The URL of its admin listener; default: `admin` of the configuration.
- * @throws {OperatorFault}
+ * @throws {ConfigError} {@link Failure}
  */
-export async function operatorAccess(file: string, admin: string | undefined): Promise<OperatorAccess> {
-  let config: Config;
-  try {
-    ({ config } = await load(file));
-  } catch (error) {
-    reportProblems(file, error);
-    throw new OperatorFault('');
-  }
+export async function operatorAccess(
+  command: string,
+  { config: file, admin }: { readonly config: string; readonly admin: string | undefined },
+): Promise<OperatorAccess> {
+  const program = `sallyport ${command}`;
+  const { config } = await load(file);
   const token = process.env[TOKEN_VARIABLE] ?? config.admin?.token;
   if (token === undefined)
-    throw new OperatorFault(`there is no admin token: set admin.token in ${file}, or ${TOKEN_VARIABLE}`);
+    throw new Failure(`there is no admin token: set admin.token in ${file}, or ${TOKEN_VARIABLE}`, program);
   const url = admin ?? (config.admin && urlOf(config.admin.listen));
-  if (url === undefined) throw new OperatorFault('admin is off: the gateway has no listener for this command');
-  return { url, token };
+  if (url === undefined) throw new Failure('admin is off: the gateway has no listener for this command', program);
+  return { program, url, token };
 }
 
 /**
  * Asks the running gateway: POST with a body, else GET.
  *
- * @throws {OperatorFault} for no answer, and for any other than a success.
+ * @throws {Failure} for no answer, and for any other than a success.
  */
-export async function askGateway({ url, token }: OperatorAccess, path: string, body?: object): Promise<Response> {
+export async function askGateway(
+  { program, url, token }: OperatorAccess,
+  path: string,
+  body?: object,
+): Promise<Response> {
   const address = url + path;
   let response: Response;
   try {
@@ -59,10 +55,11 @@ export async function askGateway({ url, token }: OperatorAccess, path: string, b
     });
   } catch (error) {
     const { cause } = error as Error;
-    throw new OperatorFault(`${address} does not answer: ${cause instanceof Error ? cause.message : String(error)}`);
+    const why = cause instanceof Error ? cause.message : String(error);
+    throw new Failure(`${address} does not answer: ${why}`, program);
   }
   if (response.ok) return response;
-  throw new OperatorFault(`${address} answers ${response.status}: ${printable((await response.text()).trim())}`);
+  throw new Failure(`${address} answers ${response.status}: ${printable((await response.text()).trim())}`, program);
 }
 
 function urlOf({ host, port }: { readonly host: string; readonly port: number }): string {

@@ -1,87 +1,57 @@
-import { load, type Loaded } from '../config/load.ts';
+import { load } from '../config/load.ts';
+import { policiesIn } from '../config/policies.ts';
 import { counted } from '../lib/wording.ts';
-import type { DecisionRecord } from '../model/decision.ts';
 import type { Policy } from '../model/policy.ts';
 import { countDifference, type CountedDifference, differenceOf } from '../review/difference.ts';
 import { isPolicyDecision } from '../review/recorded-decision.ts';
 import { createReplayedCalls, type ReplayedCalls } from '../review/replayed-calls.ts';
-import { recordsIn, SkippedLines, type SettledCall, type SkippedLine } from './decision-log.ts';
-import { type ExitCode, reportProblems, reportUnreadable } from './exit.ts';
-import { policiesIn } from './policies-in.ts';
-
-/** The options of `sallyport replay`. */
-export interface ReplayOptions {
-  readonly config: string;
-  /** The edited policies; undefined: those of the configuration. */
-  readonly policies: string | undefined;
-  readonly json: boolean;
-}
+import { type LoggedDecision, LogReader, type SettledCall } from './decision-log.ts';
+import type { OptionsOf } from './options.ts';
+import { type ExitCode, Failure, print, reportProblems } from './terminal.ts';
 
 /**
  * `sallyport replay`: decides the calls of a log again with edited policies and the code that serves. Prints what would
  * change, and for which callers.
  */
-export async function replay(log: string, options: ReplayOptions): Promise<ExitCode> {
-  let loaded: Loaded;
+export async function replay(log: string, options: OptionsOf<'replay'>): Promise<ExitCode> {
+  const { config } = await load(options.config);
   let edited: ReadonlyMap<string, Policy | undefined>;
   try {
-    loaded = await load(options.config);
-    edited = options.policies === undefined ? loaded.config.policies : await policiesIn(options.policies);
+    edited = options.policies === undefined ? config.policies : await policiesIn(options.policies);
   } catch (error) {
     return reportProblems(options.config, error);
   }
-  const routes = new Map(loaded.config.routes.map((route) => [route.name, route]));
+  const routes = new Map(config.routes.map((route) => [route.name, route]));
   const rows = new Map<string, CountedDifference>();
   let decided = 0;
   let passedOver = 0;
-  const skipped = new SkippedLines();
-  try {
-    // Whether a call was refunded is known only later in the log.
-    const isOverTime = [...edited.values()].some((policy) => policy?.isOverTime === true);
-    const records = isOverTime ? await allOf(recordsIn(log)) : recordsIn(log);
-    const calls = Array.isArray(records) ? callsOf(records) : undefined;
-    const parts = { scopeHierarchy: loaded.config.scopeHierarchy, judgeOverTime: calls?.judge };
-    for await (const record of records) {
-      if ('skipped' in record) {
-        skipped.add(record);
-        continue;
-      }
-      if ('settled' in record) {
-        calls?.settled(record.settled);
-        continue;
-      }
-      const route = routes.get(record.route ?? '');
-      if (route?.policy === undefined || !isPolicyDecision(record)) {
-        passedOver += 1;
-        continue;
-      }
-      decided += 1;
-      const difference = differenceOf(record, route, edited.get(route.policy.name), parts);
-      if (difference !== undefined) countDifference(rows, difference);
+  const reader = new LogReader();
+  // Whether a call was refunded is known only later in the log.
+  const isOverTime = [...edited.values()].some((policy) => policy?.isOverTime === true);
+  const records = isOverTime ? await allOf(reader.records(log)) : reader.records(log);
+  const calls = Array.isArray(records) ? callsOf(records) : undefined;
+  const parts = { scopeHierarchy: config.scopeHierarchy, judgeOverTime: calls?.judge };
+  for await (const record of records) {
+    if ('settled' in record) {
+      calls?.settled(record.settled);
+      continue;
     }
-  } catch (error) {
-    return reportUnreadable(log, error);
+    const route = routes.get(record.route ?? '');
+    if (route?.policy === undefined || !isPolicyDecision(record)) {
+      passedOver += 1;
+      continue;
+    }
+    decided += 1;
+    const difference = differenceOf(record, route, edited.get(route.policy.name), parts);
+    if (difference !== undefined) countDifference(rows, difference);
   }
-  if (decided === 0) {
-    process.stderr.write(`sallyport: ${log}: ${nothingDecided(passedOver, skipped)}\n`);
-    return 1;
-  }
+  if (decided === 0) throw new Failure(`${log}: ${nothingDecided(passedOver, reader)}`);
   const changes = [...rows.values()].toSorted((one, other) => other.count - one.count);
-  process.stdout.write(
+  return print(
     options.json
-      ? `${JSON.stringify({ decided, passed_over: passedOver, ...countsOf(skipped), changes }, null, 2)}\n`
-      : report(changes, decided, passedOver, skipped),
+      ? `${JSON.stringify({ decided, passed_over: passedOver, ...countsOf(reader), changes }, null, 2)}\n`
+      : report(changes, decided, passedOver, reader),
   );
-  return 0;
-}
-
-/** The counts of skipped lines for programs. */
-function countsOf(skipped: SkippedLines): Readonly<Record<string, number>> {
-  return {
-    skipped_lines: skipped.of('no decision'),
-    unreadable_decisions: skipped.of('unreadable'),
-    too_long_lines: skipped.of('too long'),
-  };
 }
 
 async function allOf<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> {
@@ -90,14 +60,23 @@ async function allOf<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]>
   return all;
 }
 
-function callsOf(records: readonly (DecisionRecord | SettledCall | SkippedLine)[]): ReplayedCalls {
+/** The counts of skipped lines for programs. */
+function countsOf(skipped: LogReader): Readonly<Record<string, number>> {
+  return {
+    skipped_lines: skipped.of('no decision'),
+    unreadable_decisions: skipped.of('unreadable'),
+    too_long_lines: skipped.of('too long'),
+  };
+}
+
+function callsOf(records: readonly (LoggedDecision | SettledCall)[]): ReplayedCalls {
   const first = records.find((each) => 'at' in each);
   const returned = records.flatMap((each) => ('settled' in each ? [each.settled] : []));
   return createReplayedCalls(first?.at ?? NaN, new Set(returned));
 }
 
 /** Why a log has no decision to decide again, and which log to pass instead. */
-function nothingDecided(passedOver: number, skipped: SkippedLines): string {
+function nothingDecided(passedOver: number, skipped: LogReader): string {
   if (passedOver > 0) {
     const found = `none of its ${counted(passedOver, 'decision')} was made by a policy of a route`;
     return `${found} of this configuration; pass the configuration that wrote it as --config`;
@@ -113,7 +92,7 @@ function report(
   changes: readonly CountedDifference[],
   decided: number,
   passedOver: number,
-  skipped: SkippedLines,
+  skipped: LogReader,
 ): string {
   const skippedLines = skipped.of('no decision');
   const callers = new Set(changes.map(({ subject }) => subject)).size;

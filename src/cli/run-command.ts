@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Command, Option, Options, Values } from './command.ts';
 import { commands } from './commands.ts';
-import { type ExitCode, print, UsageError } from './exit.ts';
+import { type ExitCode, Failure, print, reportProblems, UsageError } from './terminal.ts';
 import { commandHelp, helpOption, programHelp, programOptions, unknownCommand, unknownOption } from './help.ts';
 
 /** Runs a command line; resolves when the command is done. */
@@ -14,14 +14,18 @@ export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
   if (name.startsWith('-')) return misuse(unknownOption(name, 'sallyport', programOptions), 'sallyport help');
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) return misuse(unknownCommand(name, commands), 'sallyport help');
+  let values: Values<Options> = {};
   try {
-    const { values, argument, more } = parsed(name, command, rest);
+    const line = parsed(name, command, rest);
+    ({ values } = line);
     if (values['help'] === true) return print(commandHelp(name, command));
-    requireArgument(command, argument);
-    return await command.run(argument, values, commands, more);
+    requireArgument(command, line.argument);
+    return await command.run(line.argument, values, commands, line.more);
   } catch (error) {
     if (error instanceof UsageError) return misuse(error.message, `sallyport help ${name}`);
-    throw error;
+    if (!(error instanceof Failure)) return reportProblems(String(values['config']), error);
+    process.stderr.write(`${error.program}: ${error.message}\n`);
+    return 1;
   }
 }
 

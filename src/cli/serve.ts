@@ -2,8 +2,8 @@ import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { GATEWAY_SECRET_VARIABLE } from '../config/front-door.ts';
-import { load, type Loaded } from '../config/load.ts';
-import { type ExitCode, reportProblems, UsageError } from './exit.ts';
+import { load } from '../config/load.ts';
+import { type ExitCode, UsageError } from './terminal.ts';
 import type { FrontDoorProcess } from '../serve/front-door-process.ts';
 import { type Reloading, reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
@@ -28,12 +28,7 @@ export async function serve(file: string, workersText: string, withoutFrontDoor 
   process.env[GATEWAY_SECRET_VARIABLE] ??= randomBytes(32).toString('hex');
   if (cluster.isWorker) return await (await import('../serve/workers/worker.ts')).work();
   const since = Date.now();
-  let loaded: Loaded;
-  try {
-    loaded = await load(file);
-  } catch (error) {
-    return reportProblems(file, error);
-  }
+  const loaded = await load(file);
   // Before the start, so that a signal during the start is not lost, and SIGHUP does not end the process.
   const stopped = signal();
   let running: Running | undefined;

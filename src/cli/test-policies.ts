@@ -8,23 +8,11 @@ import { printable } from '../lib/wording.ts';
 import { gapsOf } from '../review/coverage.ts';
 import { runProperties } from '../review/run-properties.ts';
 import { runTests, type TestResult } from '../review/run-tests.ts';
-import { type ExitCode, reportProblems } from './exit.ts';
-import { coloured } from './colour.ts';
+import type { OptionsOf } from './options.ts';
+import { coloured, type ExitCode, reportProblems } from './terminal.ts';
 
-/** The options of `sallyport test`. */
-export interface TestOptions {
-  readonly config: string;
-  /** Runs only tests with this text in the policy or the name. */
-  readonly filter: string | undefined;
-  /** Runs the tests again after each edit, until a signal. */
-  readonly watch: boolean;
-  /** Where to write a JUnit report. */
-  readonly junit: string | undefined;
-  /** Whether to list the rules that no test decides. */
-  readonly coverage: boolean;
-  /** Whether such a rule is a failure. */
-  readonly requireCoverage: boolean;
-}
+/** The options of `sallyport test`, and the text that a test must have in its policy or name. */
+type TestOptions = OptionsOf<'test'> & { readonly filter: string | undefined };
 
 /** `sallyport test`: runs every test of a policy against the policy as it would be served. */
 export async function testPolicies(options: TestOptions): Promise<ExitCode> {
@@ -70,7 +58,7 @@ async function runOnce(options: TestOptions): Promise<{ readonly code: ExitCode;
     return { code: 1, files: loaded.files };
   }
   process.stdout.write(report(rows, gaps, loaded, options));
-  const failed = rows.some(({ fault }) => fault !== undefined) || (options.requireCoverage && gaps.length > 0);
+  const failed = rows.some(({ fault }) => fault !== undefined) || (options['require-coverage'] && gaps.length > 0);
   return { code: failed ? 1 : 0, files: watched(loaded, tests) };
 }
 
@@ -106,7 +94,7 @@ function report(
   rows: readonly TestResult[],
   gaps: readonly string[],
   { config, policyFolder }: Loaded,
-  { coverage, requireCoverage, filter }: TestOptions,
+  { coverage, 'require-coverage': requireCoverage, filter }: TestOptions,
 ): string {
   if (rows.length === 0) return `${policyFolder.label}: no tests (NAME.test.yaml)\n`;
   const failed = rows.filter(({ fault }) => fault !== undefined).length;

@@ -5,8 +5,7 @@ import type { TokenForm } from '../model/principal.ts';
 import type { Rate, Route } from '../model/route.ts';
 import type { Field } from './field.ts';
 import { serverIn } from './authorization-servers.ts';
-import { pageUrl, plainUrl, resourceUri } from './urls.ts';
-import { routePath } from './values.ts';
+import { pageUrl, plainUrl, resourceUri, routePath } from './values.ts';
 
 /** What `approvals` refers to. */
 interface Surrounding {

@@ -8,11 +8,10 @@ import {
 import { FRONT_DOOR } from '../model/front-door.ts';
 import type { AuthorizationServerKeys, GatewayKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
-import { endpointUrl, issuerUrl, plainUrl } from './urls.ts';
-import { algorithm, anyText, reject, tokenType } from './values.ts';
+import { algorithm, anyText, endpointUrl, issuerUrl, plainUrl, reject, tokenType } from './values.ts';
 import { didYouMean } from '../lib/wording.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
-import { createPrivateKey, createPublicKey, sign, verify, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject, sign, verify } from 'node:crypto';
 
 /**
  * `authorization_servers` by name, and the front door, if there is one. Problems are reported to the fields, and the

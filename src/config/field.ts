@@ -1,10 +1,20 @@
 import { isObject, ownMember } from '../lib/json/own-member.ts';
 import { durationMs, sizeBytes } from '../lib/quantity.ts';
 import { withoutDefaults, withoutRandom } from '../lib/wording.ts';
-import { acceptsText, gateway, isSecret, memberSchema, numberIn, type Schema, textRefusal, wordsOf } from './keys.ts';
+import {
+  acceptsText,
+  gateway,
+  isSecret,
+  memberSchema,
+  numberIn,
+  quotedAt,
+  type Schema,
+  textRefusal,
+  type Violation,
+  wordsOf,
+} from './schema.ts';
 import { inTextOrder, type Path, pathText, type Problem } from './problems.ts';
 import { isDefault, unresolved } from './placeholders.ts';
-import { quotedAt, type Violation } from './schema.ts';
 import { anyText, InvalidValue, reject } from './values.ts';
 import { problemIn, type YamlFile } from './yaml-file.ts';
 

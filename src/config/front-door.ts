@@ -14,7 +14,7 @@ import {
   type RegistrationRules,
   reservedClaims,
 } from '../model/front-door.ts';
-import { address, network } from './addresses.ts';
+import { address, anyText, domain, issuerUrl, network, plainUrl, reject } from './values.ts';
 import { readCredentials, readTimes } from './authorization-servers.ts';
 import type {
   AuthorizationServerKeys,
@@ -23,8 +23,6 @@ import type {
   RegisteredClientKeys,
 } from '../../schema/validators.js';
 import type { Field } from './field.ts';
-import { issuerUrl, plainUrl } from './urls.ts';
-import { anyText, domain, reject } from './values.ts';
 import { didYouMean } from '../lib/wording.ts';
 import { loopbackHostPattern } from '../lib/ip-address.ts';
 import { knownRedirects } from '../model/quirks/clients.ts';

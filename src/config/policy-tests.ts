@@ -8,7 +8,7 @@ import type { PolicyFault } from '../policy/document.ts';
 import { requestFlaw } from '../policy/requests.ts';
 import { compileProperty, type Property, type PropertyDocument } from '../policy/property.ts';
 import { disk, type Files } from './files.ts';
-import { commasBetween } from './policy-mistakes.ts';
+import { commasBetween } from './policies.ts';
 import { inTextOrder, type Path, Problem } from './problems.ts';
 import { violations, type Violation } from './schema.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';

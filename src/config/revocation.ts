@@ -9,8 +9,7 @@ import { compilePolicy } from '../policy/compile.ts';
 import { didYouMean } from '../lib/wording.ts';
 import { serverIn } from './authorization-servers.ts';
 import type { Field } from './field.ts';
-import { issuerUrl } from './urls.ts';
-import { anyText, headerValue, reject, routePath } from './values.ts';
+import { anyText, headerValue, issuerUrl, reject, routePath } from './values.ts';
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
 type EndpointKeys = NonNullable<RevocationKeys['endpoint']>;

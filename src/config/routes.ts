@@ -6,17 +6,15 @@ import type { TokenForm } from '../model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../model/route.ts';
 import { rootEndpoints } from '../model/config.ts';
 import { serverIn } from './authorization-servers.ts';
-import { decisionPointIn, type NamedDecisionPoints } from './decision-points.ts';
+import { decisionPointIn, type NamedDecisionPoints, readRate } from './sections.ts';
 import type { GatewayKeys, RouteKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import type { ReadPolicies } from './policies.ts';
-import { readRate } from './limits.ts';
 import { readDpop, readTokens, requireOwners, requireSignedAnswers } from './route-tokens.ts';
 import { isServedBelow } from '../policy/requests.ts';
 import { readUpstream } from './upstream.ts';
-import { pageUrl } from './urls.ts';
+import { anyText, method, pageUrl, policyName, reject, routePath } from './values.ts';
 import { didYouMean } from '../lib/wording.ts';
-import { anyText, method, policyName, reject, routePath } from './values.ts';
 
 /** What the keys of routes refer to. */
 export interface Referents {

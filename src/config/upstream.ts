@@ -1,12 +1,11 @@
 import type { AuthorizationServer } from '../model/authorization-server.ts';
-import type { TokenExchange, Upstream, UpstreamToken, SignedIdentity } from '../model/route.ts';
+import type { SignedIdentity, TokenExchange, Upstream, UpstreamToken } from '../model/route.ts';
 import { hasCredentials, noCredentials, readCredentials, serverIn } from './authorization-servers.ts';
 import type { UpstreamKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
-import { endpointUrl, resourceUri, upstreamUrl } from './urls.ts';
-import { anyText, reject } from './values.ts';
+import { anyText, endpointUrl, reject, resourceUri, upstreamUrl } from './values.ts';
 import { hopByHop } from '../lib/http/header-fields.ts';
-import { isNeverFromClients, plainFieldName, namesUser } from '../model/fields.ts';
+import { isNeverFromClients, namesUser, plainFieldName } from '../model/fields.ts';
 import { memberReader } from '../lib/json/pointer.ts';
 
 /** `upstream` of a route. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RestartKey } from '../config/keys.ts';
+import type { RestartKey } from '../config/schema.ts';
 import { load, type Loaded } from '../config/load.ts';
 import { ConfigError, problemsOf } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';

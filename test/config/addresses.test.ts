@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { BlockList, isIPv4 } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { hostName, network } from '../../src/config/addresses.ts';
-import { InvalidValue } from '../../src/config/values.ts';
+import { hostName, InvalidValue, network } from '../../src/config/values.ts';
 import { refused, refuses, top } from './edits.ts';
 import { base, loaded } from './folder.ts';
 import { property } from '../support/property.ts';

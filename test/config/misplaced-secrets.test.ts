@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { isSecret } from '../../src/config/keys.ts';
+import { isSecret } from '../../src/config/schema.ts';
 import { at, everyKey, places, replaced } from './every-key.ts';
 import { refusals } from './folder.ts';
 

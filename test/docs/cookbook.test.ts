@@ -99,7 +99,7 @@ test.each([...sections.keys()])('%s: the files load, and the tests decide every 
     watch: false,
     junit: undefined,
     coverage: true,
-    requireCoverage: true,
+    'require-coverage': true,
   });
   vi.restoreAllMocks();
   expect({ code, said }).toMatchObject({ code: 0 });

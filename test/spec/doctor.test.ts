@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { examine } from '../../src/cli/doctor/examine.ts';
+import { examine } from '../../src/cli/doctor/doctor.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { loaded } from '../config/folder.ts';
 import { startIssuer } from '../support/issuer.ts';

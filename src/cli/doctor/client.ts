@@ -13,8 +13,7 @@ import { type ClientQuirks, clients, type Obstacle, obstaclesOf } from '../../mo
 import { providerOf, type ServerTraits, standardServer } from '../../model/quirks/providers.ts';
 import { requestedScopes, type Route, stepUpScopes } from '../../model/route.ts';
 import { metadataUrl } from '../../pipeline/respond/resource-metadata.ts';
-import { fetchText } from './fetch-text.ts';
-import { type Finding, type Findings, findingsOn } from './finding.ts';
+import { fetchText, type Finding, type Findings, findingsOn } from './finding.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;
 

@@ -1,24 +1,13 @@
 import { lstat, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
-import { plainUrl } from '../../config/urls.ts';
-import { InvalidValue } from '../../config/values.ts';
-import { compositionFiles, configurationFiles, draft, type Known } from './draft.ts';
+import { InvalidValue, plainUrl } from '../../config/values.ts';
+import { compositionFiles, configurationFiles, discovered, draft, type Known } from './draft.ts';
 import { shellWord as word } from '../../lib/wording.ts';
 import { Denial } from '../../model/denial.ts';
-import { type ExitCode, print, reportProblems, UsageError } from '../exit.ts';
+import type { OptionsOf } from '../options.ts';
+import { type ExitCode, Failure, print, reportProblems, UsageError } from '../terminal.ts';
 import { toolsPolicy } from './tools-policy.ts';
-
-/** The options of `init`. */
-export interface InitOptions {
-  /** Whether to write docker-compose.yml too. */
-  readonly compose: boolean;
-  /** Whether the authorization server issues opaque tokens, which its metadata do not say. */
-  readonly opaque: boolean;
-  readonly upstream: string | undefined;
-  readonly issuer: string | undefined;
-  readonly client: string | undefined;
-}
 
 /**
  * `sallyport init`: writes a first configuration. It asks no questions. It uses the network only for `--upstream` and
@@ -26,9 +15,8 @@ export interface InitOptions {
  *
  * @param folder Created if it does not exist.
  */
-export async function init(folder: string, options: InitOptions): Promise<ExitCode> {
-  const { compose, opaque, upstream, issuer } = options;
-  const client = options.client as ClientName | undefined;
+export async function init(folder: string, options: OptionsOf<'init'>): Promise<ExitCode> {
+  const { compose, opaque, upstream, issuer, client } = options;
   requireUrl('--upstream', upstream);
   requireUrl('--issuer', issuer);
   const config = join(folder, 'gateway.yaml');
@@ -37,12 +25,10 @@ export async function init(folder: string, options: InitOptions): Promise<ExitCo
     if (onlyPrints && (await exists(config))) return await printClient(config, client);
     const files = compose ? [...configurationFiles, ...compositionFiles] : configurationFiles;
     const inTheWay = await existing(folder, files);
-    if (inTheWay.length > 0) {
-      return failed(inTheWayText(folder, inTheWay));
-    }
+    if (inTheWay.length > 0) throw new Failure(inTheWayText(folder, inTheWay));
     const known = { upstream: await upstreamOf(upstream), server: await serverOf(issuer), opaque };
     if (opaque && known.server !== undefined && known.server.introspectionEndpoint === undefined) {
-      return failed(`nothing was written: --opaque: ${known.server.issuer} publishes no introspection endpoint`);
+      throw new Failure(`nothing was written: --opaque: ${known.server.issuer} publishes no introspection endpoint`);
     }
     const texts = await Promise.all(files.map(async (file) => [file, await draft(file, known)] as const));
     for (const [file, text] of texts) await write(join(folder, file), text);
@@ -51,16 +37,10 @@ export async function init(folder: string, options: InitOptions): Promise<ExitCo
     process.stdout.write('\n');
     return await printClient(config, client);
   } catch (error) {
-    if (error instanceof InitError) return failed(error.message);
     if (!(error instanceof Error && 'syscall' in error)) throw error;
     // The message of the system: "EACCES: permission denied, open 'x/gateway.yaml'".
-    return failed(error.message);
+    throw new Failure(error.message);
   }
-}
-
-/** Why nothing is written, for the operator. */
-class InitError extends Error {
-  override readonly name = 'InitError';
 }
 
 /** @throws {UsageError} for a text that could not stand in the configuration. */
@@ -73,7 +53,7 @@ function requireUrl(option: string, text: string | undefined): void {
   }
 }
 
-/** @throws {InitError} */
+/** @throws {Failure} */
 async function upstreamOf(url: string | undefined): Promise<Known['upstream']> {
   if (url === undefined) return undefined;
   const { listTools, McpServerFault } = await import('../../mcp/client/ask-server.ts');
@@ -82,7 +62,7 @@ async function upstreamOf(url: string | undefined): Promise<Known['upstream']> {
     return { url, policy: toolsPolicy(tools) };
   } catch (error) {
     if (!(error instanceof McpServerFault)) throw error;
-    throw new InitError(`nothing was written: --upstream: ${url} ${remedy[error.kind](error.message)}`);
+    throw new Failure(`nothing was written: --upstream: ${url} ${remedy[error.kind](error.message)}`);
   }
 }
 
@@ -92,18 +72,17 @@ const remedy = {
   other: (why: string) => `${why}: write the URL of its MCP endpoint`,
 };
 
-/** @throws {InitError} */
+/** @throws {Failure} */
 async function serverOf(issuer: string | undefined): Promise<Known['server']> {
   if (issuer === undefined) return undefined;
-  const { discovered } = await import('./discovered.ts');
   try {
     const server = await discovered(issuer, '--issuer');
     if (server.algorithms.length > 0 || server.introspectionEndpoint !== undefined) return server;
-    throw new InitError(`nothing was written: --issuer: ${issuer} publishes neither usable keys nor introspection`);
+    throw new Failure(`nothing was written: --issuer: ${issuer} publishes neither usable keys nor introspection`);
   } catch (error) {
     if (!(error instanceof Denial)) throw error;
     const why = `${error.detail}: check that the server is up, and write its issuer byte for byte as its metadata do`;
-    throw new InitError(`nothing was written: ${why}`);
+    throw new Failure(`nothing was written: ${why}`);
   }
 }
 
@@ -113,16 +92,11 @@ async function printClient(file: string, client: ClientName): Promise<ExitCode> 
     const endpoints: readonly Endpoint[] = routes
       .filter(({ protocol }) => protocol === 'mcp')
       .map(({ name, path }) => ({ name, url: publicUrl + path }));
-    if (endpoints.length === 0) return failed(`${file} has no route with protocol: mcp`);
+    if (endpoints.length === 0) throw new Failure(`${file} has no route with protocol: mcp`);
     return print(clientConfiguration(client, endpoints));
   } catch (error) {
     return reportProblems(file, error);
   }
-}
-
-function failed(message: string): ExitCode {
-  process.stderr.write(`sallyport: ${message.replace(/\n?$/, '\n')}`);
-  return 1;
 }
 
 async function existing(folder: string, files: readonly string[]): Promise<readonly string[]> {
@@ -166,7 +140,7 @@ function listOf(folder: string, files: readonly string[]): string {
 
 function inTheWayText(folder: string, files: readonly string[]): string {
   const list = `nothing was written: these files exist already\n${listOf(folder, files)}`;
-  return `${list}write to a new folder instead: npx sallyport init DIR\n`;
+  return `${list}write to a new folder instead: npx sallyport init DIR`;
 }
 
 /** What the servers said that the operator has to know. */
@@ -196,7 +170,7 @@ function findings({ upstream, server, opaque }: Known): string {
 }
 
 /** The clients whose configuration `init` prints. */
-type ClientName = 'claude' | 'vscode' | 'cursor' | 'inspector';
+type ClientName = NonNullable<OptionsOf<'init'>['client']>;
 
 /** An MCP server as its clients reach it: through the gateway. */
 interface Endpoint {

@@ -1,4 +1,4 @@
-import { loopbackHosts } from '../../lib/loopback.ts';
+import { loopbackHosts } from '../../lib/ip-address.ts';
 import type { Facts, ServerTraits } from './providers.ts';
 
 /** What an MCP client sends, wants and refuses, where the standards leave room or the client deviates from them. */

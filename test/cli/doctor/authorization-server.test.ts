@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { examineServer } from '../../../src/cli/doctor/authorization-server.ts';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
-import { examineClock } from '../../../src/cli/doctor/examine.ts';
+import { examineClock } from '../../../src/cli/doctor/doctor.ts';
 import { loaded } from '../../config/folder.ts';
 import { createKey, startIssuer, type Issuer } from '../../support/issuer.ts';
 import { startOidcProvider } from '../../support/oidc-provider.ts';

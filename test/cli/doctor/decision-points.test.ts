@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { examineDecisionPoints } from '../../../src/cli/doctor/decision-points.ts';
+import { examineDecisionPoints } from '../../../src/cli/doctor/doctor.ts';
 import { loaded } from '../../config/folder.ts';
 import { json, noMetadata, startPdp } from '../../support/decision-point.ts';
 import { linesOf } from './found.ts';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { listen } from '../../../demo/listen.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { examineServer } from '../../../src/cli/doctor/authorization-server.ts';
-import { examine } from '../../../src/cli/doctor/examine.ts';
+import { examine } from '../../../src/cli/doctor/doctor.ts';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { examineFrontDoor } from '../../../src/cli/doctor/front-door.ts';
 import type { AuthorizationServer } from '../../../src/model/authorization-server.ts';

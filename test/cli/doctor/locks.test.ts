@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { McpServer } from '@modelcontextprotocol/server';
 import { lockFileText } from '../../../src/config/lock-file.ts';
-import { examineLocks } from '../../../src/cli/doctor/examine.ts';
+import { examineLocks } from '../../../src/cli/doctor/doctor.ts';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { listDefinitions } from '../../../src/mcp/client/ask-server.ts';
 import { loaded } from '../../config/folder.ts';

@@ -5,7 +5,7 @@ import { listen } from '../../../demo/listen.ts';
 import { startMcpServer } from '../../../demo/mcp-server.ts';
 import { examineCertificates } from '../../../src/cli/doctor/certificates.ts';
 import { examinePublicUrl } from '../../../src/cli/doctor/public-url.ts';
-import { examineStore, examineUpstreams } from '../../../src/cli/doctor/examine.ts';
+import { examineStore, examineUpstream } from '../../../src/cli/doctor/doctor.ts';
 import { metadataDocuments } from '../../../src/pipeline/respond/resource-metadata.ts';
 import { loaded } from '../../config/folder.ts';
 import { pem, tlsLine, x509 } from '../../support/certificates.ts';
@@ -133,7 +133,8 @@ describe('the public URL', () => {
 
 describe('upstreams', () => {
   async function examined(settings: Settings): Promise<string | undefined> {
-    return (await linesOf(examineUpstreams(await configured(settings))))[0];
+    const { routes } = await configured(settings);
+    return (await linesOf(Promise.all(routes.map(examineUpstream))))[0];
   }
 
   test('an MCP server is asked for its tools, and the policy counts those that it lists', async () => {

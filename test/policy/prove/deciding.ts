@@ -1,9 +1,8 @@
 import { decidingBy } from '../../../src/review/run-properties.ts';
 import type { Policy } from '../../../src/model/policy.ts';
 import { compilePolicy } from '../../../src/policy/compile.ts';
-import type { PolicyDocument } from '../../../src/policy/document.ts';
+import type { PolicyDocument, PolicyFault } from '../../../src/policy/document.ts';
 import { closeHierarchy } from '../../../src/model/principal.ts';
-import type { PolicyFault } from '../../../src/policy/policy-error.ts';
 import { compileProperty, type Property, type PropertyDocument } from '../../../src/policy/property.ts';
 import { type Deciding, type Proof, prove } from '../../../src/policy/prove/prove.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { linesOf } from '../../src/cli/log-lines.ts';
+import { linesOf } from '../../src/cli/decision-log.ts';
 
 let folder: string;
 beforeAll(async () => {
