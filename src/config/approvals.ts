@@ -1,10 +1,10 @@
 import type { GatewayKeys } from '../../schema/validators.js';
 import type { ApprovalSettings } from '../model/config.ts';
 import type { AuthorizationServer } from '../model/authorization-server.ts';
-import type { TokenForm } from '../model/principal.ts';
 import type { Rate, Route } from '../model/route.ts';
 import type { Field } from './field.ts';
 import { serverIn } from './authorization-servers.ts';
+import { ownRoute } from './routes.ts';
 import { pageUrl, plainUrl, resourceUri, routePath } from './values.ts';
 
 /** What `approvals` refers to. */
@@ -34,7 +34,27 @@ export function readApprovals(
   return {
     url: publicUrl + path,
     backchannel: (field.get('backchannel').read(plainUrl) ?? publicUrl) + path,
-    route: { ...routeOf(path, trusted, field.get('audience').read(resourceUri) ?? publicUrl + path), rate },
+    // Approvers' tokens are validated as those of any other route.
+    route: ownRoute({
+      name: 'approvals',
+      path,
+      methods: new Set(['GET', 'HEAD', 'POST', 'OPTIONS']),
+      resource: {
+        name: undefined,
+        scopesSupported: undefined,
+        documentation: undefined,
+        policyUri: undefined,
+        tosUri: undefined,
+      },
+      firstChallenge: 'none',
+      authorizationServers: trusted,
+      scopePrefix: undefined,
+      audiences: [field.get('audience').read(resourceUri) ?? publicUrl + path],
+      policy: undefined,
+      rate,
+      below: 'pass',
+      query: 'pass',
+    }),
     notify: notify.present
       ? { url: notify.get('url').read(pageUrl) ?? '', secret: notify.get('secret').text() ?? '' }
       : undefined,
@@ -43,53 +63,4 @@ export function readApprovals(
 
 function isBelow(path: string, other: string): boolean {
   return path === other || path.startsWith(`${other}/`);
-}
-
-/** The API as a route: approvers' tokens are validated as those of any other. It has no upstream. */
-function routeOf(path: string, authorizationServers: readonly AuthorizationServer[], audience: string): Route {
-  const forms: TokenForm[] = [];
-  if (authorizationServers.some(({ jwt }) => jwt !== undefined)) forms.push('jwt');
-  if (authorizationServers.some(({ introspection }) => introspection !== undefined)) forms.push('opaque');
-  return {
-    name: 'approvals',
-    path,
-    protocol: 'http',
-    methods: new Set(['GET', 'HEAD', 'POST', 'OPTIONS']),
-    public: false,
-    isFrontDoor: false,
-    resource: {
-      name: undefined,
-      scopesSupported: undefined,
-      documentation: undefined,
-      policyUri: undefined,
-      tosUri: undefined,
-    },
-    scopePrefix: undefined,
-    firstChallenge: 'none',
-    authorizationServers,
-    audiences: [audience],
-    tokens: new Set(forms),
-    statesTokens: false,
-    policy: undefined,
-    lock: undefined,
-    upstream: {
-      origin: 'http://127.0.0.1:0',
-      path: '',
-      identity: new Map(),
-      signedIdentity: undefined,
-      token: { kind: 'none' },
-      allowedCommands: [],
-      connectTimeoutMs: 0,
-      responseTimeoutMs: 0,
-    },
-    keepaliveMs: undefined,
-    revalidateMs: undefined,
-    dpop: undefined,
-    finalRefusals: 'http',
-    rate: undefined,
-    below: 'pass',
-    query: 'pass',
-    upgrade: undefined,
-    decisionPoint: undefined,
-  };
 }

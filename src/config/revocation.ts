@@ -2,13 +2,13 @@ import { resolve } from 'node:path';
 import type { EventSourceKeys, GatewayKeys } from '../../schema/validators.js';
 import { type AuthorizationServer, issuersOf } from '../model/authorization-server.ts';
 import type { FrontDoor } from '../model/front-door.ts';
-import type { TokenForm } from '../model/principal.ts';
 import type { EventSource, RevocationEndpoint, RevocationSettings, RevocationTarget } from '../model/revocation.ts';
 import type { Route } from '../model/route.ts';
 import { compilePolicy } from '../policy/compile.ts';
 import { didYouMean } from '../lib/wording.ts';
 import { serverIn } from './authorization-servers.ts';
 import type { Field } from './field.ts';
+import { ownRoute } from './routes.ts';
 import { anyText, headerValue, issuerUrl, reject, routePath } from './values.ts';
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
@@ -100,56 +100,22 @@ function readEndpoint(
     field.addProblem('missing key: authorization_servers (it has no default where several are defined)', 'key');
   const authorizationServers = trusted.present ? trusted.list(serverIn(servers)) : [...servers.values()];
   return {
-    route: {
+    route: ownRoute({
       name: 'revocation',
       path,
-      protocol: 'http',
       methods: new Set(['POST']),
-      public: false,
-      isFrontDoor: false,
       resource: undefined,
       firstChallenge: 'policy',
       authorizationServers,
       scopePrefix: authorizationServers[0]?.scopePrefix,
       audiences: [field.get('audience').text() ?? publicUrl + path],
-      tokens: formsOf(authorizationServers),
-      statesTokens: false,
       policy: compilePolicy('revocation', { scope: field.get('scope').read(anyText) ?? '' }),
-      lock: undefined,
-      upstream: noUpstream,
-      keepaliveMs: undefined,
-      revalidateMs: undefined,
-      dpop: undefined,
-      finalRefusals: 'http',
       rate: undefined,
       below: 'refuse',
       query: 'refuse',
-      upgrade: undefined,
-      decisionPoint: undefined,
-    },
+    }),
     targets: readTargets(field, targets),
   };
-}
-
-/** The gateway answers itself. */
-const noUpstream: Route['upstream'] = {
-  origin: 'http://127.0.0.1:9',
-  path: '',
-  identity: new Map(),
-  signedIdentity: undefined,
-  token: { kind: 'none' },
-  allowedCommands: [],
-  connectTimeoutMs: 1,
-  responseTimeoutMs: 1,
-};
-
-function formsOf(servers: readonly AuthorizationServer[]): ReadonlySet<TokenForm> {
-  return new Set(
-    servers.flatMap(({ jwt, introspection }): TokenForm[] => [
-      ...(jwt ? ['jwt' as const] : []),
-      ...(introspection ? ['opaque' as const] : []),
-    ]),
-  );
 }
 
 /** `subjects` and `may_revoke`. */

@@ -10,16 +10,23 @@ export function readTokens(
   field: Field<RouteKeys['tokens']>,
   servers: readonly AuthorizationServer[],
 ): ReadonlySet<TokenForm> {
-  const validator: Readonly<Record<TokenForm, 'jwt' | 'introspection'>> = { jwt: 'jwt', opaque: 'introspection' };
-  const supported = (form: TokenForm): boolean => servers.some((server) => server[validator[form]] !== undefined);
-  if (!field.present) return new Set((['jwt', 'opaque'] as const).filter(supported));
+  const supported = supportedForms(servers);
+  if (!field.present) return supported;
   for (const item of field.items()) {
     // RFC 7662 §2.1: a server without `jwt` can introspect JWTs too, but only if the route lists that form.
-    if (item.choice() === 'opaque' && servers.length > 0 && !supported('opaque')) {
+    if (item.choice() === 'opaque' && servers.length > 0 && !supported.has('opaque')) {
       item.addProblem(`${item.quoted()} needs introspection in an authorization server that this route trusts`);
     }
   }
   return new Set(field.choices());
+}
+
+/** The forms of tokens that one of the servers can validate. */
+export function supportedForms(servers: readonly AuthorizationServer[]): ReadonlySet<TokenForm> {
+  const forms = new Set<TokenForm>();
+  if (servers.some(({ jwt }) => jwt !== undefined)) forms.add('jwt');
+  if (servers.some(({ introspection }) => introspection !== undefined)) forms.add('opaque');
+  return forms;
 }
 
 /**

@@ -10,8 +10,8 @@ import { decisionPointIn, type NamedDecisionPoints, readRate } from './sections.
 import type { GatewayKeys, RouteKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import type { ReadPolicies } from './policies.ts';
-import { readDpop, readTokens, requireOwners, requireSignedAnswers } from './route-tokens.ts';
-import { isServedBelow } from '../policy/requests.ts';
+import { readDpop, readTokens, requireOwners, requireSignedAnswers, supportedForms } from './route-tokens.ts';
+import { isServedBelow } from '../policy/request-pattern.ts';
 import { readUpstream } from './upstream.ts';
 import { anyText, method, pageUrl, policyName, reject, routePath } from './values.ts';
 import { didYouMean } from '../lib/wording.ts';
@@ -286,5 +286,50 @@ function readResource(field: Field<RouteKeys['resource']>): ResourceMetadata {
     documentation: field.get('documentation').read(pageUrl),
     policyUri: field.get('policy_uri').read(pageUrl),
     tosUri: field.get('tos_uri').read(pageUrl),
+  };
+}
+
+/** A route that the gateway answers itself: it has no upstream. */
+export function ownRoute(
+  route: Pick<
+    Route,
+    | 'name'
+    | 'path'
+    | 'methods'
+    | 'resource'
+    | 'firstChallenge'
+    | 'authorizationServers'
+    | 'scopePrefix'
+    | 'audiences'
+    | 'policy'
+    | 'rate'
+    | 'below'
+    | 'query'
+  >,
+): Route {
+  return {
+    ...route,
+    protocol: 'http',
+    public: false,
+    isFrontDoor: false,
+    tokens: supportedForms(route.authorizationServers),
+    statesTokens: false,
+    lock: undefined,
+    upstream: {
+      origin: 'http://127.0.0.1:9',
+      path: '',
+      identity: new Map(),
+      signedIdentity: undefined,
+      token: { kind: 'none' },
+      allowedCommands: [],
+      connectTimeoutMs: 1,
+      responseTimeoutMs: 1,
+    },
+    keepaliveMs: undefined,
+    revalidateMs: undefined,
+    dpop: undefined,
+    finalRefusals: 'http',
+    upgrade: undefined,
+    decisionPoint: undefined,
   };
 }

@@ -23,41 +23,55 @@ interface Warning extends Violation {
 /** What {@link warningsOf} judges: everything of a configuration but its own warnings. */
 type Judged = Omit<Config, 'warnings'>;
 
-/** Probable mistakes in a valid configuration, and where each is written. */
+/**
+ * The warnings of `check`, each by the key that it is about: a probable mistake in a valid configuration, and where it
+ * is written.
+ */
+export const warnings: Readonly<
+  Record<string, (config: Judged, placedScopes: ReadPolicies['placedScopes']) => readonly Warning[]>
+> = {
+  public_url: missingProxy,
+  trusted_proxies: (config) => everyAddress(config, 'trusted_proxies', 'each client can choose its own address'),
+  certificate_proxies: (config) => everyAddress(config, 'certificate_proxies', 'each client can claim any certificate'),
+  'admin.token': shortAdminToken,
+  first_challenge: unreachableScopes,
+  issuer: insecureIssuers,
+  decision_points: insecureDecisionPoints,
+  revocation: revocationPlace,
+  'front_door.scopes': missingScopes,
+  'front_door.issuer': missingRoute,
+  scopes: unnamedScopes,
+  identity: ({ routes }) => routes.flatMap(placeholderClaims),
+  scopes_supported: unsupportedScopes,
+  scope: misspeltScopes,
+};
+
+/** Probable mistakes in a valid configuration, in the order of {@link warnings}. */
 export function warningsOf(config: Judged, placedScopes: ReadPolicies['placedScopes']): readonly Warning[] {
-  const { routes, publicUrl, tls, trustedProxies } = config;
-  const warnings: Warning[] = [];
-  if (publicUrl.startsWith('https:') && tls === undefined && trustedProxies.length === 0) {
-    const remedy =
-      'add the proxy that terminates TLS to trusted_proxies; without it, all its callers share one address in limits';
-    warnings.push(at(['public_url'], `is https, and there is no tls: ${remedy}`));
-  }
-  warnings.push(
-    ...everyAddress(config, 'trusted_proxies', 'each client can choose its own address'),
-    ...everyAddress(config, 'certificate_proxies', 'each client can claim any certificate'),
-  );
-  if ((config.admin?.token?.length ?? ADMIN_TOKEN_CHARACTERS) < ADMIN_TOKEN_CHARACTERS) {
-    warnings.push(at(['admin', 'token'], `is short: use at least ${ADMIN_TOKEN_CHARACTERS} random characters`));
-  }
-  for (const [index, route] of routes.entries()) {
+  return Object.values(warnings).flatMap((warning) => warning(config, placedScopes));
+}
+
+function missingProxy({ publicUrl, tls, trustedProxies }: Judged): readonly Warning[] {
+  if (!publicUrl.startsWith('https:') || tls !== undefined || trustedProxies.length > 0) return [];
+  const remedy =
+    'add the proxy that terminates TLS to trusted_proxies; without it, all its callers share one address in limits';
+  return [at(['public_url'], `is https, and there is no tls: ${remedy}`)];
+}
+
+function shortAdminToken({ admin }: Judged): readonly Warning[] {
+  if ((admin?.token?.length ?? ADMIN_TOKEN_CHARACTERS) >= ADMIN_TOKEN_CHARACTERS) return [];
+  return [at(['admin', 'token'], `is short: use at least ${ADMIN_TOKEN_CHARACTERS} random characters`)];
+}
+
+/** Scopes of step-up that `first_challenge: supported` puts out of reach. */
+function unreachableScopes({ routes }: Judged): readonly Warning[] {
+  return routes.flatMap((route, index) => {
     const missing = stepUpScopes(route).join(' ');
-    if (missing === '' || route.firstChallenge !== 'supported') continue;
+    if (missing === '' || route.firstChallenge !== 'supported') return [];
     const message = `"supported" names scopes_supported, which lacks ${missing}`;
     const remedy = 'add them, or some clients can never get them';
-    warnings.push(at(['routes', index, 'first_challenge'], `${message}: ${remedy}`));
-  }
-  warnings.push(
-    ...insecureIssuers(config),
-    ...insecureDecisionPoints(config),
-    ...revocationPlace(config),
-    ...missingScopes(config),
-    ...missingRoute(config),
-    ...unnamedScopes(config),
-    ...routes.flatMap(placeholderClaims),
-    ...unsupportedScopes(config),
-    ...misspeltScopes(config, placedScopes),
-  );
-  return warnings;
+    return [at(['routes', index, 'first_challenge'], `${message}: ${remedy}`)];
+  });
 }
 
 function at(path: Path, message: string, policy?: string): Warning {

@@ -11,6 +11,7 @@ import gateway from '../../schema/gateway.schema.json' with { type: 'json' };
 import policy from '../../schema/policy.schema.json' with { type: 'json' };
 import { commands } from '../../src/cli/commands.ts';
 import { examinations } from '../../src/cli/doctor/doctor.ts';
+import { warnings } from '../../src/config/warnings.ts';
 import { members } from '../../src/model/decision.ts';
 import { refusals } from '../../src/model/reasons.ts';
 import { knownRequests, revisions } from '../../src/model/mcp.ts';
@@ -42,12 +43,18 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   ),
   'A command': Object.keys(commands),
   'An option of a command': Object.values(commands).flatMap(({ options }) => Object.keys(options)),
+  'A warning of `check`': Object.keys(warnings),
   'A check of `doctor`': Object.keys(examinations),
   'A requirement': requirements.map(({ id }) => id),
 };
 
 /** Kinds whose examples are common words, which pages hold by chance. */
-const common = new Set(['A condition of policies', 'A parameter of challenges', 'A check of `doctor`']);
+const common = new Set([
+  'A condition of policies',
+  'A parameter of challenges',
+  'A warning of `check`',
+  'A check of `doctor`',
+]);
 /** Files that are searched for a place that no list names; tests elsewhere may well try every example. */
 const editable = /^(?:src\/|schema\/.*\.json$|docs\/|deploy\/|test\/pins\/)/;
 
