@@ -4,7 +4,7 @@ import { load, type Loaded } from '../config/load.ts';
 import { watchFiles } from '../config/watch.ts';
 import { startFrontDoor } from '../front-door/front-door.ts';
 import { KeysFault } from '../front-door/keys.ts';
-import { CHILD_VARIABLE } from '../serve/front-door-messages.ts';
+import { CHILD_VARIABLE } from '../serve/front-door-process.ts';
 import { standardOutput } from '../serve/standard-output.ts';
 import { followStore } from '../serve/revocation.ts';
 import { listenFault } from '../serve/start.ts';

@@ -11,7 +11,7 @@ import type { GatewayKeys, RouteKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import type { ReadPolicies } from './policies.ts';
 import { readDpop, readTokens, requireOwners, requireSignedAnswers, supportedForms } from './route-tokens.ts';
-import { isServedBelow } from '../policy/request-pattern.ts';
+import { isServedBelow } from '../policy/requests.ts';
 import { readUpstream } from './upstream.ts';
 import { anyText, method, pageUrl, policyName, reject, routePath } from './values.ts';
 import { didYouMean } from '../lib/wording.ts';

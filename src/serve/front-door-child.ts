@@ -6,7 +6,7 @@ import { KeysFault } from '../front-door/keys.ts';
 import { type RunningFrontDoor, startFrontDoor } from '../front-door/front-door.ts';
 import type { Config } from '../model/config.ts';
 import type { FrontDoorObserver } from '../model/front-door.ts';
-import type { FromFrontDoor, ToFrontDoor } from './front-door-messages.ts';
+import type { FromFrontDoor, ToFrontDoor } from './front-door-process.ts';
 import { RevocationIndex } from '../store/revocation-index.ts';
 import { learn } from './revocation.ts';
 import { listenFault } from './start.ts';

@@ -8,12 +8,11 @@ import { createServerClient } from '../authorization-server/client.ts';
 import { createCredentialSources } from '../pipeline/exchange/credential-source.ts';
 import { createStreamIndex, type OpenStream } from '../pipeline/forward/open-streams.ts';
 import { createPools } from '../pipeline/forward/forward.ts';
-import { ApprovalEvents } from './approval-events.ts';
-import { createApprovals } from './gateway/approvals.ts';
+import { ApprovalEvents, createApprovals } from './gateway/approvals.ts';
 import type { OperatorApprovals } from '../admin/console/process-source.ts';
 import { DecisionPoints } from './gateway/decision-points.ts';
 import { createGateway } from './gateway/gateway.ts';
-import type { ConfigScope, ConfiguredGateway, ProcessScope, RevocationAccess } from './gateway/scopes.ts';
+import type { ConfigScope, ConfiguredGateway, ProcessScope, RevocationAccess } from './gateway/route-stages.ts';
 import { createProcessLedger } from '../store/memory-ledger.ts';
 import { type Clock, processTimers } from '../lib/clock.ts';
 import { createRotatingKeys } from '../lib/rotating-keys.ts';
@@ -41,7 +40,8 @@ import { createShared } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { traceClient } from '../telemetry/traced-client.ts';
 import { traceGateway } from './gateway/traced-gateway.ts';
-import { RevocationEffects } from './revocation-effects.ts';
+import { RevocationEffects } from './revocation.ts';
+import { setTimeout as wait } from 'node:timers/promises';
 
 /** The dependencies of a process, which tests replace. */
 export interface Surroundings {

@@ -9,16 +9,18 @@ import type { Config } from '../model/config.ts';
 import type {
   OperatorRevocations,
   Revocation,
-  RevocationAnswer,
+  RevocationCheck,
   RevocationNews,
-  RevocationQuestion,
+  RevokedTokens,
 } from '../model/revocation.ts';
 import { connectStore } from '../store/connection.ts';
 import { RevocationIndex } from '../store/revocation-index.ts';
 import { createSealing } from '../store/sealing.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createRevocationMetrics, type Metrics } from '../telemetry/metrics.ts';
-import type { RevocationAccess } from './gateway/scopes.ts';
+import type { RevocationAccess } from './gateway/route-stages.ts';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import type { OpenStream } from '../pipeline/forward/open-streams.ts';
 
 /** The process that keeps revocations. */
 export interface KeptRevocations extends RevocationAccess, OperatorRevocations {
@@ -112,55 +114,6 @@ export function readiness(check: RevocationIndex): RevocationMessage {
   return { kind: 'revocations-ready', isReady: check.isReady(), keepMs: check.keepMs };
 }
 
-/** A question of a worker to the primary process, and its answer. */
-export interface WorkerQuestion {
-  readonly kind: 'revocation';
-  readonly number: number;
-  readonly question: RevocationQuestion;
-}
-
-/** The answer of the primary process. */
-export interface PrimaryAnswer {
-  readonly kind: 'revocation-answer';
-  readonly number: number;
-  readonly answer: RevocationAnswer;
-}
-
-/** How long a transmitter waits for the primary process, which may wait for the store and for keys. */
-const PATIENCE_MS = 15_000;
-/** The questions in flight: a flood of forged events must not fill the memory of the primary process. */
-const MAX_WAITING = 500;
-
-/** The receiver of a worker, which asks the primary process. */
-export class AskingReceiver {
-  readonly #ask: (question: WorkerQuestion) => void;
-  readonly #waiting = new Map<number, (answer: RevocationAnswer) => void>();
-  #asked = 0;
-
-  constructor(ask: (question: WorkerQuestion) => void) {
-    this.#ask = ask;
-  }
-
-  receive(question: RevocationQuestion): Promise<RevocationAnswer> {
-    if (this.#waiting.size >= MAX_WAITING) return Promise.resolve({ status: 503 });
-    return new Promise((resolve) => {
-      const number = (this.#asked += 1);
-      const timer = setTimeout(() => settle({ status: 503 }), PATIENCE_MS);
-      const settle = (answer: RevocationAnswer): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(number);
-        resolve(answer);
-      };
-      this.#waiting.set(number, settle);
-      this.#ask({ kind: 'revocation', number, question });
-    });
-  }
-
-  onAnswer({ number, answer }: PrimaryAnswer): void {
-    this.#waiting.get(number)?.(answer);
-  }
-}
-
 /** The kept revocations of a front door that runs alone, which reads them from the store; undefined: it has none. */
 export async function followStore(config: Config, log: Log): Promise<RevocationIndex | undefined> {
   const { revocation, shared, sessionKey } = config;
@@ -186,4 +139,84 @@ export async function followStore(config: Config, log: Log): Promise<RevocationI
   });
   void store.follow();
   return index;
+}
+
+/** The parts of a process that revocations have an effect on. */
+export interface AffectedParts {
+  readonly check: Pick<RevocationCheck, 'revokes'>;
+  /** The open streams. Those that end while they are iterated are left out. */
+  readonly open: () => Iterable<OpenStream>;
+  readonly end: (stream: OpenStream) => void;
+  /** Drops what is cached of tokens. */
+  readonly drop: (tokens: readonly RevokedTokens[]) => void;
+}
+
+/** How long news are gathered: each look at all streams takes time, which a flood of events must not have. */
+const GATHER_MS = 20;
+/** The streams of one turn of the event loop. */
+const STEP = 100;
+
+/** The effects of revocations on what is open and cached. Requests ask the index themselves: nothing delays them. */
+export class RevocationEffects {
+  readonly #parts: AffectedParts;
+  /** Of tokens that were revoked. */
+  #issuers = new Set<string>();
+  #dropped: RevokedTokens[] = [];
+  #isWorking = false;
+
+  constructor(parts: AffectedParts) {
+    this.#parts = parts;
+  }
+
+  /** Ends the streams of revoked tokens, and drops caches. The index has the revocations already. */
+  take({ revocations, dropped }: RevocationNews): void {
+    for (const { issuer } of revocations) this.#issuers.add(issuer);
+    this.#dropped.push(...dropped);
+    if (!this.#isWorking) void this.#work();
+  }
+
+  async #work(): Promise<void> {
+    this.#isWorking = true;
+    try {
+      while (this.#issuers.size > 0 || this.#dropped.length > 0) {
+        // oxlint-disable-next-line no-await-in-loop: one after another
+        await setTimeout(GATHER_MS, undefined, { ref: false });
+        const [issuers, dropped] = [this.#issuers, this.#dropped];
+        this.#issuers = new Set();
+        this.#dropped = [];
+        if (dropped.length > 0) this.#parts.drop(dropped);
+        // oxlint-disable-next-line no-await-in-loop
+        if (issuers.size > 0) await this.#endStreams(issuers);
+      }
+    } finally {
+      this.#isWorking = false;
+    }
+  }
+
+  /** Some in each turn of the event loop, so that requests are served meanwhile. */
+  async #endStreams(issuers: ReadonlySet<string>): Promise<void> {
+    const { open, check, end } = this.#parts;
+    let left = STEP;
+    for (const stream of open()) {
+      const { principal } = stream.grant;
+      if (principal !== undefined && issuers.has(principal.issuer) && check.revokes(principal))
+        withoutStack(() => end(stream));
+      left -= 1;
+      if (left > 0) continue;
+      // oxlint-disable-next-line no-await-in-loop
+      await setImmediate();
+      left = STEP;
+    }
+  }
+}
+
+/** The end of a stream makes errors that no person reads. Their stacks would take a third of its time. */
+function withoutStack(action: () => void): void {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    action();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ApprovalBook, type AskedCall, OVER_MS } from '../../src/model/approval-book.ts';
-import { createAskingApprovals, replyFrom } from '../../src/serve/workers/primary-approvals.ts';
+import { createAskingApprovals, approvalReply } from '../../src/serve/workers/worker-messages.ts';
 import { SharedApprovals } from '../../src/store/approvals.ts';
 import { connectStore, type StoreConnection } from '../../src/store/connection.ts';
 import { MemoryApprovals } from '../../src/store/memory-approvals.ts';
@@ -151,7 +151,8 @@ describe('of workers, which ask the primary process', () => {
     let now = 1_000_000;
     const kept = new MemoryApprovals(() => now, bounds);
     const book = createAskingApprovals((question) => {
-      setImmediate(() => book.onReply(structuredClone(replyFrom(kept, structuredClone(question)))));
+      if (question.kind !== 'approvals') throw new TypeError(question.kind);
+      setImmediate(() => book.onReply(structuredClone(approvalReply(kept, structuredClone(question)))));
     });
     return {
       book,

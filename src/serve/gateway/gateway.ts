@@ -24,8 +24,13 @@ import { createRefuse } from '../../pipeline/respond/refuse.ts';
 import { createRouter, canonicalTarget } from '../../pipeline/route/router.ts';
 import { createForwardAuth } from './forward-auth.ts';
 import { createRevocationEndpoints } from './revocation-endpoints.ts';
-import { createRouteStages, type ServedRoute } from './route-stages.ts';
-import type { ConfigScope, ConfiguredGateway, ProcessScope } from './scopes.ts';
+import {
+  type ConfigScope,
+  type ConfiguredGateway,
+  createRouteStages,
+  type ProcessScope,
+  type ServedRoute,
+} from './route-stages.ts';
 
 /** Builds the gateway of `config`. Sends nothing to any server yet. */
 export function createGateway(config: Config, configScope: ConfigScope, processScope: ProcessScope): ConfiguredGateway {

@@ -5,36 +5,52 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { type Authentication, createRevocationGuard } from '../../pipeline/authenticate/authenticator.ts';
+import type { Authentication, Authenticators } from '../../pipeline/authenticate/authenticator.ts';
 import { createTokenReader } from '../../pipeline/authenticate/credentials.ts';
 import { createPossession, createProofChecks } from '../../pipeline/authenticate/possession.ts';
 import { createAuthorize, createActionReader } from '../../pipeline/authorize/authorize.ts';
 import { createForward } from '../../pipeline/forward/forward.ts';
 import { createSignIdentity, identityNames, type SignIdentity } from '../../pipeline/forward/identity-headers.ts';
-import type { OpenStream } from '../../pipeline/forward/open-streams.ts';
+import type { OpenStream, OpenStreams } from '../../pipeline/forward/open-streams.ts';
 import { createCleanAnswer } from '../../pipeline/forward/response-headers.ts';
 import { createForwardUpgrade } from '../../pipeline/forward/upgrade.ts';
 import { createUpstreamPath } from '../../pipeline/forward/upstream-request.ts';
 import { createCount, createJudge } from '../../pipeline/history/count.ts';
 import { createQuota } from '../../lib/fair-share.ts';
 import type { Allowed } from '../../pipeline/listen/allow.ts';
-import { readBody, bodyQuotaBytes } from '../../pipeline/listen/body.ts';
+import { bodyQuotaBytes, readBody } from '../../pipeline/listen/body.ts';
 import { createFailures } from '../../pipeline/limit/failures.ts';
 import { createLimit } from '../../pipeline/limit/limit.ts';
 import { Bindings, createHandleBinding } from '../../mcp/bindings.ts';
 import type { ApprovalSettings, Config } from '../../model/config.ts';
 import type { Call } from '../../model/call.ts';
-import type { Grant } from '../../model/grant.ts';
+import type { Grant, PresentedToken } from '../../model/grant.ts';
 import { Denial } from '../../model/denial.ts';
 import { ownCookies } from '../../model/fields.ts';
 import type { Route } from '../../model/route.ts';
-import type { Stages } from '../../pipeline/pipeline.ts';
+import type { Gateway, Stages } from '../../pipeline/pipeline.ts';
 import { createCrossOrigin, type CrossOrigin } from '../../pipeline/respond/cross-origin.ts';
 import { createRefuse } from '../../pipeline/respond/refuse.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../../pipeline/route/admit.ts';
 import { createApprovalStages, type LazyApprovals } from './approvals.ts';
 import { createForwardAuthStages } from './forward-auth.ts';
-import type { ConfigScope, ProcessScope } from './scopes.ts';
+import type { Nonces } from '../../pipeline/authenticate/possession.ts';
+import type { CredentialSources } from '../../pipeline/exchange/credential-source.ts';
+import type { Pools } from '../../pipeline/forward/forward.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { RotatingKeys } from '../../lib/rotating-keys.ts';
+import type { CertificateOf } from '../../pipeline/listen/certificates.ts';
+import type { LockedRoutes } from '../../mcp/lock/locked-routes.ts';
+import type { OwnerBound } from '../../mcp/bindings.ts';
+import type { DecisionPoints } from './decision-points.ts';
+import type { ToolHeaders } from '../../mcp/tool-headers.ts';
+import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
+import type { Events } from '../../model/events.ts';
+import type { Ledger } from '../../model/ledger.ts';
+import type { RateLimiters } from '../../model/limits.ts';
+import type { RevocationCheck, RevocationReceiver } from '../../model/revocation.ts';
+import type { ReplayMemory } from '../../model/shared.ts';
+import type { Log } from '../../telemetry/log.ts';
 
 /** A route of one configuration, and its stages. */
 export interface ServedRoute extends Stages {
@@ -214,4 +230,69 @@ export function createRouteStages(
 /** The URL that a call on `route` is forwarded to. */
 function upstreamUrl(route: Route, { path, query }: Call): string {
   return route.upstream.origin + createUpstreamPath(route)(path, query);
+}
+
+/** What lives as long as the process: connections, caches, counters. */
+export interface ProcessScope {
+  readonly log: Log;
+  readonly events: Events;
+  readonly clock: Clock;
+  /** The certificate that a client proved to hold, as the listener verifies it. */
+  readonly certificateOf: CertificateOf;
+  readonly pools: Pools;
+  readonly authenticators: Authenticators;
+  /** Undefined: the process started without `revocation`. */
+  readonly revocation: RevocationAccess | undefined;
+  /** Proofs of possession that were used. */
+  readonly replays: ReplayMemory;
+  readonly credentialSources: CredentialSources;
+  readonly streams: OpenStreams;
+  /** What the tools of an upstream declare, by its URL. */
+  readonly toolHeaders: (upstreamUrl: string) => ToolHeaders;
+  readonly locks: Pick<LockedRoutes, 'of'>;
+  /**
+   * The gateway of the newest configuration. A stream asks it about its token: the configuration that opened the stream
+   * may hold secrets that are no longer valid.
+   */
+  readonly newest: () => Pick<ConfiguredGateway, 'revalidate'>;
+}
+
+/** The kept revocations, and the process that keeps them. */
+export interface RevocationAccess {
+  readonly check: RevocationCheck;
+  readonly receive: RevocationReceiver;
+}
+
+/** What belongs to one configuration. Clients are kept from the previous one if their settings are equal. */
+export interface ConfigScope {
+  readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
+  readonly limiters: RateLimiters;
+  /** What rules over time count. */
+  readonly ledger: Ledger;
+  /** Undefined: none are configured. */
+  readonly approvals: LazyApprovals | undefined;
+  readonly decisionPoints: DecisionPoints;
+  readonly sessions: OwnerBound;
+  /** The nonces that proofs of possession carry, on routes that require one. */
+  readonly nonces: Nonces;
+  /** The keys that sign identities for upstreams. */
+  readonly identityKeys: RotatingKeys;
+}
+
+/** The gateway of one configuration. */
+export interface ConfiguredGateway extends Gateway {
+  /**
+   * Lets a stream stay open if this configuration would open it too, for the same caller and to the same upstream.
+   *
+   * @throws {Denial} for any other stream.
+   */
+  reconsider(stream: OpenStream): void;
+  /**
+   * Validates the token of a call in progress again, past every cache, on the route of its path in this configuration.
+   *
+   * @throws {Denial} where the token is no longer valid.
+   */
+  revalidate(token: PresentedToken, call: Call): Promise<unknown>;
+  /** Decides for proxies, which forward the request themselves. */
+  readonly forwardAuth: Gateway;
 }

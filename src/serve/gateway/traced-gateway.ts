@@ -6,7 +6,7 @@
  */
 
 import type { ServerResponse } from 'node:http';
-import type { ConfiguredGateway } from './scopes.ts';
+import type { ConfiguredGateway } from './route-stages.ts';
 import type { TraceContext } from '../../lib/http/trace-context.ts';
 import { createIsWithin } from '../../lib/ip-address.ts';
 import type { Call } from '../../model/call.ts';

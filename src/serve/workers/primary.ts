@@ -13,13 +13,18 @@ import type { Config } from '../../model/config.ts';
 import { createJsonLines } from '../../telemetry/json-lines.ts';
 import { Log } from '../../telemetry/log.ts';
 import { createWorkerMetrics } from '../../telemetry/metrics.ts';
-import { type ApprovalQuestion, replyFrom } from './primary-approvals.ts';
-import { answerFrom } from './primary-ledger.ts';
 import { fixedIn } from '../reload.ts';
-import { everything, openRevocation, readiness, type WorkerQuestion } from '../revocation.ts';
+import { everything, openRevocation, readiness } from '../revocation.ts';
 import { copyLines, standardOutput } from '../standard-output.ts';
 import { adminOptions, type Running, type StartOptions, withMore, WorkerFault } from '../start.ts';
-import type { FromWorker, ToWorker } from './worker-messages.ts';
+import {
+  approvalReply,
+  type FromWorker,
+  ledgerReply,
+  type Question,
+  Questions,
+  type ToWorker,
+} from './worker-messages.ts';
 import type { Batch } from '../../admin/console/messages.ts';
 import {
   type AnswerOf,
@@ -115,7 +120,7 @@ export async function startWorkers(
         if (message.kind === 'failed') reject(new WorkerFault(message.why));
         if (message.kind === 'sightings') passOn(message, worker);
         if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
-        if (message.kind === 'ledger') tell(worker, answerFrom(ledger, message));
+        if (message.kind === 'ledger') tell(worker, ledgerReply(ledger, message));
         if (message.kind === 'revocation') void answerRevocation(worker, message);
         if (message.kind === 'approvals') void answerApproval(worker, message);
       });
@@ -123,18 +128,21 @@ export async function startWorkers(
     });
   }
 
-  async function answerApproval(worker: Worker, question: ApprovalQuestion): Promise<void> {
+  async function answerApproval(worker: Worker, question: Extract<Question, { kind: 'approvals' }>): Promise<void> {
     try {
-      tell(worker, replyFrom(await approvals(), question));
+      tell(worker, approvalReply(await approvals(), question));
     } catch (error) {
       // The worker gets no answer, and refuses the call.
       log.event('error', 'approvals are unavailable', { problem: String(error) });
     }
   }
 
-  async function answerRevocation(worker: Worker, { number, question }: WorkerQuestion): Promise<void> {
+  async function answerRevocation(
+    worker: Worker,
+    { number, question }: Extract<Question, { kind: 'revocation' }>,
+  ): Promise<void> {
     const answer = (await kept?.receive(question)) ?? { status: 404 };
-    tell(worker, { kind: 'revocation-answer', number, answer });
+    tell(worker, { kind: 'revocation-reply', number, answer });
   }
 
   function passOn(message: Extract<FromWorker, { kind: 'sightings' }>, from: Worker): void {
@@ -283,23 +291,14 @@ export function createWorkersSource(
   tell: (worker: Worker, message: ToWorker) => void,
 ): WorkersSource {
   const watchers = new Set<(batch: Batch) => void>();
-  let asked = 0;
+  const questions = new Questions<Extract<FromWorker, { kind: 'answer' }>>({
+    patienceMs: PATIENCE_MS,
+    maxWaiting: Infinity,
+  });
 
-  function askOne(worker: Worker, question: ConsoleQuestion, argument: unknown): Promise<unknown> {
-    return new Promise((resolve) => {
-      const id = (asked += 1);
-      const listen = (message: FromWorker): void => {
-        if (message.kind === 'answer' && message.id === id) done(message.answer);
-      };
-      const timer = setTimeout(() => done(undefined), PATIENCE_MS);
-      const done = (answer: unknown): void => {
-        clearTimeout(timer);
-        worker.off('message', listen);
-        resolve(answer);
-      };
-      worker.on('message', listen);
-      tell(worker, { kind: 'ask', id, question, argument });
-    });
+  async function askOne(worker: Worker, question: ConsoleQuestion, argument: unknown): Promise<unknown> {
+    const reply = await questions.ask((number) => tell(worker, { kind: 'ask', number, question, argument }));
+    return reply?.answer;
   }
 
   function tellWhetherWatched(): void {
@@ -309,6 +308,7 @@ export function createWorkersSource(
   return {
     follow(worker) {
       worker.on('message', (message: FromWorker) => {
+        if (message.kind === 'answer') questions.onReply(message);
         if (message.kind === 'decisions') for (const onBatch of watchers) onBatch(message.batch);
       });
       if (watchers.size > 0) tell(worker, { kind: 'watch', isWatched: true });

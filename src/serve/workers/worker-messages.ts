@@ -1,12 +1,18 @@
+/** @module What the primary process and its workers say to each other, and how a worker asks it. */
+
 import type { Snapshot } from '../../config/files.ts';
 import type { Certificates } from '../../lib/certificate-files.ts';
 import type { Batch } from '../../admin/console/messages.ts';
 import type { ConsoleQuestion } from '../../admin/console/process-source.ts';
+import type { ApprovalBook } from '../../model/approval-book.ts';
+import { Denial } from '../../model/denial.ts';
+import type { Ledger, LedgerVerdict, Reservation, Settlement } from '../../model/ledger.ts';
 import type { Sighting } from '../../model/lock.ts';
-import type { ApprovalQuestion, ApprovalReply } from './primary-approvals.ts';
-import type { LedgerAnswer, LedgerQuestion } from './primary-ledger.ts';
+import type { RevocationAnswer, RevocationQuestion } from '../../model/revocation.ts';
+import type { MemoryApprovals } from '../../store/memory-approvals.ts';
+import type { MemoryLedger } from '../../store/memory-ledger.ts';
 import type { Fixed } from '../reload.ts';
-import type { PrimaryAnswer, RevocationMessage, WorkerQuestion } from '../revocation.ts';
+import type { RevocationMessage } from '../revocation.ts';
 
 /** A message of the primary process to a worker. */
 export type ToWorker =
@@ -27,12 +33,12 @@ export type ToWorker =
   /** Tokens of the front door that were revoked, by their SHA-256 (base64url). */
   | { readonly kind: 'end-tokens'; readonly digests: readonly string[] }
   | { readonly kind: 'renewed'; readonly certificates: Certificates }
-  | LedgerAnswer
   | RevocationMessage
-  | PrimaryAnswer
+  | LedgerReply
   | ApprovalReply
+  | RevocationReply
   /** A question of the console. */
-  | { readonly kind: 'ask'; readonly id: number; readonly question: ConsoleQuestion; readonly argument: unknown }
+  | { readonly kind: 'ask'; readonly number: number; readonly question: ConsoleQuestion; readonly argument: unknown }
   /** Definitions that another worker saw on a route with a lock. */
   | { readonly kind: 'sightings'; readonly route: string; readonly sightings: readonly Sighting[] }
   /** Asks what definitions this worker saw, for another one that begins. */
@@ -48,11 +54,9 @@ export type FromWorker =
   | { readonly kind: 'failed'; readonly why: string }
   /** The worker has reloaded, or refused to: with problems, it keeps the last good configuration. */
   | { readonly kind: 'reloaded'; readonly problems: readonly string[] }
-  | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown }
+  | { readonly kind: 'answer'; readonly number: number; readonly answer: unknown }
   | { readonly kind: 'decisions'; readonly batch: Batch }
-  | LedgerQuestion
-  | WorkerQuestion
-  | ApprovalQuestion
+  | Question
   /** Definitions that this worker saw, for the others, or for one that begins. */
   | {
       readonly kind: 'sightings';
@@ -64,4 +68,206 @@ export type FromWorker =
 /** Sends a message to the primary process, from a worker. */
 export function tellPrimary(message: FromWorker): void {
   process.send?.(message);
+}
+
+/** A question of a worker. The primary process keeps what all workers share, and answers with the same number. */
+export type Question =
+  | LedgerQuestion
+  /** A step of the book of approvals, and its arguments. */
+  | {
+      readonly kind: 'approvals';
+      readonly number: number;
+      readonly step: keyof ApprovalBook;
+      readonly about: readonly unknown[];
+    }
+  | { readonly kind: 'revocation'; readonly number: number; readonly question: RevocationQuestion };
+
+/** A question to the ledger. */
+export type LedgerQuestion = { readonly kind: 'ledger'; readonly number: number } & (
+  | { readonly reserve: Reservation }
+  | { readonly settle: string; readonly outcome: Settlement }
+);
+
+/** The answer of the ledger. A settlement has no verdict. */
+export interface LedgerReply {
+  readonly kind: 'ledger-reply';
+  readonly number: number;
+  readonly verdict?: LedgerVerdict | undefined;
+}
+
+/** The answer of the book of approvals. */
+export interface ApprovalReply {
+  readonly kind: 'approvals-reply';
+  readonly number: number;
+  readonly reply: unknown;
+}
+
+/** The answer of the process that keeps revocations. */
+export interface RevocationReply {
+  readonly kind: 'revocation-reply';
+  readonly number: number;
+  readonly answer: RevocationAnswer;
+}
+
+/** The bounds of questions that wait for their answer. */
+interface Bounds {
+  readonly patienceMs: number;
+  readonly maxWaiting: number;
+}
+
+/** Questions to another process that wait for their answer. */
+export class Questions<Reply extends { readonly number: number }> {
+  readonly patienceMs: number;
+  readonly maxWaiting: number;
+  readonly #waiting = new Map<number, (reply: Reply | undefined) => void>();
+  #asked = 0;
+
+  constructor({ patienceMs, maxWaiting }: Bounds) {
+    this.patienceMs = patienceMs;
+    this.maxWaiting = maxWaiting;
+  }
+
+  get isFull(): boolean {
+    return this.#waiting.size >= this.maxWaiting;
+  }
+
+  /** Asks with a number of its own, and resolves with the reply that has it; with undefined if none comes in time. */
+  ask(send: (number: number) => void): Promise<Reply | undefined> {
+    return new Promise((resolve) => {
+      const number = (this.#asked += 1);
+      const timer = setTimeout(() => settle(undefined), this.patienceMs);
+      const settle = (reply: Reply | undefined): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(number);
+        resolve(reply);
+      };
+      this.#waiting.set(number, settle);
+      send(number);
+    });
+  }
+
+  onReply(reply: Reply): void {
+    this.#waiting.get(reply.number)?.(reply);
+  }
+}
+
+type Ask = (question: Question) => void;
+
+/** How long a call waits for the primary process: longer than a busy machine keeps a process from running. */
+const PATIENCE_MS = 5_000;
+/** The questions in flight. The primary process answers many thousands in a second. */
+const MAX_WAITING = 5_000;
+
+/**
+ * The ledger of a worker. A call that gets no answer in time is refused, whatever `on_store_failure` says: the primary
+ * process is on the same machine.
+ */
+export class AskingLedger implements Ledger {
+  readonly #ask: Ask;
+  readonly #questions: Questions<LedgerReply>;
+
+  constructor(ask: Ask, { patienceMs = PATIENCE_MS, maxWaiting = MAX_WAITING }: Partial<Bounds> = {}) {
+    this.#ask = ask;
+    this.#questions = new Questions({ patienceMs, maxWaiting });
+  }
+
+  async reserve(reservation: Reservation): Promise<LedgerVerdict> {
+    const { isFull, maxWaiting, patienceMs } = this.#questions;
+    if (isFull) throw unavailable(`${maxWaiting} calls wait for the primary process`);
+    const reply = await this.#questions.ask((number) => this.#ask({ kind: 'ledger', number, reserve: reservation }));
+    if (reply?.verdict !== undefined) return reply.verdict;
+    // The question may still arrive. The call does not go on, so that it must not count.
+    this.#ask({ kind: 'ledger', number: 0, settle: reservation.id, outcome: 'returned' });
+    throw unavailable(`the primary process did not answer in ${patienceMs} ms`);
+  }
+
+  async settle(id: string, outcome: Settlement): Promise<void> {
+    // Like a call that is never settled, it stays counted.
+    if (this.#questions.isFull) return;
+    await this.#questions.ask((number) => this.#ask({ kind: 'ledger', number, settle: id, outcome }));
+  }
+
+  onReply(reply: LedgerReply): void {
+    this.#questions.onReply(reply);
+  }
+}
+
+/** Answers a question of a worker, in the primary process. */
+export function ledgerReply(ledger: MemoryLedger, question: LedgerQuestion): LedgerReply {
+  const { number } = question;
+  if ('reserve' in question) return { kind: 'ledger-reply', number, verdict: ledger.reserve(question.reserve) };
+  ledger.settle(question.settle, question.outcome);
+  return { kind: 'ledger-reply', number };
+}
+
+/** The book of approvals of a worker. */
+export interface AskingApprovals extends ApprovalBook {
+  readonly onReply: (reply: ApprovalReply) => void;
+}
+
+/** Creates the book of a worker. A call that gets no answer in time is refused. */
+export function createAskingApprovals(tell: Ask, patienceMs = PATIENCE_MS): AskingApprovals {
+  const questions = new Questions<ApprovalReply>({ patienceMs, maxWaiting: MAX_WAITING });
+
+  async function ask(step: keyof ApprovalBook, about: readonly unknown[]): Promise<unknown> {
+    if (questions.isFull) throw unavailable(`${MAX_WAITING} questions wait for the primary process`);
+    const found = await questions.ask((number) => tell({ kind: 'approvals', number, step, about }));
+    if (found === undefined) throw unavailable(`the primary process did not answer in ${patienceMs} ms`);
+    return found.reply;
+  }
+
+  return {
+    ask: (...about) => ask('ask', about) as ReturnType<ApprovalBook['ask']>,
+    // An answer that does not come leaves the approval used: it must not pass twice.
+    async settle(...about) {
+      await ask('settle', about).catch(() => {});
+    },
+    decide: (...about) => ask('decide', about) as ReturnType<ApprovalBook['decide']>,
+    find: (...about) => ask('find', about) as ReturnType<ApprovalBook['find']>,
+    list: (...about) => ask('list', about) as ReturnType<ApprovalBook['list']>,
+    expire: (...about) => ask('expire', about) as ReturnType<ApprovalBook['expire']>,
+    sweep: (...about) => ask('sweep', about) as ReturnType<ApprovalBook['sweep']>,
+    onReply: (reply) => questions.onReply(reply),
+  };
+}
+
+/** Answers a question of a worker, in the primary process. */
+export function approvalReply(
+  book: MemoryApprovals,
+  { number, step, about }: Extract<Question, { kind: 'approvals' }>,
+): ApprovalReply {
+  const answer = book[step].bind(book) as (...all: readonly unknown[]) => unknown;
+  return { kind: 'approvals-reply', number, reply: answer(...about) };
+}
+
+function unavailable(detail: string): Denial {
+  return new Denial('shared_store.unavailable', detail);
+}
+
+/** How long a transmitter waits for the primary process, which may wait for the store and for keys. */
+const TRANSMITTER_PATIENCE_MS = 15_000;
+/** The questions in flight: a flood of forged events must not fill the memory of the primary process. */
+const MAX_EVENTS_WAITING = 500;
+
+/** The receiver of revocations of a worker. */
+export class AskingReceiver {
+  readonly #ask: Ask;
+  readonly #questions = new Questions<RevocationReply>({
+    patienceMs: TRANSMITTER_PATIENCE_MS,
+    maxWaiting: MAX_EVENTS_WAITING,
+  });
+
+  constructor(ask: Ask) {
+    this.#ask = ask;
+  }
+
+  async receive(question: RevocationQuestion): Promise<RevocationAnswer> {
+    if (this.#questions.isFull) return { status: 503 };
+    const reply = await this.#questions.ask((number) => this.#ask({ kind: 'revocation', number, question }));
+    return reply?.answer ?? { status: 503 };
+  }
+
+  onReply(reply: RevocationReply): void {
+    this.#questions.onReply(reply);
+  }
 }

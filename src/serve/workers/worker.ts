@@ -6,12 +6,10 @@ import { receivedCertificate, type ReceivedCertificate } from '../../pipeline/li
 import type { Config } from '../../model/config.ts';
 import { RevocationIndex } from '../../store/revocation-index.ts';
 import { reportAsWorker } from '../../telemetry/metrics.ts';
-import { createAskingApprovals } from './primary-approvals.ts';
-import { createAskingLedger } from './primary-ledger.ts';
 import { asAtStart } from '../reload.ts';
-import { AskingReceiver, learn } from '../revocation.ts';
+import { learn } from '../revocation.ts';
 import { listenFault, type Serving, type StartOptions, startServing } from '../start.ts';
-import { tellPrimary, type ToWorker } from './worker-messages.ts';
+import { AskingLedger, AskingReceiver, createAskingApprovals, tellPrimary, type ToWorker } from './worker-messages.ts';
 
 /** The serving process, and the certificate that the primary process renews. */
 interface Working extends Serving {
@@ -25,16 +23,16 @@ export async function work(): Promise<never> {
   // A terminal sends signals to every process; the primary process stops its workers itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   let serving: Working | undefined;
-  const ledger = createAskingLedger(tellPrimary);
+  const ledger = new AskingLedger(tellPrimary);
   const approvals = createAskingApprovals(tellPrimary);
   const receiver = new AskingReceiver(tellPrimary);
   /** Undefined: the primary process keeps no revocations. */
   let revocations: RevocationIndex | undefined;
   // Calls in flight must not wait while a configuration is loaded.
   process.on('message', (message: ToWorker) => {
-    if (message.kind === 'counted') ledger.onAnswer(message);
-    if (message.kind === 'approvals') approvals.onReply(message);
-    if (message.kind === 'revocation-answer') receiver.onAnswer(message);
+    if (message.kind === 'ledger-reply') ledger.onReply(message);
+    if (message.kind === 'approvals-reply') approvals.onReply(message);
+    if (message.kind === 'revocation-reply') receiver.onReply(message);
     // They come before the first request, and must not wait either.
     if (message.kind !== 'revoked' && message.kind !== 'revocations-ready') return;
     learn((revocations ??= new RevocationIndex()), message);
@@ -54,21 +52,13 @@ export async function work(): Promise<never> {
   throw new TypeError('messages end with the process');
 }
 
+const immediate = ['ledger-reply', 'approvals-reply', 'revocation-reply', 'revoked', 'revocations-ready'] as const;
+
 /** A message that is handled as it comes. */
-type HandledMessage = Extract<
-  ToWorker,
-  { kind: 'counted' | 'approvals' | 'revocation-answer' | 'revoked' | 'revocations-ready' }
->;
+type HandledMessage = Extract<ToWorker, { kind: (typeof immediate)[number] }>;
 
 function isHandled(message: ToWorker): message is HandledMessage {
-  const { kind } = message;
-  return (
-    kind === 'counted' ||
-    kind === 'approvals' ||
-    kind === 'revocation-answer' ||
-    kind === 'revoked' ||
-    kind === 'revocations-ready'
-  );
+  return immediate.some((kind) => kind === message.kind);
 }
 
 async function begin(
@@ -116,7 +106,7 @@ async function obey(serving: Working, message: Exclude<ToWorker, HandledMessage 
     case 'ask':
       tellPrimary({
         kind: 'answer',
-        id: message.id,
+        number: message.number,
         answer: await serving.console?.answer(message.question, message.argument),
       });
       break;

@@ -37,8 +37,9 @@ test.each<{ title: string; reported: readonly Omit<ServerState, 'name' | 'issuer
   const tell = (worker: Worker, message: ToWorker): void => {
     const answer = { servers: [states[workers.indexOf(worker)]], openStreams: 0 };
     if (message.kind === 'ask')
-      queueMicrotask(() => worker.emit('message', { kind: 'answer', id: message.id, answer }));
+      queueMicrotask(() => worker.emit('message', { kind: 'answer', number: message.number, answer }));
   };
   const source = createWorkersSource(() => workers, tell);
+  for (const worker of workers) source.follow(worker);
   expect((await source.ask('state', undefined)).servers).toEqual([states[shown]]);
 });

@@ -1,12 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMemoryLedger } from '../../../src/store/memory-ledger.ts';
 import type { Reservation } from '../../../src/model/ledger.ts';
-import {
-  answerFrom,
-  createAskingLedger,
-  type AskingLedger,
-  type LedgerQuestion,
-} from '../../../src/serve/workers/primary-ledger.ts';
+import { AskingLedger, ledgerReply, type Question } from '../../../src/serve/workers/worker-messages.ts';
 
 const refusal = { passed: false, failed: { why: 'check', check: 0, retryAfterMs: 0 } };
 
@@ -22,8 +17,9 @@ const looks = (kind: 'after' | 'never_after'): Reservation =>
 function workersOf(count: number): readonly AskingLedger[] {
   const ledger = createMemoryLedger(() => 0);
   return Array.from({ length: count }, () => {
-    const worker: AskingLedger = createAskingLedger((question) => {
-      setImmediate(() => worker.onAnswer(structuredClone(answerFrom(ledger, structuredClone(question)))));
+    const worker: AskingLedger = new AskingLedger((question) => {
+      if (question.kind !== 'ledger') throw new TypeError(question.kind);
+      setImmediate(() => worker.onReply(structuredClone(ledgerReply(ledger, structuredClone(question)))));
     });
     return worker;
   });
@@ -34,30 +30,30 @@ test('R-255: counts the calls of all workers together', async () => {
   expect(await one.reserve(call('a'))).toEqual({ passed: true, failed: undefined });
   expect(await other.reserve(looks('never_after'))).toEqual(refusal);
   expect(await other.reserve(looks('after'))).toEqual(refusal);
-  await one.settle('a', 'answered', 'main');
+  await one.settle('a', 'answered');
   expect(await other.reserve(looks('after'))).toEqual({ passed: true, failed: undefined });
 });
 
 test('refuses a call that gets no answer in time, and gives it back', async () => {
-  const asked: LedgerQuestion[] = [];
-  const ledger = createAskingLedger((question) => void asked.push(question), { patienceMs: 1 });
+  const asked: Question[] = [];
+  const ledger = new AskingLedger((question) => void asked.push(question), { patienceMs: 1 });
   await expect(ledger.reserve(call('a'))).rejects.toMatchObject({ reason: 'shared_store.unavailable' });
   expect(asked).toEqual([
     expect.objectContaining({ reserve: call('a') }),
     expect.objectContaining({ settle: 'a', outcome: 'returned' }),
   ]);
   // An answer that comes too late changes nothing.
-  ledger.onAnswer({ kind: 'counted', number: asked[0]?.number ?? 0, verdict: { passed: true, failed: undefined } });
-  await expect(ledger.settle('a', 'answered', 'main')).resolves.toBeUndefined();
+  ledger.onReply({ kind: 'ledger-reply', number: asked[0]?.number ?? 0, verdict: { passed: true, failed: undefined } });
+  await expect(ledger.settle('a', 'answered')).resolves.toBeUndefined();
 });
 
 test('lets a bounded number of calls wait', async () => {
-  const asked: LedgerQuestion[] = [];
-  const ledger = createAskingLedger((question) => void asked.push(question), { maxWaiting: 1 });
+  const asked: Question[] = [];
+  const ledger = new AskingLedger((question) => void asked.push(question), { maxWaiting: 1 });
   const first = ledger.reserve(call('a'));
   await expect(ledger.reserve(call('b'))).rejects.toThrow('1 calls wait for the primary process');
-  await ledger.settle('b', 'answered', 'main');
+  await ledger.settle('b', 'answered');
   expect(asked).toHaveLength(1);
-  ledger.onAnswer({ kind: 'counted', number: asked[0]?.number ?? 0, verdict: { passed: true, failed: undefined } });
+  ledger.onReply({ kind: 'ledger-reply', number: asked[0]?.number ?? 0, verdict: { passed: true, failed: undefined } });
   expect(await first).toEqual({ passed: true, failed: undefined });
 });
