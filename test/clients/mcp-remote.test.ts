@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { browserPage } from '../admin/console/browser-page.ts';
 import { startFrontDoorDemo } from '../worlds/demo.ts';
@@ -51,8 +50,7 @@ async function startMcpRemote(url: string) {
 }
 
 describe.runIf(hasChromium)('mcp-remote and Chromium', () => {
-  let page: Page;
-  browserPage((opened) => (page = opened));
+  const page = browserPage();
 
   test('sign in at the company, step up, and renew the short token without the person', async () => {
     const demo = await startFrontDoorDemo();

@@ -6,7 +6,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { parse, stringify } from 'yaml';
 import { annotations, validatorsModule, validatorsTypes } from '../../schema/compile.ts';
 import schema from '../../schema/gateway.schema.json' with { type: 'json' };
-import { pathText } from '../../src/config/problems.ts';
+import { ConfigError, pathText } from '../../src/config/problems.ts';
+import { violations } from '../../src/config/schema.ts';
 import { base, loaded, refusals } from './folder.ts';
 import { at, everyKey, places, replaced } from './every-key.ts';
 
@@ -64,12 +65,12 @@ describe('the schema and the loader agree', () => {
   // One and a half, a mapping of this and a list of lists are nowhere expected; nor is nothing.
   const wrong = [1.5, { no: 1 }, [[]], null];
 
-  test.each(everyPlace)('that %s refuses a value of another type', async (title, path) => {
-    const documents = wrong.map((value) => replaced(everyKey, path, value));
-    expect(documents.filter((document) => editorAccepts(document))).toEqual([]);
-    // A load takes long: each place shows one of them.
-    const document = documents[title.length % wrong.length];
-    expect(await refusals({ yaml: stringify(document) })).not.toEqual([]);
+  test.each(everyPlace)('that %s refuses a value of another type', (_title, path) => {
+    for (const document of wrong.map((value) => replaced(everyKey, path, value))) {
+      expect(editorAccepts(document)).toBe(false);
+      // The loader refuses each violation.
+      expect(violations('gateway', document)).not.toEqual([]);
+    }
   });
 
   const mappings = new Set(
@@ -77,10 +78,10 @@ describe('the schema and the loader agree', () => {
   );
   test.each([['', []] as const, ...everyPlace].filter(([title]) => mappings.has(title)))(
     'on an unknown key in %s',
-    async (_title, path) => {
+    (_title, path) => {
       const document = replaced(everyKey, [...path, 'no such key'], 'x');
       expect(editorAccepts(document)).toBe(false);
-      expect(await refusals({ yaml: stringify(document) })).not.toEqual([]);
+      expect(violations('gateway', document)).not.toEqual([]);
     },
   );
 
@@ -101,8 +102,11 @@ describe('the schema and the loader agree', () => {
     'that %s is read: without it, the configuration differs or is refused',
     async (_title, path) => {
       const yaml = stringify(replaced(everyKey, path, undefined));
-      if ((await refusals({ yaml })).length > 0) return;
-      const after = await loaded({ yaml });
+      const after = await loaded({ yaml }).catch((error: unknown) => {
+        if (error instanceof ConfigError) return undefined;
+        throw error;
+      });
+      if (after === undefined) return;
       expect(isDeepStrictEqual({ ...after, hash: '' }, { ...(await whole), hash: '' })).toBe(false);
     },
   );

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DraftProcess } from '../../../src/admin/console/draft-process.ts';
 import type { DraftTask } from '../../../src/admin/console/draft.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 const base: DraftTask = {
   policy: 'p',
@@ -14,25 +15,20 @@ const base: DraftTask = {
   decisions: undefined,
 };
 
+/** It starts anew after a test that ended it. */
+const drafts = startBeforeAll(() => new DraftProcess());
+
 test('decides a described call with the scopes that the configuration implies', async () => {
-  const drafts = new DraftProcess();
   const { answer } = await drafts.run(base);
   expect(answer).toMatchObject({ allow: true });
   const { problems } = await drafts.run({ ...base, text: 'scpe: read\n' });
   expect(problems).toEqual([
     { line: 1, column: 1, message: expect.stringMatching(/^scpe: unknown key \(did you mean scope\?\)/) as string },
   ]);
-  drafts.close();
 });
 
 describe('calls before', () => {
   const text = 'scope: read\ntools: { approve: {}, pay: { after: { tool: approve, within: 1h } } }\n';
-  let drafts: DraftProcess;
-  beforeAll(() => {
-    drafts = new DraftProcess();
-  });
-  afterAll(() => drafts.close());
-
   async function answerAfter(history: string): Promise<unknown> {
     const question = {
       claims: '',
@@ -72,7 +68,6 @@ describe('calls before', () => {
 });
 
 test('says what the edit means beside the policy in force, for every caller', async () => {
-  const drafts = new DraftProcess();
   const { meaning } = await drafts.run({ ...base, inForce: 'scope: write\n', decisions: [] });
   expect(meaning).toEqual({
     differences: [
@@ -88,7 +83,6 @@ test('says what the edit means beside the policy in force, for every caller', as
     undecided: [],
   });
   expect((await drafts.run({ ...base, inForce: base.text, decisions: [] })).meaning?.differences).toEqual([]);
-  drafts.close();
 });
 
 test('gives up a draft that takes too long, and tries the next one', async () => {
@@ -107,7 +101,6 @@ test('gives up a draft that needs too much memory, and goes on serving', async (
 });
 
 test('goes on when the process ends in the middle of a draft', async () => {
-  const drafts = new DraftProcess();
   await drafts.run(base);
   const { pid = NaN } = drafts;
   process.kill(pid, 'SIGSTOP');
@@ -116,23 +109,18 @@ test('goes on when the process ends in the middle of a draft', async () => {
   await expect(stopped).rejects.toThrow('The draft ended the process that tried it (SIGKILL)');
   await expect(drafts.run(base)).resolves.toMatchObject({ problems: [] });
   expect(drafts.pid).not.toBe(pid);
-  drafts.close();
 });
 
 test('goes on when the idle process ends', async () => {
-  const drafts = new DraftProcess();
   await drafts.run(base);
   process.kill(drafts.pid ?? NaN, 'SIGKILL');
   await expect.poll(() => drafts.pid).toBeUndefined();
   await expect(drafts.run(base)).resolves.toMatchObject({ problems: [] });
-  drafts.close();
 });
 
 test('refuses a draft when too many wait', async () => {
-  const drafts = new DraftProcess();
   const runs = Array.from({ length: 9 }, () => drafts.run(base).then(() => 'tried', String));
   expect((await Promise.all(runs)).filter((each) => each !== 'tried')).toEqual([
     'DraftRefusal: Too many drafts are being tried.\n',
   ]);
-  drafts.close();
 });

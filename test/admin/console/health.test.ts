@@ -1,22 +1,18 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, keepScreenshot, launchChromium } from '../../clients/chromium.ts';
+import { describe, expect, test } from 'vitest';
+import { hasChromium, keepScreenshot } from '../../clients/chromium.ts';
 import { startLockedWorld } from '../../worlds/locked.ts';
 import { findings } from './accessibility.ts';
+import { browserPage } from './browser-page.ts';
 import { startConsoleWorld } from './world.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 
 describe.skipIf(!hasChromium)('Health in a browser', () => {
-  let page: Page;
+  const page = browserPage();
   const world = startBeforeAll(() =>
     startConsoleWorld({ more: 'console: { grafana: https://grafana.example/d/sallyport }' }),
   );
-  const browser = startBeforeAll(launchChromium);
-  beforeAll(async () => {
-    page = await browser.newPage();
-  });
 
   test('shows what the gateway depends on', async () => {
     await page.goto(`${world.adminUrl}/health`);
@@ -87,7 +83,6 @@ describe.skipIf(!hasChromium)('Health in a browser', () => {
         await list.scrollIntoViewIfNeeded();
         await keepScreenshot(page, `health-approvals-${width}-${colorScheme}`);
       }
-      await page.emulateMedia({ colorScheme: null });
     } finally {
       await waiting.close();
     }

@@ -1,4 +1,3 @@
-import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium } from '../../clients/chromium.ts';
 import { browserPage } from './browser-page.ts';
@@ -29,7 +28,6 @@ const focused = `(() => {
 })()`;
 
 describe.skipIf(!hasChromium)('the console by keyboard', () => {
-  let page: Page;
   let decision: string;
   const world = startBeforeAll(() =>
     startConsoleWorld({ more: 'console: { grafana: https://grafana.example/d/sallyport }' }),
@@ -42,7 +40,7 @@ describe.skipIf(!hasChromium)('the console by keyboard', () => {
     };
     decision = past.rows[0]?.id ?? '';
   });
-  browserPage((opened) => (page = opened));
+  const page = browserPage();
 
   const focusNow = (): Promise<Focused> => page.evaluate<Focused>(focused);
   const row = (text: string) => page.locator('.row', { hasText: text });

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Past, Status } from '../../../src/admin/console/messages.ts';
-import { hasChromium, launchChromium } from '../../clients/chromium.ts';
+import { hasChromium } from '../../clients/chromium.ts';
 import { findings } from './accessibility.ts';
+import { browserPage } from './browser-page.ts';
 import { startConsoleWorld } from './world.ts';
-import { startBeforeAll, startBeforeEach } from '../../support/start-before.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 if (!hasChromium) process.stdout.write('skipped: the console in a browser; there is no /usr/bin/chromium\n');
 
@@ -53,14 +54,13 @@ describe('the listener', () => {
 
 describe.skipIf(!hasChromium)('Live in a browser', () => {
   const complaints: string[] = [];
-  const browser = startBeforeAll(launchChromium);
-  const page = startBeforeEach(() => browser.newPage());
-  beforeEach(async () => {
+  const page = browserPage();
+  beforeEach(() => {
     complaints.length = 0;
     page.on('console', (message) => complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(error.message));
   });
-  afterEach(async () => {
+  afterEach(() => {
     if (complaints.length > 0) throw new Error(complaints.join('\n'));
   });
   const rows = (text: string) => page.locator('.row', { hasText: text });

@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { DecisionDetail, Past } from '../../../src/admin/console/messages.ts';
 import { hasChromium } from '../../clients/chromium.ts';
@@ -78,8 +77,7 @@ describe('R-279: a decision under rules over time says what it tells of them', (
 });
 
 describe.skipIf(!hasChromium)('rules over time in a browser', () => {
-  let page: Page;
-  browserPage((opened) => (page = opened));
+  const page = browserPage();
 
   test('R-278: the playground decides a call after the calls that the reader describes', async () => {
     await page.goto(`${world.adminUrl}/policies?policy=demo-tools`);

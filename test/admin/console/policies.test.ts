@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium } from '../../clients/chromium.ts';
 import { findings } from './accessibility.ts';
@@ -62,8 +61,7 @@ test('lists more policies than drafts may wait', async () => {
 });
 
 describe.skipIf(!hasChromium)('Policies in a browser', () => {
-  let page: Page;
-  browserPage((opened) => (page = opened));
+  const page = browserPage();
   const editor = () => page.getByLabel('Policy draft');
   const draft = async () => (await editor().locator('.cm-line').allTextContents()).join('\n');
   /**
