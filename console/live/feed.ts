@@ -1,6 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
-import { type Filter, selects } from '../../src/admin/console/filter.ts';
-import { type Batch, DECISIONS, type DecisionRow, endpoints } from '../../src/admin/console/messages.ts';
+import {
+  type Batch,
+  type DecisionRow,
+  DECISIONS,
+  endpoints,
+  type Filter,
+  selects,
+} from '../../src/admin/console/messages.ts';
 import { read } from '../requests.ts';
 
 /** What Live shows. */

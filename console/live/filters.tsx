@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Filter } from '../../src/admin/console/filter.ts';
-import { DENIED, filterNames } from '../../src/admin/console/filter.ts';
+import { DENIED, type Filter, filterNames } from '../../src/admin/console/messages.ts';
 import { go, withQuery } from '../address.ts';
 import { outcomes } from '../parts/outcome.tsx';
 import { useKnown } from '../status.ts';

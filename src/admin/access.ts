@@ -5,16 +5,16 @@
  * @module
  */
 
-import { createHash, timingSafeEqual, createHmac, hkdfSync } from 'node:crypto';
+import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { retryAfterSeconds, cookiesNamed } from '../lib/http/header-fields.ts';
+import { cookiesNamed, retryAfterSeconds } from '../lib/http/header-fields.ts';
 import { addressBlock, isLoopbackAddress } from '../lib/ip-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isSameSecret } from '../lib/digest.ts';
-import { createTokenBuckets } from '../lib/token-buckets.ts';
+import { createTokenBuckets, type TokenBuckets } from '../lib/token-buckets.ts';
 import type { AdminRules } from '../model/config.ts';
-import { hostKind } from './host-rule.ts';
 import { ADMIN_COOKIE } from '../model/fields.ts';
+import { isIP } from 'node:net';
 
 /** A request that the admin listener does not answer; the message is what the caller reads. */
 export class AdminRefusal extends Error {
@@ -27,47 +27,6 @@ export class AdminRefusal extends Error {
     this.status = status;
     this.headers = headers;
   }
-}
-
-/** Decides which callers the admin listener answers. */
-export interface Access {
-  /**
-   * Refuses what a web page could have sent by DNS rebinding.
-   *
-   * @throws {AdminRefusal} 400 for two Host headers (RFC 9112 §3.2), 403 for a foreign or absent one.
-   */
-  requireOwnHost(request: IncomingMessage): void;
-  /**
-   * Whether the caller may see everything: it is on loopback, or presents the token or a session's cookie.
-   *
-   * @throws {AdminRefusal} 401 for a wrong token, 429 after too many of them.
-   */
-  isOperator(request: IncomingMessage): boolean;
-  /** @throws {AdminRefusal} unless {@link isOperator}: 401, or 403 where no token is configured. */
-  requireOperator(request: IncomingMessage): void;
-  /**
-   * Requires the token itself, on loopback too: for what changes something, or names people.
-   *
-   * @throws {AdminRefusal} 401, 403 where no token is configured, 429.
-   */
-  requireToken(request: IncomingMessage): void;
-  /** Whether a token is configured, so that an operator can sign in. */
-  hasSignIn(): boolean;
-  /**
-   * The `Set-Cookie` value that begins a session for a request that presents the token.
-   *
-   * @throws {AdminRefusal} 403 for a request of another origin, else as {@link isOperator}.
-   */
-  signIn(request: IncomingMessage): string;
-  /**
-   * Requires that a page of this listener sent a request with a body. Another origin can send neither the header nor
-   * this Origin without a preflight, which gets no permission.
-   *
-   * @throws {AdminRefusal} 403.
-   */
-  requireOwnPage(request: IncomingMessage): void;
-  /** Applies the rules of another configuration. The counts of wrong tokens stay. */
-  reload(rules: AdminRules): void;
 }
 
 /** The limit on wrong tokens of one address; an IPv6 /64 counts as one address. */
@@ -89,19 +48,93 @@ or ask on the gateway's own machine, at a loopback address.
 const TOKEN_NEEDED = `This needs the admin token: send "Authorization: Bearer TOKEN", or sign in at /sign-in.
 `;
 
-/** Creates the access to an admin listener. @param onWrongToken Called with the address of a wrong token. */
-export function createAccess(rules: AdminRules, clock: Clock, onWrongToken: (address: string) => void): Access {
-  const wrongTokens = createTokenBuckets(MAX_ADDRESSES, clock);
-  let { hosts } = rules;
-  let secret = secretOf(rules);
+/** Decides which callers the admin listener answers. */
+export class Access {
+  readonly #clock: Clock;
+  readonly #onWrongToken: (address: string) => void;
+  readonly #wrongTokens: TokenBuckets;
+  #hosts: readonly string[] = [];
+  /** Undefined: no token is configured. */
+  #secret: { readonly digest: Buffer; readonly sessions: OperatorSessions } | undefined;
 
-  function secretOf({ token }: AdminRules): { digest: Buffer; sessions: OperatorSessions } | undefined {
-    return token === undefined ? undefined : { digest: digest(token), sessions: createOperatorSessions(token, clock) };
+  /** @param onWrongToken Called with the address of a wrong token. */
+  constructor(rules: AdminRules, clock: Clock, onWrongToken: (address: string) => void) {
+    this.#clock = clock;
+    this.#onWrongToken = onWrongToken;
+    this.#wrongTokens = createTokenBuckets(MAX_ADDRESSES, clock);
+    this.reload(rules);
+  }
+
+  /** Applies the rules of another configuration. The counts of wrong tokens stay. */
+  reload({ hosts, token }: AdminRules): void {
+    this.#hosts = hosts;
+    this.#secret =
+      token === undefined ? undefined : { digest: digest(token), sessions: createOperatorSessions(token, this.#clock) };
+  }
+
+  /**
+   * Refuses what a web page could have sent by DNS rebinding.
+   *
+   * @throws {AdminRefusal} 400 for two Host headers (RFC 9112 §3.2), 403 for a foreign or absent one.
+   */
+  requireOwnHost(request: IncomingMessage): void {
+    const [host = '', second] = request.headersDistinct['host'] ?? [];
+    if (second !== undefined) throw new AdminRefusal(400, 'There are two Host headers.\n');
+    if (hostKind(host, this.#hosts) === 'foreign')
+      throw new AdminRefusal(403, 'The Host is not a name of this listener: add it to admin.hosts in gateway.yaml.\n');
+  }
+
+  /**
+   * Whether the caller may see everything: it is on loopback, or presents the token or a session's cookie.
+   *
+   * @throws {AdminRefusal} 401 for a wrong token, 429 after too many of them.
+   */
+  isOperator(request: IncomingMessage): boolean {
+    if (this.#isOnLoopback(request)) return true;
+    if (this.#secret === undefined) return false;
+    return this.#secret.sessions.isOpen(request.headers.cookie) || this.#presentsToken(request, this.#secret.digest);
+  }
+
+  /** @throws {AdminRefusal} unless {@link Access.isOperator}: 401, or 403 where no token is configured. */
+  requireOperator(request: IncomingMessage): void {
+    if (this.isOperator(request)) return;
+    throw this.#secret === undefined
+      ? new AdminRefusal(403, NO_TOKEN_CONFIGURED)
+      : unauthorized(TOKEN_NEEDED, 'Bearer');
+  }
+
+  /**
+   * Requires the token itself, on loopback too: for what changes something, or names people. The cookie of a session
+   * does not do: the page of another site could send it.
+   *
+   * @returns the sessions of the token.
+   * @throws {AdminRefusal} 401, 403 where no token is configured, 429.
+   */
+  requireToken(request: IncomingMessage): OperatorSessions {
+    if (this.#secret === undefined) throw new AdminRefusal(403, NO_TOKEN_CONFIGURED);
+    if (!this.#presentsToken(request, this.#secret.digest)) throw unauthorized(TOKEN_NEEDED, 'Bearer');
+    return this.#secret.sessions;
+  }
+
+  /** Whether a token is configured, so that an operator can sign in. */
+  hasSignIn(): boolean {
+    return this.#secret !== undefined;
+  }
+
+  /**
+   * The `Set-Cookie` value that begins a session for a request that presents the token.
+   *
+   * @throws {AdminRefusal} 403 for a request of another origin, else as {@link Access.requireToken}.
+   */
+  signIn(request: IncomingMessage): string {
+    const origin = request.headers.origin ?? '';
+    requireSameOrigin(request, origin);
+    return this.requireToken(request).begin(origin.startsWith('https:'));
   }
 
   /** Whether the peer address and the Host are of this machine, and no proxy speaks for another one. */
-  function isOnLoopback({ socket, headers }: IncomingMessage): boolean {
-    if (!isLoopbackAddress(socket.remoteAddress ?? '') || hostKind(headers.host ?? '', hosts) !== 'loopback')
+  #isOnLoopback({ socket, headers }: IncomingMessage): boolean {
+    if (!isLoopbackAddress(socket.remoteAddress ?? '') || hostKind(headers.host ?? '', this.#hosts) !== 'loopback')
       return false;
     return forwarded.every((name) => headers[name] === undefined);
   }
@@ -110,11 +143,11 @@ export function createAccess(rules: AdminRules, clock: Clock, onWrongToken: (add
    * Whether it presents the token. An address that has used up its attempts is refused whatever it presents: if the
    * right token still passed, the limit would not slow down guessing.
    */
-  function presentsToken(request: IncomingMessage, expected: Buffer): boolean {
+  #presentsToken(request: IncomingMessage, expected: Buffer): boolean {
     const [, token] = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '') ?? [];
     if (token === undefined) return false;
     const address = addressBlock(request.socket.remoteAddress ?? '');
-    const waitMs = wrongTokens.take(address, WRONG_TOKENS);
+    const waitMs = this.#wrongTokens.take(address, WRONG_TOKENS);
     if (waitMs > 0) {
       throw new AdminRefusal(429, 'Too many wrong tokens from this address. Try again later.\n', {
         'retry-after': String(retryAfterSeconds(waitMs)),
@@ -122,58 +155,25 @@ export function createAccess(rules: AdminRules, clock: Clock, onWrongToken: (add
     }
     // Digests have one length, and the time of their comparison reveals nothing about the token.
     if (!timingSafeEqual(digest(token), expected)) {
-      onWrongToken(address);
+      this.#onWrongToken(address);
       throw unauthorized('The token is wrong.\n', 'Bearer error="invalid_token"');
     }
-    wrongTokens.give(address, WRONG_TOKENS);
+    this.#wrongTokens.give(address, WRONG_TOKENS);
     return true;
   }
+}
 
-  function isOperator(request: IncomingMessage): boolean {
-    if (isOnLoopback(request)) return true;
-    if (secret === undefined) return false;
-    return secret.sessions.isOpen(request.headers.cookie) || presentsToken(request, secret.digest);
+/**
+ * Requires that a page of this listener sent a request with a body. Another origin can send neither the header nor this
+ * Origin without a preflight, which gets no permission.
+ *
+ * @throws {AdminRefusal} 403.
+ */
+export function requireOwnPage(request: IncomingMessage): void {
+  requireSameOrigin(request, request.headers.origin ?? '');
+  if (request.headers['x-sallyport-console'] === undefined) {
+    throw new AdminRefusal(403, 'Send the header "X-Sallyport-Console: 1" with this request.\n');
   }
-
-  return {
-    requireOwnHost(request) {
-      const [host = '', second] = request.headersDistinct['host'] ?? [];
-      if (second !== undefined) throw new AdminRefusal(400, 'There are two Host headers.\n');
-      if (hostKind(host, hosts) === 'foreign')
-        throw new AdminRefusal(
-          403,
-          'The Host is not a name of this listener: add it to admin.hosts in gateway.yaml.\n',
-        );
-    },
-    isOperator,
-    requireOperator(request) {
-      if (isOperator(request)) return;
-      throw secret === undefined ? new AdminRefusal(403, NO_TOKEN_CONFIGURED) : unauthorized(TOKEN_NEEDED, 'Bearer');
-    },
-    requireToken(request) {
-      if (secret === undefined) throw new AdminRefusal(403, NO_TOKEN_CONFIGURED);
-      // Not the cookie of a session: the page of another site could send it.
-      if (!presentsToken(request, secret.digest)) throw unauthorized(TOKEN_NEEDED, 'Bearer');
-    },
-    hasSignIn: () => secret !== undefined,
-    signIn(request) {
-      const origin = request.headers.origin ?? '';
-      requireSameOrigin(request, origin);
-      if (secret === undefined) throw new AdminRefusal(403, NO_TOKEN_CONFIGURED);
-      if (!presentsToken(request, secret.digest)) throw unauthorized(TOKEN_NEEDED, 'Bearer');
-      return secret.sessions.begin(origin.startsWith('https:'));
-    },
-    requireOwnPage(request) {
-      requireSameOrigin(request, request.headers.origin ?? '');
-      if (request.headers['x-sallyport-console'] === undefined) {
-        throw new AdminRefusal(403, 'Send the header "X-Sallyport-Console: 1" with this request.\n');
-      }
-    },
-    reload(next) {
-      ({ hosts } = next);
-      secret = secretOf(next);
-    },
-  };
 }
 
 /**
@@ -231,4 +231,30 @@ function createOperatorSessions(token: string, clock: Clock): OperatorSessions {
     },
     isOpen: (cookies) => cookiesNamed(ADMIN_COOKIE, cookies).some(isGenuine),
   };
+}
+
+/**
+ * The kind of a Host: this machine (`loopback`), another name of the admin listener, which an attacker cannot bind to
+ * its address (`own`), or anything else (`foreign`).
+ */
+export type HostKind = 'loopback' | 'own' | 'foreign';
+
+/** RFC 9110 §7.2: an IPv6 address in brackets, or a name or IPv4 address, perhaps with a trailing dot; then a port. */
+const shape = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]*[a-z0-9_-])(\.?))(?::[0-9]{0,5})?$/;
+
+/**
+ * The kind of a Host header's value. By DNS rebinding, an attacker's page gets an origin at this listener's address and
+ * may read its answers. The Host is then a name that the attacker registered. Addresses, `localhost` (RFC 6761 §6.3)
+ * and single labels cannot be registered. With a trailing dot a single label is a top-level domain, which can.
+ *
+ * @param hosts Other names of the listener, in lower case.
+ */
+export function hostKind(host: string, hosts: readonly string[]): HostKind {
+  const [, bracketed, plain, dot] = shape.exec(host.toLowerCase()) ?? [];
+  const name = bracketed ?? plain;
+  if (name === undefined) return 'foreign';
+  if (isIP(name) !== 0) return isLoopbackAddress(name) ? 'loopback' : 'own';
+  if (bracketed !== undefined) return 'foreign';
+  if (name === 'localhost' || name.endsWith('.localhost')) return 'loopback';
+  return hosts.includes(name) || (!name.includes('.') && dot === '') ? 'own' : 'foreign';
 }

@@ -1,17 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { AdminRefusal, createAccess } from './access.ts';
+import { Access, AdminRefusal, requireOwnPage } from './access.ts';
 import { type ConsoleRequest, consoleRequests, json } from './console/console.ts';
 import { views } from './console/messages.ts';
-import type { ConsoleSource } from './console/process-source.ts';
+import type { ConsoleSource, InForce } from './console/process-source.ts';
 import { readStaticFiles } from './console/static-files.ts';
-import type { InForce } from './console/status.ts';
 import type { Clock } from '../lib/clock.ts';
 import { http } from '../lib/http/node-http.ts';
 import type { AdminRules, AdminSettings } from '../model/config.ts';
 import type { OperatorRevocations } from '../model/revocation.ts';
-import { answerApprovals, APPROVALS_PATH } from './approvals.ts';
-import { answerRevocations, REVOCATIONS_PATH } from './revocations.ts';
+import { answerApprovals, answerRevocations, APPROVALS_PATH, REVOCATIONS_PATH } from './operator.ts';
+import { listenAt } from './metrics-listener.ts';
 
 /** The state that the admin listener shows, of one process or of all workers. */
 export interface AdminView {
@@ -70,9 +68,8 @@ const securityHeaders = {
  * @throws the system's error if the address cannot be listened on.
  */
 export async function startAdmin(settings: AdminSettings, view: AdminView, options: AdminOptions): Promise<Admin> {
-  const { listen } = settings;
   const files = await readStaticFiles();
-  const access = createAccess(settings, options.clock, options.onWrongToken);
+  const access = new Access(settings, options.clock, options.onWrongToken);
 
   async function readiness(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // A kubelet probes from the node's address and has no token: it needs the status alone.
@@ -145,7 +142,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     const openPage = openPages.get(path);
     if (openPage === undefined) access.requireOperator(request);
     const post = request.method === 'POST' ? requests.posts.get(path) : undefined;
-    if (post !== undefined) access.requireOwnPage(request);
+    if (post !== undefined) requireOwnPage(request);
     const found = post ?? openPage ?? operatorPage(path);
     if (found === undefined) throw new AdminRefusal(404, '');
     if (post === undefined && request.method !== 'GET' && request.method !== 'HEAD')
@@ -178,23 +175,15 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
     answer(request, response).catch((error: unknown) => refuse(error, request, response));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(listen.port, listen.host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-  const { address: host, family, port } = server.address() as AddressInfo;
+  const { url, close } = await listenAt(settings.listen, server);
   return {
-    url: `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`,
+    url,
     reload(rules) {
       if (rules !== undefined) access.reload(rules);
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-        requests.close();
-      }),
+    async close() {
+      requests.close();
+      await close();
+    },
   };
 }

@@ -1,12 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { http } from '../lib/http/node-http.ts';
 import type { Address } from '../model/config.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { hostKind } from './host-rule.ts';
+import { hostKind } from './access.ts';
 
-/** A listener with the metrics and the health of a process that has no admin listener. */
-export interface MetricsListener {
+/** A listener that runs. Closing it ends its connections. */
+export interface Listening {
   readonly url: string;
   close(): Promise<void>;
 }
@@ -18,7 +18,7 @@ export interface MetricsListener {
  * @param page The page of `/metrics`.
  * @throws the system's error if the address cannot be listened on.
  */
-export async function serveMetrics(listen: Address, page: Metrics['page']): Promise<MetricsListener> {
+export async function serveMetrics(listen: Address, page: Metrics['page']): Promise<Listening> {
   async function answer({ method, url, headers }: IncomingMessage, response: ServerResponse): Promise<void> {
     if (method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end();
     if (url === '/healthz') return void response.writeHead(200).end('ok\n');
@@ -33,8 +33,17 @@ export async function serveMetrics(listen: Address, page: Metrics['page']): Prom
     response.setHeader('x-content-type-options', 'nosniff');
     answer(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
+  return listenAt(listen, server);
+}
+
+/**
+ * Starts a listener.
+ *
+ * @throws the system's error if the address cannot be listened on.
+ */
+export async function listenAt({ host, port: wanted }: Address, server: Server): Promise<Listening> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(listen.port, listen.host, () => {
+    server.once('error', reject).listen(wanted, host, () => {
       server.off('error', reject);
       resolve();
     });

@@ -1,4 +1,4 @@
-import { type MetricsListener, serveMetrics } from '../admin/metrics-listener.ts';
+import { type Listening, serveMetrics } from '../admin/metrics-listener.ts';
 import { parseAddress } from '../config/values.ts';
 import { load, type Loaded } from '../config/load.ts';
 import { watchFiles } from '../config/watch.ts';
@@ -42,7 +42,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
   const lines = createJsonLines(standardOutput());
   const log = new Log(config.log, lines);
   const { events, page } = createFrontDoorMetrics();
-  let metrics: MetricsListener | undefined;
+  let metrics: Listening | undefined;
   try {
     metrics = metricsAddress && (await serveMetrics(metricsAddress, page));
     const running = await startFrontDoor(config, {

@@ -1,8 +1,12 @@
 import type { Writable } from 'node:stream';
 import { type Admin, type AdminOptions, startAdmin } from '../admin/admin.ts';
 import type { Snapshot } from '../config/files.ts';
-import type { InForce } from '../admin/console/status.ts';
-import { createProcessConsole, type ProcessConsole, singleSource } from '../admin/console/process-source.ts';
+import {
+  createProcessConsole,
+  type InForce,
+  type ProcessConsole,
+  singleSource,
+} from '../admin/console/process-source.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ApprovalBook } from '../model/approval-book.ts';
 import type { Config, Telemetry } from '../model/config.ts';
@@ -18,9 +22,9 @@ import { Recorder } from '../telemetry/recorder.ts';
 import { type OpenCertificate, type Service, startService } from './service.ts';
 import type { Surroundings } from './reloadable-gateway.ts';
 import { type KeptRevocations, openRevocation } from './revocation.ts';
-import { standardOutput, lineOutput, type OnLost } from './standard-output.ts';
+import { lineOutput, type OnLost, standardOutput } from './standard-output.ts';
 import { constants } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 
 /** A running gateway, of one process or several, and its admin listener. */
 export interface Running {

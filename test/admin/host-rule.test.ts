@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hostKind } from '../../src/admin/host-rule.ts';
+import { hostKind } from '../../src/admin/access.ts';
 
 const hosts = ['prometheus.internal'];
 

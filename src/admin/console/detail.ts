@@ -1,8 +1,7 @@
 import type { DecisionRecord } from '../../model/decision.ts';
 import { explainRecord, remediesIn } from '../../review/explained.ts';
 import type { DecisionDetail, TokenView } from './messages.ts';
-import { rowOf } from './process-source.ts';
-import type { InForce } from './status.ts';
+import { type InForce, rowOf } from './process-source.ts';
 import { isReasonBy } from '../../model/reasons.ts';
 import type { Explanation } from '../../model/policy.ts';
 import { flowYaml } from '../../review/flow-yaml.ts';

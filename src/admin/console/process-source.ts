@@ -7,8 +7,18 @@ import type { StoreState } from '../../model/shared.ts';
 import type { CountedDecision } from '../../telemetry/recent-decisions.ts';
 import type { RateSlot } from '../../telemetry/rates.ts';
 import type { Recorder } from '../../telemetry/recorder.ts';
-import { type Filter, selects } from './filter.ts';
-import type { Batch, DecisionRow, Past, WaitingApprovals } from './messages.ts';
+import {
+  type Batch,
+  type DecisionRow,
+  type Filter,
+  type Past,
+  type RouteView,
+  selects,
+  type Status,
+  type WaitingApprovals,
+} from './messages.ts';
+import type { Config } from '../../model/config.ts';
+import type { RevocationState } from '../../model/revocation.ts';
 
 /** The state of one process. */
 export interface ProcessState {
@@ -253,4 +263,46 @@ function ageOrder({ keys }: ServerState): number {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** The configuration in force. */
+export interface InForce {
+  config: Config;
+  /** Since when, in milliseconds since the epoch. */
+  since: number;
+  /** Why the newest files are not in force; empty if they are. */
+  problems: readonly string[];
+}
+
+/** The configuration in force, and the state of what it depends on. */
+export function statusOf(
+  { config, since, problems }: InForce,
+  state: ProcessState,
+  workers: number,
+  revocation?: RevocationState,
+): Status {
+  return {
+    config: config.hash,
+    since,
+    problems,
+    routes: routesOf(config),
+    workers,
+    ...state,
+    revocation,
+    hasApprovals: config.approvals !== undefined,
+    grafana: config.console.grafana,
+  };
+}
+
+/** The routes of a configuration; nothing of them is secret. */
+function routesOf({ routes, publicUrl }: Config): readonly RouteView[] {
+  return routes.map(({ name, path, protocol, policy, upstream, public: isPublic }) => ({
+    name,
+    path,
+    url: publicUrl + path,
+    protocol,
+    policy: policy?.name,
+    isPublic,
+    upstream: upstream.origin + upstream.path,
+  }));
 }

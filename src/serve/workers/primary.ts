@@ -1,10 +1,17 @@
 import cluster from 'node:cluster';
 import type { Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
-import { startAdmin, type Admin } from '../../admin/admin.ts';
+import { type Admin, startAdmin } from '../../admin/admin.ts';
 import type { Loaded } from '../../config/load.ts';
 import { watchFiles } from '../../config/watch.ts';
-import type { InForce } from '../../admin/console/status.ts';
+import {
+  type AnswerOf,
+  type ArgumentOf,
+  type ConsoleQuestion,
+  type ConsoleSource,
+  type InForce,
+  joinedAnswer,
+} from '../../admin/console/process-source.ts';
 import { createProcessLedger } from '../../store/memory-ledger.ts';
 import { createBackOff } from '../../lib/back-off.ts';
 import { loadOnce } from '../../lib/single-flight.ts';
@@ -26,13 +33,6 @@ import {
   type ToWorker,
 } from './worker-messages.ts';
 import type { Batch } from '../../admin/console/messages.ts';
-import {
-  type AnswerOf,
-  type ArgumentOf,
-  type ConsoleSource,
-  joinedAnswer,
-  type ConsoleQuestion,
-} from '../../admin/console/process-source.ts';
 
 /** The back-off before a worker that ended is replaced. It doubles each time, until a worker listens. */
 const FIRST_BACK_OFF_MS = 100;

@@ -64,7 +64,7 @@ describe('serve --workers', { timeout: 300_000 }, () => {
   });
   afterAll(async () => {
     gateway.signal('SIGTERM');
-    expect(await gateway.ended).toBe(0);
+    if ((await gateway.ended) !== 0) throw new Error(gateway.stderr());
   });
 
   /** Ends the process of a worker, and waits until another one has taken its place. */

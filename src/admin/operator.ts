@@ -1,0 +1,100 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isObject } from '../lib/json/own-member.ts';
+import { AdminRefusal } from './access.ts';
+import type { ConsoleSource, OperatorAnswer } from './console/process-source.ts';
+import type { OperatorRevocations, RevokeCommand } from '../model/revocation.ts';
+import { json } from './console/console.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
+
+/** Where operators see requests for approvals, and decide on them. */
+export const APPROVALS_PATH = '/approvals';
+
+const MAX_DECISION_BYTES = 1024;
+
+/**
+ * Answers an operator: GET lists the requests, and POST to one of them decides.
+ *
+ * @throws {AdminRefusal}
+ */
+export async function answerApprovals(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { source, path }: { readonly source: ConsoleSource; readonly path: string },
+): Promise<void> {
+  const id = path.slice(APPROVALS_PATH.length + 1);
+  if (request.method === 'GET' && id === '') return send(response, await source.ask('approvals', undefined));
+  if (request.method !== 'POST' || id === '') throw new AdminRefusal(405, '', { allow: id === '' ? 'GET' : 'POST' });
+  const body = await operatorBody(request, MAX_DECISION_BYTES);
+  const decision = isObject(body) ? body['decision'] : undefined;
+  if (decision !== 'approve' && decision !== 'deny' && decision !== 'withdraw')
+    throw new AdminRefusal(400, 'The body is not {"decision": "approve" | "deny" | "withdraw"}.\n');
+  send(response, await source.ask('decideApproval', { id, decision }));
+}
+
+function send(response: ServerResponse, { status, body }: OperatorAnswer): void {
+  if (status !== 200) throw new AdminRefusal(status, `${body}\n`);
+  response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+}
+
+/** Where operators revoke, and list what is kept. */
+export const REVOCATIONS_PATH = '/revocations';
+
+const MAX_COMMAND_BYTES = 16 * 1024;
+/** How many lines of a list are written at once. */
+const LINES = 1_000;
+
+/**
+ * Answers an operator: GET lists what is kept, a JSON line each, and POST revokes.
+ *
+ * @throws {AdminRefusal}
+ */
+export async function answerRevocations(
+  request: IncomingMessage,
+  response: ServerResponse,
+  revocations: OperatorRevocations | undefined,
+): Promise<void> {
+  if (revocations === undefined) throw new AdminRefusal(404, 'The gateway has no `revocation` in its configuration.\n');
+  if (request.method === 'GET') return list(response, revocations);
+  if (request.method !== 'POST') throw new AdminRefusal(405, '', { allow: 'GET, POST' });
+  const problem = await revocations.revoke(await commandIn(request));
+  if (problem !== undefined) throw new AdminRefusal(422, `Not revoked: ${problem}.\n`);
+  json(response, { status: 'revoked' });
+}
+
+async function list(response: ServerResponse, revocations: OperatorRevocations): Promise<void> {
+  response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+  let lines = '';
+  let count = 0;
+  for (const revocation of revocations.all()) {
+    lines += `${JSON.stringify(revocation)}\n`;
+    count += 1;
+    if (count % LINES !== 0) continue;
+    // oxlint-disable-next-line no-await-in-loop: a long list must not hold up requests, nor fill the memory
+    if (!response.write(lines)) await new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
+    lines = '';
+    if (response.destroyed) return;
+  }
+  response.end(lines);
+}
+
+async function commandIn(request: IncomingMessage): Promise<RevokeCommand> {
+  const body = await operatorBody(request, MAX_COMMAND_BYTES);
+  const { subject, issuer, email } = isObject(body) ? body : {};
+  if (typeof email === 'string' && subject === undefined) return { email };
+  if (typeof subject === 'string' && typeof issuer === 'string' && email === undefined) return { subject, issuer };
+  throw new AdminRefusal(400, 'The body is not {"subject", "issuer"} or {"email"}.\n');
+}
+
+/** Reads the JSON that an operator sent; undefined if it is none. @throws {AdminRefusal} 413. */
+export async function operatorBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  // A destroyed request could not be answered.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxBytes)
+      throw new AdminRefusal(413, `The body has more than ${maxBytes} bytes.\n`, { connection: 'close' });
+    chunks.push(chunk);
+  }
+  return parsedJson(Buffer.concat(chunks).toString());
+}
