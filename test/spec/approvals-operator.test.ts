@@ -128,7 +128,7 @@ routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { ur
       });
       expect((await pay('[9007199254740993,"\\u001b[2J"]')).status).toBe(403);
       expect(await run({ decision: 'withdraw', id }, options)).toMatchObject({ code: 0 });
-      await expect(run({ decision: 'approve', id }, options)).rejects.toThrow('answers 409');
+      await expect(run({ decision: 'approve', id }, options)).rejects.toThrow('answers 410');
       await expect(run({ decision: 'approve' }, options)).rejects.toThrow('needs the id of a request');
       await expect(run({ decision: 'approve', id: '../x' }, options)).rejects.toThrow('needs the id of a request');
     } finally {
