@@ -22,7 +22,6 @@ export interface AdminView {
   readonly revocations?: OperatorRevocations | undefined;
 }
 
-/** A text and its media type. */
 interface Page {
   readonly type: string;
   readonly text: string;
@@ -116,7 +115,6 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     if (!files.serve(name, request, response)) throw new AdminRefusal(503, NOT_BUILT);
   }
 
-  /** What an operator may request; undefined for an unknown address. */
   function operatorPage(path: string): ConsoleRequest | undefined {
     return views.some((each) => each.path === path)
       ? (request, response) => page('index.html', request, response)

@@ -50,7 +50,6 @@ function isConfig(path: string): boolean {
   return /\.ya?ml$/.test(path);
 }
 
-/** @throws {ConfigError} with every problem. */
 async function comparedIn(path: string): Promise<Compared> {
   if (!isConfig(path)) return { policies: await policiesIn(path) };
   const { config } = await load(path);

@@ -12,7 +12,6 @@ import { helpOption, programOptions } from './help.ts';
 /** The completion script of each shell, for a table of commands. */
 export const completionScripts = { bash, zsh, fish } as const satisfies Record<string, (all: Commands) => string>;
 
-/** An option with its long name. */
 type Named = readonly [name: string, option: Option];
 
 function optionsOf({ options }: Command): readonly Named[] {
@@ -28,7 +27,6 @@ function namesOf(options: readonly Named[]): string {
   return options.map(([name]) => `--${name}`).join(' ');
 }
 
-/** The words of the argument of `command`; those of `help` are the commands themselves. */
 function wordsOf(name: string, { argument }: Command, all: Commands): readonly string[] {
   return name === 'help' ? Object.keys(all) : (argument?.oneOf ?? []);
 }

@@ -65,7 +65,6 @@ async function explained(config: Config, options: ExplainOptions): Promise<Expla
   return explainCall(route, isDated ? withSignInAge(caller, Date.now) : caller, attempt, earlier);
 }
 
-/** @throws {ConfigError} with every problem of the file. */
 async function earlierCalls(file: string): Promise<readonly EarlierCall[]> {
   const content = await readFile(file, 'utf8').catch((error: unknown) => {
     throw unreadable(file, error);
@@ -132,7 +131,6 @@ async function tokenPrincipal(route: Route, config: Config, token: string): Prom
   return callerOf((token === '-' ? await text(process.stdin) : token).trim(), route, config);
 }
 
-/** An explanation for programs. */
 function explanationJson(explained: Explained): string {
   const { route, policy, allow, unknown, shadow, reason, detail, rule, neededScope, notes, conditions } = explained;
   const needed = neededScope.length === 0 ? undefined : neededScope;

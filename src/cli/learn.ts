@@ -98,7 +98,6 @@ async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
 }
 
-/** What was learnt, and from what. */
 interface Learning {
   readonly config: Config;
   readonly route: Route;

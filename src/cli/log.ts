@@ -206,7 +206,6 @@ function cellsOf(decision: DecisionRecord): readonly string[] {
   return cells.map((cell) => printable(cell ?? ''));
 }
 
-/** Names of a caller: the subject, and the claims of `log.claims`, which say who that is. */
 function namesOf({ subject, claims = {} }: DecisionRecord): readonly string[] {
   return [subject, ...Object.values(claims).map(String)].filter((each) => each !== undefined);
 }

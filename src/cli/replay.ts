@@ -60,7 +60,6 @@ async function allOf<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]>
   return all;
 }
 
-/** The counts of skipped lines for programs. */
 function countsOf(skipped: LogReader): Readonly<Record<string, number>> {
   return {
     skipped_lines: skipped.of('no decision'),

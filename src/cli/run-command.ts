@@ -29,7 +29,6 @@ export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
   }
 }
 
-/** The options and the argument of a command line. */
 interface Parsed {
   readonly values: Values<Options>;
   readonly argument: string | undefined;
@@ -63,7 +62,6 @@ function forParseArgs({ value, short, default: preset }: Option) {
   return { type: 'string' as const, ...(preset !== undefined && { default: preset }), ...letter };
 }
 
-/** An option as it was written. */
 interface Written {
   readonly name: string;
   readonly rawName: string;
@@ -94,7 +92,6 @@ function takes(argument: Command['argument'], word: string): boolean {
   return argument !== undefined && (argument.oneOf === undefined || argument.oneOf.includes(word));
 }
 
-/** @throws {UsageError} if the argument is missing. */
 function requireArgument({ argument }: Command, word: string | undefined): void {
   if (argument?.isRequired !== true || word !== undefined) return;
   const choice = argument.oneOf === undefined ? '' : `, one of ${argument.oneOf.join(', ')}`;

@@ -69,7 +69,6 @@ function workersOf(text: string): number {
   throw new UsageError(`--workers: ${JSON.stringify(text)} is neither a number of processes nor auto`);
 }
 
-/** Resolves at the first SIGTERM or SIGINT. */
 function signal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   process.once('SIGTERM', resolve).once('SIGINT', resolve);

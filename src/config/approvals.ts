@@ -7,7 +7,6 @@ import { serverIn } from './authorization-servers.ts';
 import { ownRoute } from './routes.ts';
 import { pageUrl, plainUrl, resourceUri, routePath } from './values.ts';
 
-/** What `approvals` refers to. */
 interface Surrounding {
   readonly publicUrl: string;
   readonly servers: ReadonlyMap<string, AuthorizationServer>;

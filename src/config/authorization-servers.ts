@@ -8,8 +8,7 @@ import {
 import { FRONT_DOOR } from '../model/front-door.ts';
 import type { AuthorizationServerKeys, GatewayKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
-import { algorithm, anyText, endpointUrl, issuerUrl, plainUrl, reject, tokenType } from './values.ts';
-import { didYouMean } from '../lib/wording.ts';
+import { entryOf, algorithm, anyText, endpointUrl, issuerUrl, plainUrl, reject, tokenType } from './values.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject, sign, verify } from 'node:crypto';
 
@@ -68,12 +67,7 @@ function placeOf({ name }: AuthorizationServer): string {
 
 /** A parser that reads the name of a server as the server. */
 export function serverIn(servers: ReadonlyMap<string, AuthorizationServer>): (name: string) => AuthorizationServer {
-  return (name) => {
-    const server = servers.get(name);
-    if (server !== undefined) return server;
-    const near = didYouMean(name, [...servers.keys()]);
-    return reject('is not in authorization_servers', near === undefined ? undefined : `did you mean ${near}?`);
-  };
+  return entryOf(servers, 'is not in authorization_servers');
 }
 
 function readJwt(field: Field<AuthorizationServerKeys['jwt']>): JwtValidation {
@@ -118,7 +112,6 @@ export const noCredentials: ClientCredentials = { clientId: '', clientAuth: 'cli
 /** Keys that identify the gateway as a client. A mapping without any of them may take those of another mapping. */
 const identifying = ['client_id', 'client_secret', 'client_key', 'client_key_id'] as const;
 
-/** The keys of a client in any mapping that has one. */
 type ClientKeys = Readonly<Record<(typeof identifying)[number], string | undefined>>;
 
 /** Whether a mapping names a client of its own. */
@@ -157,7 +150,6 @@ export function readCredentials(
   return { clientId, clientAuth, clientSecret: secret.text() ?? known?.clientSecret ?? '' };
 }
 
-/** A key that a client signs its assertions with. */
 interface ClientKey {
   readonly key: KeyObject;
   readonly algorithm: string;

@@ -14,7 +14,7 @@ import {
   type RegistrationRules,
   reservedClaims,
 } from '../model/front-door.ts';
-import { address, anyText, domain, issuerUrl, network, plainUrl, reject } from './values.ts';
+import { entryOf, address, anyText, domain, issuerUrl, network, plainUrl, reject } from './values.ts';
 import { readCredentials, readTimes } from './authorization-servers.ts';
 import type {
   AuthorizationServerKeys,
@@ -23,8 +23,7 @@ import type {
   RegisteredClientKeys,
 } from '../../schema/validators.js';
 import type { Field } from './field.ts';
-import { didYouMean } from '../lib/wording.ts';
-import { loopbackHostPattern } from '../lib/ip-address.ts';
+import { loopbackHostPattern } from '../lib/loopback.ts';
 import { knownRedirects } from '../model/quirks/clients.ts';
 
 /** Holds the secret between the front door and the gateway where no `session_key` is configured. */
@@ -232,18 +231,13 @@ function confidential(id: string, { registered }: FrontDoor['clients']): string 
 
 /** A parser that takes only the names of a mapping of `front_door`. */
 function among(mapping: ReadonlyMap<string, unknown>, name: string): (text: string) => string {
-  return (text) => {
-    if (mapping.has(text)) return text;
-    const names = [...mapping.keys()];
-    const near = didYouMean(text, names);
-    const has = names.length === 0 ? 'it has no entry' : `it has ${names.join(', ')}`;
-    return reject(`is not in front_door.${name}`, near === undefined ? has : `did you mean ${near}?`);
-  };
+  const names = [...mapping.keys()];
+  const has = names.length === 0 ? 'it has no entry' : `it has ${names.join(', ')}`;
+  return entryOf(new Map(names.map((each) => [each, each])), `is not in front_door.${name}`, has);
 }
 
 type ClientsKeys = NonNullable<NonNullable<GatewayKeys['front_door']>['clients']>;
 
-/** `front_door.clients`. Problems are reported to the fields. */
 function readClients(field: Field<ClientsKeys | undefined>): ClientRules {
   const refresh = field.get('refresh').isTrue();
   const registration = field.get('registration');
@@ -296,10 +290,8 @@ const KNOWN = 'known:';
 
 function redirectPatternOrKnown(text: string): string {
   if (!text.startsWith(KNOWN)) return redirectPattern(text);
-  if (knownRedirects.has(text.slice(KNOWN.length))) return text;
   const names = [...knownRedirects.keys()].map((name) => KNOWN + name);
-  const near = didYouMean(text, names);
-  return reject('is not a known client', near === undefined ? `they are ${names.join(', ')}` : `did you mean ${near}?`);
+  return entryOf(new Map(names.map((each) => [each, each])), 'is not a known client', `they are ${names.join(', ')}`)(text);
 }
 
 const loopbackPort = new RegExp(`^(http://${loopbackHostPattern})(?::[0-9]+|:\\*)?(?=/|$)`);

@@ -12,7 +12,6 @@ interface Level {
   before?: Entry;
 }
 
-/** A key or a list item. */
 interface Entry {
   readonly kind: Level['kind'];
   readonly offset: number;

@@ -192,7 +192,6 @@ function readScopes(field: Field<GatewayKeys['scopes']>): ReadonlyMap<string, re
   return closeHierarchy(Object.fromEntries(field.entries().map(([scope, implied]) => [scope, implied.list(anyText)])));
 }
 
-/** `shared` and `on_store_failure`. Problems are reported to the fields. */
 function readShared(root: Field<GatewayKeys>): SharedStore | undefined {
   const shared = root.get('shared');
   const onFailure = root.get('on_store_failure');

@@ -17,7 +17,6 @@ export interface LockKey {
   readonly problem: (message: string) => Problem;
 }
 
-/** A scope, and where a policy names it. */
 interface PlacedScope {
   readonly scope: string;
   readonly path: Path;
@@ -124,7 +123,6 @@ function misnamedIn(files: readonly string[]): ReadonlyMap<string, string> {
   return new Map(others.toSorted().map((file) => [file.replace(/\.\w+$/, '.yaml'), file]));
 }
 
-/** What is found in policies. */
 interface Findings {
   readonly problems: Problem[];
   readonly warnings: Problem[];

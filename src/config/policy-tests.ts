@@ -90,10 +90,8 @@ export async function readPolicyTests(
   return { files, problems };
 }
 
-/** What tests need to know of their policy. */
 type Tested = Pick<Policy, 'listsRequests' | 'listed'>;
 
-/** An item of a file: an example, or a property. */
 type Item = PolicyTest | PropertyDocument;
 
 function problemsOf(document: YamlFile, policy: Tested | undefined): readonly Problem[] {
@@ -173,7 +171,6 @@ function namedIn(when: Named): readonly NamedKind[] {
 
 /** A test, for {@link historyIn}. */
 const anyTest = parseYaml('', '{ name: history, when: {}, then: allow }').value as PolicyTest;
-/** Where the list of earlier calls stands in it. */
 const inTest = [0, 'given', 'history'] as const;
 
 /**

@@ -5,11 +5,10 @@ import type { FrontDoor } from '../model/front-door.ts';
 import type { EventSource, RevocationEndpoint, RevocationSettings, RevocationTarget } from '../model/revocation.ts';
 import type { Route } from '../model/route.ts';
 import { compilePolicy } from '../policy/compile.ts';
-import { didYouMean } from '../lib/wording.ts';
 import { serverIn } from './authorization-servers.ts';
 import type { Field } from './field.ts';
 import { ownRoute } from './routes.ts';
-import { anyText, headerValue, issuerUrl, reject, routePath } from './values.ts';
+import { entryOf, anyText, headerValue, issuerUrl, routePath } from './values.ts';
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
 type EndpointKeys = NonNullable<RevocationKeys['endpoint']>;
@@ -118,18 +117,11 @@ function readEndpoint(
   };
 }
 
-/** `subjects` and `may_revoke`. */
 function readTargets(
   field: Field<Pick<EventSourceKeys, 'subjects' | 'may_revoke'> | undefined>,
   targets: ReadonlyMap<string, RevocationTarget>,
 ): readonly RevocationTarget[] {
-  const targetIn = (name: string): RevocationTarget => {
-    const near = didYouMean(name, [...targets.keys()]);
-    return (
-      targets.get(name) ??
-      reject('is neither an authorization server nor an identity provider', near && `did you mean ${near}?`)
-    );
-  };
+  const targetIn = entryOf(targets, 'is neither an authorization server nor an identity provider');
   const subjects = field.get('subjects');
   if (!subjects.present && targets.size > 1)
     field.addProblem(`missing key: subjects (one of ${[...targets.keys()].join(', ')})`, 'key');

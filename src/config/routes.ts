@@ -6,14 +6,14 @@ import type { TokenForm } from '../model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../model/route.ts';
 import { rootEndpoints } from '../model/config.ts';
 import { serverIn } from './authorization-servers.ts';
-import { decisionPointIn, type NamedDecisionPoints, readRate } from './sections.ts';
+import {  type NamedDecisionPoints, readRate } from './sections.ts';
 import type { GatewayKeys, RouteKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import type { ReadPolicies } from './policies.ts';
 import { readDpop, readTokens, requireOwners, requireSignedAnswers, supportedForms } from './route-tokens.ts';
 import { isServedBelow } from '../policy/requests.ts';
 import { readUpstream } from './upstream.ts';
-import { anyText, method, pageUrl, policyName, reject, routePath } from './values.ts';
+import { entryOf, anyText, method, pageUrl, policyName, reject, routePath } from './values.ts';
 import { didYouMean } from '../lib/wording.ts';
 
 /** What the keys of routes refer to. */
@@ -151,7 +151,7 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
     below: protocol === 'mcp' ? field.get('below').choice() : 'pass',
     query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
     upgrade: readUpgrade(field.get('upgrade'), protocol),
-    decisionPoint: open ? undefined : field.get('decision_point').read(decisionPointIn(referents.decisionPoints)),
+    decisionPoint: open ? undefined : field.get('decision_point').read(entryOf(referents.decisionPoints, 'is not in decision_points')),
   };
 }
 

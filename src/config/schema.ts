@@ -137,7 +137,6 @@ function inWords(error: ErrorObject, path: Path): Violation {
   return { path, part: 'value', message: `expected ${expected}, found ${kindOf(data, path)}${remedy}` };
 }
 
-/** What to write instead of a value of another kind. */
 function remedyFor(found: unknown, wanted: string): string {
   if (wanted === 'object' && Array.isArray(found)) return '; write its entries as keys, without "- "';
   if (wanted === 'object' && (found === null || found === true || found === 'allow')) {

@@ -17,7 +17,6 @@ import { hopByHop } from '../lib/http/header-fields.ts';
 import { resolve } from 'node:path';
 import { type CertificateFiles, readCertificates } from '../lib/certificate-files.ts';
 import type { Files } from './files.ts';
-import { didYouMean } from '../lib/wording.ts';
 import type { DecisionPointSettings } from '../model/decision-point.ts';
 
 /** `listen`, `admin` and `forward_auth`. Problems are reported to the fields. */
@@ -126,7 +125,6 @@ function readHeaders(field: Field<TelemetryKeys['headers']>): Readonly<Record<st
   return Object.fromEntries(headers);
 }
 
-/** The key of each file. */
 const keys: Readonly<Record<keyof CertificateFiles, 'cert' | 'key' | 'client_ca'>> = {
   cert: 'cert',
   key: 'key',
@@ -188,12 +186,4 @@ export function readDecisionPoints(field: Field<GatewayKeys['decision_points']>)
       },
     ]),
   );
-}
-
-/** The decision point of a name. */
-export function decisionPointIn(points: NamedDecisionPoints): (name: string) => DecisionPointSettings {
-  return (name) => {
-    const near = didYouMean(name, [...points.keys()]);
-    return points.get(name) ?? reject('is not in decision_points', near && `did you mean ${near}?`);
-  };
 }

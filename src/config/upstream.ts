@@ -182,7 +182,6 @@ function claimName(text: string): string {
   return claimPath(text);
 }
 
-/** A claim, named as in a policy. */
 function claimPath(text: string): string {
   return memberReader(text) === undefined ? reject('is not a JSON Pointer, RFC 6901 §3') : text;
 }

@@ -1,5 +1,5 @@
 import { claimReader } from '../lib/json/pointer.ts';
-import { quoted } from '../lib/wording.ts';
+import { didYouMean, quoted } from '../lib/wording.ts';
 import type { RecordedClaim } from '../model/record-details.ts';
 import { namesCluster, namesSentinel, readClusterUrl, readSentinelUrl } from '../lib/store-url.ts';
 import { isIPv4, isIPv6 } from 'node:net';
@@ -17,6 +17,23 @@ export class InvalidValue extends Error {
     super(message);
     this.hint = hint;
   }
+}
+
+/**
+ * A parser that reads a name as the entry that has it.
+ *
+ * @param message Refuses any other name.
+ * @param hint Follows where no name is near.
+ */
+export function entryOf<Entry extends {}>(
+  entries: ReadonlyMap<string, Entry>,
+  message: string,
+  hint?: string,
+): (name: string) => Entry {
+  return (name) => {
+    const near = didYouMean(name, [...entries.keys()]);
+    return entries.get(name) ?? reject(message, near === undefined ? hint : `did you mean ${near}?`);
+  };
 }
 
 /** Any string. */

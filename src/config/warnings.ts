@@ -14,7 +14,6 @@ import { problemIn, type YamlFile } from './yaml-file.ts';
 /** Shorter tokens can be guessed in spite of the rate limit of the admin listener. */
 const ADMIN_TOKEN_CHARACTERS = 16;
 
-/** A probable mistake in a valid configuration. */
 interface Warning extends Violation {
   /** The policy that has it; absent: `gateway.yaml`. */
   readonly policy?: string;
@@ -78,7 +77,6 @@ function at(path: Path, message: string, policy?: string): Warning {
   return { path, part: 'value', message, ...(policy !== undefined && { policy }) };
 }
 
-/** Networks that are the whole of IPv4 or IPv6. */
 function everyAddress(config: Judged, key: 'trusted_proxies' | 'certificate_proxies', risk: string): Warning[] {
   const networks = key === 'trusted_proxies' ? config.trustedProxies : config.certificateProxies;
   return networks.flatMap((network, index) =>
@@ -86,7 +84,6 @@ function everyAddress(config: Judged, key: 'trusted_proxies' | 'certificate_prox
   );
 }
 
-/** Where revocations are kept, if that may surprise. */
 function revocationPlace({ revocation, shared }: Judged): readonly Warning[] {
   if (revocation === undefined) return [];
   if (shared === undefined && revocation.file === undefined) {
@@ -252,7 +249,6 @@ export function plainSecrets(file: YamlFile): readonly Problem[] {
 
 const remedy = 'keep it in the environment or in a file, as ${env:NAME} or ${file:PATH}';
 
-/** How a file exposes a secret; undefined if it only names where the secret is. */
 function exposure(text: string): string | undefined {
   if (!text.includes('${')) return 'a secret in plain text';
   return /\$\{env:[^}]*?:-[^}]/.test(text) ? 'a secret as the default of a placeholder' : undefined;

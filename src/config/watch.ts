@@ -139,7 +139,6 @@ export async function watchFiles(files: readonly string[], onChange: () => void,
   };
 }
 
-/** The state of a file or folder when it was read. */
 interface FileState {
   /** A hash of a file's bytes, the names in a folder, or why there is neither. */
   readonly content: string;

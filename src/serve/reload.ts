@@ -67,7 +67,6 @@ export async function reloadOnEdit(file: string, first: Loaded, since: number, r
   return { now, close: () => watching.close() };
 }
 
-/** A member of a configuration, or of one of its sections. */
 type Place = readonly [section: keyof Config, member?: string];
 
 /** How a configuration holds each setting that stays as it was at the start: by its key, `x-restart` in the schema. */

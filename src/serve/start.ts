@@ -247,7 +247,6 @@ export function listenFault(error: unknown): string {
   }
 }
 
-/** The file of `log.file`. */
 interface DecisionFile {
   readonly lines: JsonLines;
   /** Opens the path again, after the file was renamed. The open file stays in use if that fails; `log` says why. */

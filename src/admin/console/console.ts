@@ -130,7 +130,6 @@ class BodyFault extends Error {
   }
 }
 
-/** Reads the draft in a request. @throws {BodyFault} */
 async function draftIn(request: IncomingMessage): Promise<DraftRequest> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -170,7 +169,6 @@ function questionIn(question: Readonly<Record<string, unknown>>): DraftQuestion 
   };
 }
 
-/** The policies in force, and drafts of them. */
 interface Policies {
   list(): Promise<readonly PolicyView[]>;
   /** Tries a draft; undefined if there is no such policy. Throws as {@link DraftProcess.run}. */

@@ -75,7 +75,6 @@ function byArguments(condition: Explanation, decision: DecisionRecord): Explanat
   return isCause ? { ...condition, outcome: 'fails', found } : { ...condition, found };
 }
 
-/** The outcome of a group, from its parts. */
 function outcomeOf({ kind, outcome }: Explanation, parts: readonly Explanation[]): Explanation['outcome'] {
   if (kind !== 'listed' && kind !== 'all') return outcome;
   if (parts.some((part) => part.outcome === 'fails')) return 'fails';

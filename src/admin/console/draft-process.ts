@@ -76,7 +76,6 @@ export class DraftProcess {
     return turn;
   }
 
-  /** Ends the process. */
   close(): void {
     clearTimeout(this.#idle);
     this.#child?.kill('SIGKILL');

@@ -76,7 +76,6 @@ async function compiled(
   return { policy: policies.get(name), problems };
 }
 
-/** A folder with one file, in memory. */
 function oneFile(name: string, text: string): Files {
   return { names: async () => [name], text: async () => ({ text }), at: 0 };
 }

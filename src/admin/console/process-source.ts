@@ -38,7 +38,6 @@ const MAX_BATCH = 100;
 /** The pause between batches. */
 const BATCH_MS = 200;
 
-/** What one process answers from. */
 interface Answering {
   readonly recorder: Recorder;
   readonly state: () => Pick<ProcessState, 'servers' | 'store' | 'locks'>;
@@ -75,7 +74,6 @@ interface QuestionRow<Argument, Answer> {
   readonly join: (answers: readonly Answer[]) => Answer;
 }
 
-/** The questions of the console. */
 const questions = {
   state: question<undefined, ProcessState>({
     answer: ({ recorder, state }) => ({
@@ -232,7 +230,6 @@ export function rowOf(decision: DecisionRecord): DecisionRow {
   return row as unknown as DecisionRow;
 }
 
-/** The members of a row that follow from others. */
 function derivedOf(
   decision: CommonMembers & Pick<DecisionRecord, 'path'>,
 ): Record<string, unknown> & Pick<DecisionRow, 'kind' | 'called'> {

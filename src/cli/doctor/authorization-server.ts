@@ -16,7 +16,6 @@ import { providerOf } from '../../model/quirks/providers.ts';
 import { requestedScopes, type Route, stepUpScopes } from '../../model/route.ts';
 import { type Finding, type Findings, findingsOn } from './finding.ts';
 
-/** RFC 8414 metadata as the server sent them. */
 type Metadata = Readonly<Record<string, unknown>>;
 
 /** Examines one authorization server, by the client and the readers that serve requests. */

@@ -17,7 +17,6 @@ import { fetchText, type Finding, type Findings, findingsOn } from './finding.ts
 
 type Metadata = Readonly<Record<string, unknown>>;
 
-/** A route and the server that its clients sign in at: the first one of its metadata. */
 interface Meeting {
   readonly route: Route;
   readonly server: AuthorizationServer;
@@ -179,7 +178,6 @@ async function examineChallenge(on: Findings, route: Route, config: Config): Pro
   }
 }
 
-/** The resource of the metadata that the client takes. */
 async function examineResource(
   on: Findings,
   client: ClientQuirks,
@@ -236,7 +234,6 @@ function examineScopes(on: Findings, client: ClientQuirks, { route, document }: 
   return found;
 }
 
-/** How the client becomes known to the server. */
 async function examineIdentification(
   on: Findings,
   client: ClientQuirks,

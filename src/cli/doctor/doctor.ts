@@ -54,14 +54,12 @@ function lineOf({ status, subject, text: found, remedy }: Finding): string {
   return `${start} ${printable(`${subject}: ${found}${remedy === undefined ? '' : `: ${remedy}`}`)}\n`;
 }
 
-/** A token to examine, and its route. */
 interface TokenOfRoute {
   readonly value: string;
   /** Undefined: the route whose audience it names. */
   readonly route: string | undefined;
 }
 
-/** What is examined. */
 interface Deployment {
   readonly config: Config;
   readonly token: TokenOfRoute | undefined;

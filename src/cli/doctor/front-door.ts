@@ -187,7 +187,6 @@ async function examineRedirectUri(client: ProviderClient): Promise<Finding> {
   return on.ok(`register the redirect URI ${redirectUri} there (whether it is cannot be seen without a sign-in)`);
 }
 
-/** The last answer to an authorization request, and the callback that it led to; undefined: it led to none. */
 async function silentAnswer(
   client: ProviderClient,
 ): Promise<{ readonly status: number; readonly callback: URL | undefined }> {

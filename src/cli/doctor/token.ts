@@ -46,7 +46,6 @@ export async function examineToken(
   ];
 }
 
-/** The parts of a JWT, not verified. */
 interface Decoded {
   /** Undefined: the claims are those of an introspection answer. */
   readonly header: Claims | undefined;
@@ -148,7 +147,6 @@ function examineHeader({ alg, typ = '' }: Claims, { jwt }: AuthorizationServer):
   ];
 }
 
-/** The detail of a refusal by the code that serves. */
 function faultOf(check: () => void): string | undefined {
   try {
     check();
@@ -199,7 +197,6 @@ function remedyOf(reason: Reason, isOpaque: boolean): string {
   return 'docs/reasons.md explains the reason; `sallyport explain --token -` shows the decision on a call';
 }
 
-/** The verdict of the code that serves. */
 async function validated(value: string, route: Route, config: Config): Promise<Principal | Denial> {
   try {
     return await callerOf(value, route, config);

@@ -134,7 +134,6 @@ export async function discovered(issuer: string, label: string): Promise<Discove
   }
 }
 
-/** The settings of a server of which only the issuer is known. */
 function serverAt(issuer: string, name: string): AuthorizationServer {
   return {
     name,

@@ -53,7 +53,6 @@ function requireUrl(option: string, text: string | undefined): void {
   }
 }
 
-/** @throws {Failure} */
 async function upstreamOf(url: string | undefined): Promise<Known['upstream']> {
   if (url === undefined) return undefined;
   const { listTools, McpServerFault } = await import('../../mcp/client/ask-server.ts');
@@ -72,7 +71,6 @@ const remedy = {
   other: (why: string) => `${why}: write the URL of its MCP endpoint`,
 };
 
-/** @throws {Failure} */
 async function serverOf(issuer: string | undefined): Promise<Known['server']> {
   if (issuer === undefined) return undefined;
   try {
@@ -143,7 +141,6 @@ function inTheWayText(folder: string, files: readonly string[]): string {
   return `${list}write to a new folder instead: npx sallyport init DIR`;
 }
 
-/** What the servers said that the operator has to know. */
 function findings({ upstream, server, opaque }: Known): string {
   const lines: string[] = [];
   if (upstream !== undefined) {
@@ -169,7 +166,6 @@ function findings({ upstream, server, opaque }: Known): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n\n`;
 }
 
-/** The clients whose configuration `init` prints. */
 type ClientName = NonNullable<OptionsOf<'init'>['client']>;
 
 /** An MCP server as its clients reach it: through the gateway. */

@@ -47,7 +47,6 @@ export function createApprovals(
   });
 }
 
-/** What the API shares with routes. */
 interface ApiParts {
   readonly approvals: LazyApprovals;
   readonly authentication: (possession: ReturnType<typeof createPossession>) => Authentication;
@@ -159,7 +158,6 @@ export class ApprovalEvents implements ApprovalObserver {
     this.#metrics.approvalsWaiting(route, count);
   }
 
-  /** Follows another configuration. */
   use(settings: ApprovalSettings | undefined, approvals: LazyApprovals | undefined): void {
     if (
       settings?.notify?.url !== this.#settings?.notify?.url ||

@@ -5,13 +5,11 @@ import type { Route } from '../../model/route.ts';
 import type { DecisionPoint } from '../../pipeline/decision-point/decision-point.ts';
 import type { Stages } from '../../pipeline/pipeline.ts';
 
-/** What a route asks its decision point. */
 interface Consults {
   readonly consult: Stages['consult'];
   readonly askAboutList: AskAboutList | undefined;
 }
 
-/** What a process may replace. */
 interface DecisionPointParts {
   readonly publicUrl: string;
   readonly clock: Clock;

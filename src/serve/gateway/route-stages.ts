@@ -227,7 +227,6 @@ export function createRouteStages(
   }
 }
 
-/** The URL that a call on `route` is forwarded to. */
 function upstreamUrl(route: Route, { path, query }: Call): string {
   return route.upstream.origin + createUpstreamPath(route)(path, query);
 }

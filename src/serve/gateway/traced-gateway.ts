@@ -21,7 +21,6 @@ import { serverAddress } from '../../telemetry/traced-client.ts';
 import { Denial } from '../../model/denial.ts';
 import { refusals } from '../../model/reasons.ts';
 
-/** What tracing needs to know of a listener. */
 interface TracedParts {
   readonly publicUrl: string;
   /** Addresses and networks of the peers whose sampled flag is honoured. */
@@ -30,7 +29,6 @@ interface TracedParts {
   readonly forwards: boolean;
 }
 
-/** A call that is recorded. */
 interface Recorded {
   readonly span: Span;
   readonly response: ServerResponse;
@@ -291,7 +289,6 @@ function mark(span: Span, error: unknown): void {
   failIfServerError(span, error);
 }
 
-/** Marks a span as failed if the call was refused with a status of 500 or above. */
 function failIfServerError(span: Span, { reason }: Denial): void {
   if (refusals[reason].status >= 500) span.fail(reason);
 }

@@ -246,7 +246,6 @@ function workers(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
 }
 
-/** A connection that the primary process has accepted and sends to a worker. */
 interface Handle {
   close(): void;
 }

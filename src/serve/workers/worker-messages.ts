@@ -109,7 +109,6 @@ export interface RevocationReply {
   readonly answer: RevocationAnswer;
 }
 
-/** The bounds of questions that wait for their answer. */
 interface Bounds {
   readonly patienceMs: number;
   readonly maxWaiting: number;

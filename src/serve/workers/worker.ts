@@ -54,7 +54,6 @@ export async function work(): Promise<never> {
 
 const immediate = ['ledger-reply', 'approvals-reply', 'revocation-reply', 'revoked', 'revocations-ready'] as const;
 
-/** A message that is handled as it comes. */
 type HandledMessage = Extract<ToWorker, { kind: (typeof immediate)[number] }>;
 
 function isHandled(message: ToWorker): message is HandledMessage {
