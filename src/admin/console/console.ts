@@ -63,8 +63,8 @@ type Answers = {
 
 /** Creates the answers to them. */
 export function consoleRequests({ inForce, source, workers, revocations }: ConsoleParts): ConsoleRequests {
-  const feed = createFeed(source.watch);
-  const policies = createPolicies(inForce, source);
+  const feed = new Feed(source.watch);
+  const policies = new Policies(inForce, source);
   const answers: Answers = {
     status: async () => statusOf(inForce, await source.ask('state', undefined), workers(), revocations?.state()),
     policies: () => policies.list(),
@@ -88,7 +88,7 @@ export function consoleRequests({ inForce, source, workers, revocations }: Conso
 
   function watch({ method }: IncomingMessage, response: ServerResponse, isAllowed: () => boolean): void {
     if (method === 'HEAD') response.end();
-    else if (feed.watchers < MAX_WATCHERS) feed.open(response, isAllowed);
+    else if (!feed.isFull) feed.open(response, isAllowed);
     else response.writeHead(503, { 'retry-after': '10' }).end('Too many pages watch.\n');
   }
 
@@ -103,7 +103,7 @@ export function consoleRequests({ inForce, source, workers, revocations }: Conso
     }
   }
 
-  return { gets, posts: new Map([[DRAFT, attempt]]), close: policies.close };
+  return { gets, posts: new Map([[DRAFT, attempt]]), close: () => policies.close() };
 }
 
 function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
@@ -169,19 +169,50 @@ function questionIn(question: Readonly<Record<string, unknown>>): DraftQuestion 
   };
 }
 
-interface Policies {
-  list(): Promise<readonly PolicyView[]>;
-  /** Tries a draft; undefined if there is no such policy. Throws as {@link DraftProcess.run}. */
-  attempt(request: DraftRequest, isWanted: () => boolean): Promise<DraftAnswer | undefined>;
-  readonly close: () => void;
-}
+/** The policies in force, and drafts of them. Drafts are compiled and decided in another process, and forgotten. */
+class Policies {
+  readonly #inForce: InForce;
+  readonly #source: ConsoleSource;
+  readonly #drafts = new DraftProcess();
 
-/** Creates them. Drafts are compiled and decided in another process, and forgotten. */
-function createPolicies(inForce: InForce, source: ConsoleSource, drafts: DraftProcess = new DraftProcess()): Policies {
-  async function taskOf(
-    config: Config,
-    { policy, text, route, question, isThorough }: DraftRequest,
-  ): Promise<DraftTask> {
+  constructor(inForce: InForce, source: ConsoleSource) {
+    this.#inForce = inForce;
+    this.#source = source;
+  }
+
+  async list(): Promise<readonly PolicyView[]> {
+    const { config } = this.#inForce;
+    const views: PolicyView[] = [];
+    // One after the other: a process tries one at a time, and refuses when many wait.
+    for (const { name, rules } of config.policies.values()) {
+      const text = config.policyFolder.texts.get(`${name}.yaml`) ?? '';
+      const task = await this.#taskOf(config, { policy: name, text, isThorough: true });
+      const { tests, properties } = await this.#drafts.run(task);
+      views.push({
+        name,
+        file: `${config.policyFolder.label}/${name}.yaml`,
+        text,
+        rules: rules.length,
+        routes: routesWith(config, name).map((route) => ({ name: route.name, protocol: route.protocol })),
+        tests,
+        properties,
+      });
+    }
+    return views;
+  }
+
+  /** Tries a draft; undefined if there is no such policy. Throws as {@link DraftProcess.run}. */
+  async attempt(request: DraftRequest, isWanted: () => boolean): Promise<DraftAnswer | undefined> {
+    const { config } = this.#inForce;
+    if (!config.policies.has(request.policy)) return undefined;
+    return this.#drafts.run(await this.#taskOf(config, request), isWanted);
+  }
+
+  close(): void {
+    this.#drafts.close();
+  }
+
+  async #taskOf(config: Config, { policy, text, route, question, isThorough }: DraftRequest): Promise<DraftTask> {
     const tests = (await disk.text(join(config.policyFolder.path, `${policy}.test.yaml`))).text;
     const found = config.routes.find(({ name }) => name === route) ?? routesWith(config, policy)[0];
     return {
@@ -193,58 +224,17 @@ function createPolicies(inForce: InForce, source: ConsoleSource, drafts: DraftPr
       issuer: found?.authorizationServers[0]?.issuer ?? '',
       route: found && { name: found.name, protocol: found.protocol },
       question,
-      decisions: isThorough ? await source.ask('distinct', policy) : undefined,
+      decisions: isThorough ? await this.#source.ask('distinct', policy) : undefined,
     };
   }
-
-  return {
-    async list() {
-      const { config } = inForce;
-      const views: PolicyView[] = [];
-      // One after the other: a process tries one at a time, and refuses when many wait.
-      for (const { name, rules } of config.policies.values()) {
-        const text = config.policyFolder.texts.get(`${name}.yaml`) ?? '';
-        const task = await taskOf(config, { policy: name, text, isThorough: true });
-        const { tests, properties } = await drafts.run(task);
-        views.push({
-          name,
-          file: `${config.policyFolder.label}/${name}.yaml`,
-          text,
-          rules: rules.length,
-          routes: routesWith(config, name).map((route) => ({ name: route.name, protocol: route.protocol })),
-          tests,
-          properties,
-        });
-      }
-      return views;
-    },
-    async attempt(request, isWanted) {
-      const { config } = inForce;
-      if (!config.policies.has(request.policy)) return undefined;
-      return drafts.run(await taskOf(config, request), isWanted);
-    },
-    close: () => drafts.close(),
-  };
 }
 
 function routesWith({ routes }: Config, policy: string): Config['routes'] {
   return routes.filter((route) => route.policy?.name === policy);
 }
 
-/** The stream of new decisions to the pages that watch, as server-sent events. */
-export interface Feed {
-  /**
-   * Begins to send.
-   *
-   * @param isAllowed Asked again while the stream is open: a session ends, and a token may be replaced.
-   */
-  open(response: ServerResponse, isAllowed: () => boolean): void;
-  /** How many pages watch. */
-  readonly watchers: number;
-}
-
 /** The limit on pages that watch at the same time. */
-export const MAX_WATCHERS = 50;
+const MAX_WATCHERS = 50;
 /** The limit on bytes that wait for a slow page. Decisions beyond it are lost to the page, which gets their number. */
 const MAX_WAITING = 512 * 1024;
 /** How often the access of a page is checked. A page that read nothing for so long is closed. */
@@ -259,37 +249,61 @@ interface Watcher {
   isStuck: boolean;
 }
 
-/** Creates the feed. @param watch Called while at least one page watches. */
-export function createFeed(watch: (onBatch: (batch: Batch) => void) => () => void): Feed {
-  const watchers = new Set<Watcher>();
-  let stop: (() => void) | undefined;
+/** The stream of new decisions to the pages that watch, as server-sent events. Without a page, nothing runs. */
+class Feed {
+  readonly #watch: ConsoleSource['watch'];
+  readonly #watchers = new Set<Watcher>();
+  #stop: () => void = () => {};
 
-  function begin(): void {
-    const stopWatching = watch(send);
-    const timer = setInterval(check, CHECK_MS);
-    stop = () => {
+  constructor(watch: ConsoleSource['watch']) {
+    this.#watch = watch;
+  }
+
+  get isFull(): boolean {
+    return this.#watchers.size >= MAX_WATCHERS;
+  }
+
+  /**
+   * Begins to send.
+   *
+   * @param isAllowed Asked again while the stream is open: a session ends, and a token may be replaced.
+   */
+  open(response: ServerResponse, isAllowed: () => boolean): void {
+    const watcher: Watcher = { response, isAllowed, lost: 0, isStuck: false };
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
+    response.write('retry: 1000\n\n');
+    this.#watchers.add(watcher);
+    if (this.#watchers.size === 1) this.#begin();
+    response.once('close', () => {
+      this.#watchers.delete(watcher);
+      if (this.#watchers.size === 0) this.#stop();
+    });
+  }
+
+  #begin(): void {
+    const stopWatching = this.#watch((batch) => this.#send(batch));
+    const timer = setInterval(() => this.#check(), CHECK_MS);
+    this.#stop = () => {
       stopWatching();
       clearInterval(timer);
     };
   }
 
-  function send(batch: Batch): void {
+  #send(batch: Batch): void {
     const count = batch.rows.length + batch.leftOut;
     const text = event('decisions', batch);
-    for (const watcher of watchers) {
-      if (watcher.response.writableLength > MAX_WAITING) watcher.lost += count;
-      else watcher.response.write(watcher.lost === 0 ? text : event('lost', takeLost(watcher)) + text);
+    for (const watcher of this.#watchers) {
+      const { response, lost } = watcher;
+      if (response.writableLength > MAX_WAITING) watcher.lost += count;
+      else {
+        watcher.lost = 0;
+        response.write(lost === 0 ? text : event('lost', lost) + text);
+      }
     }
   }
 
-  function takeLost(watcher: Watcher): number {
-    const { lost } = watcher;
-    watcher.lost = 0;
-    return lost;
-  }
-
-  function check(): void {
-    for (const watcher of watchers) {
+  #check(): void {
+    for (const watcher of this.#watchers) {
       const { response } = watcher;
       const isBehind = response.writableLength > MAX_WAITING;
       if (!watcher.isAllowed() || (isBehind && watcher.isStuck)) response.destroy();
@@ -297,23 +311,6 @@ export function createFeed(watch: (onBatch: (batch: Batch) => void) => () => voi
       watcher.isStuck = isBehind;
     }
   }
-
-  return {
-    get watchers() {
-      return watchers.size;
-    },
-    open(response, isAllowed) {
-      const watcher: Watcher = { response, isAllowed, lost: 0, isStuck: false };
-      response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
-      response.write('retry: 1000\n\n');
-      watchers.add(watcher);
-      if (watchers.size === 1) begin();
-      response.once('close', () => {
-        watchers.delete(watcher);
-        if (watchers.size === 0) stop?.();
-      });
-    },
-  };
 }
 
 function event(name: string, value: unknown): string {

@@ -23,7 +23,7 @@ import {
 import { createRefuse } from '../../pipeline/respond/refuse.ts';
 import { createRouter, canonicalTarget } from '../../pipeline/route/router.ts';
 import { createForwardAuth } from './forward-auth.ts';
-import { createRevocationEndpoints } from './revocation-endpoints.ts';
+import { RevocationEndpoints } from './revocation-endpoints.ts';
 import {
   type ConfigScope,
   type ConfiguredGateway,
@@ -39,7 +39,7 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   const crossOrigin = createCrossOrigin(allowed.origin);
   const { stagesOf, approvalStages } = createRouteStages(config, configScope, processScope, { allowed, crossOrigin });
   const access = processScope.revocation;
-  const revocation = config.revocation && access && createRevocationEndpoints(config, access.receive);
+  const revocation = config.revocation && access && new RevocationEndpoints(config, access.receive);
   const routed = createRouter(
     new Map([
       ...config.routes.map((route) => [route.path, stagesOf(route)] as const),

@@ -8,56 +8,54 @@ import type { EventSource, RevocationAnswer, RevocationReceiver } from '../../mo
 import { bodyQuotaBytes, readBody } from '../../pipeline/listen/body.ts';
 import { answer } from '../../pipeline/respond/answer.ts';
 
-/** What the gateway itself answers for `revocation`. */
-export interface RevocationEndpoints {
-  /** Takes a SET that a transmitter pushes, RFC 8935; false for any other call. */
-  push(call: Call): boolean;
-  /** Answers a call of the endpoint that was allowed. */
-  revoke(granted: GrantedCall): Promise<void>;
-}
-
 /** The longest SET, and the longest body of the endpoint. */
 const MAX_BYTES = 64 * 1024;
 const RETRY_SECONDS = 5;
 
-/** Creates the endpoints of a configuration. `receive` asks the process that keeps revocations. */
-export function createRevocationEndpoints({ revocation }: Config, receive: RevocationReceiver): RevocationEndpoints {
-  const sources = Array.from(revocation?.sources.values() ?? []);
-  const byPath = new Map(
-    sources.flatMap((source) => (source.path === undefined ? [] : [[source.path, source] as const])),
-  );
-  const room = createQuota(bodyQuotaBytes(MAX_BYTES));
+/** What the gateway itself answers for `revocation`. */
+export class RevocationEndpoints {
+  readonly #receive: RevocationReceiver;
+  readonly #byPath: ReadonlyMap<string | undefined, EventSource>;
+  readonly #room = createQuota(bodyQuotaBytes(MAX_BYTES));
 
-  async function take(call: Call, source: EventSource): Promise<RevocationAnswer> {
-    const { method, fields, request } = call;
-    if (method !== 'POST') return { status: 405 };
-    if (source.authorization !== undefined && !isSameSecret(fields.authorization ?? '', source.authorization))
-      return refusal('authentication_failed', 'Authorization is not the one that was agreed');
-    const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
-    if (type !== 'application/secevent+jwt')
-      return refusal('invalid_request', 'Content-Type is not application/secevent+jwt');
-    const set = (await readBody(call, MAX_BYTES, room)).toString('latin1').trim();
-    return receive({ ask: 'push', source: source.name, set });
+  /** @param receive Asks the process that keeps revocations. */
+  constructor({ revocation }: Config, receive: RevocationReceiver) {
+    this.#receive = receive;
+    this.#byPath = new Map(Array.from(revocation?.sources.values() ?? [], (source) => [source.path, source]));
   }
 
-  return {
-    push(call) {
-      const source = byPath.get(call.path);
-      if (source === undefined) return false;
-      take(call, source)
-        .catch((error: unknown) => answerTo(error))
-        .then((given) => send(call, given))
-        .catch(() => call.response.destroy());
-      return true;
-    },
-    async revoke({ call, grant: { principal } }) {
-      const type = call.request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
-      if (type !== 'application/json')
-        return send(call, refused('invalid_request', 'Content-Type is not application/json'));
-      const body = (await readBody(call, MAX_BYTES, room)).toString('utf8');
-      send(call, await receive({ ask: 'endpoint', body, by: principal?.clientId ?? principal?.subject }));
-    },
-  };
+  /** Takes a SET that a transmitter pushes, RFC 8935; false for any other call. */
+  push(call: Call): boolean {
+    const source = this.#byPath.get(call.path);
+    if (source === undefined) return false;
+    this.#take(call, source)
+      .catch((error: unknown) => answerTo(error))
+      .then((given) => send(call, given))
+      .catch(() => call.response.destroy());
+    return true;
+  }
+
+  /** Answers a call of the endpoint that was allowed. */
+  async revoke({ call, grant: { principal } }: GrantedCall): Promise<void> {
+    if (mediaTypeOf(call) !== 'application/json')
+      return send(call, refused('invalid_request', 'Content-Type is not application/json'));
+    const body = (await readBody(call, MAX_BYTES, this.#room)).toString('utf8');
+    send(call, await this.#receive({ ask: 'endpoint', body, by: principal?.clientId ?? principal?.subject }));
+  }
+
+  async #take(call: Call, { name, authorization }: EventSource): Promise<RevocationAnswer> {
+    if (call.method !== 'POST') return { status: 405 };
+    if (authorization !== undefined && !isSameSecret(call.fields.authorization ?? '', authorization))
+      return refusal('authentication_failed', 'Authorization is not the one that was agreed');
+    if (mediaTypeOf(call) !== 'application/secevent+jwt')
+      return refusal('invalid_request', 'Content-Type is not application/secevent+jwt');
+    const set = (await readBody(call, MAX_BYTES, this.#room)).toString('latin1').trim();
+    return this.#receive({ ask: 'push', source: name, set });
+  }
+}
+
+function mediaTypeOf({ request }: Call): string | undefined {
+  return request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
 }
 
 function send(call: Call, { status, body }: RevocationAnswer): void {
