@@ -291,7 +291,11 @@ const KNOWN = 'known:';
 function redirectPatternOrKnown(text: string): string {
   if (!text.startsWith(KNOWN)) return redirectPattern(text);
   const names = [...knownRedirects.keys()].map((name) => KNOWN + name);
-  return entryOf(new Map(names.map((each) => [each, each])), 'is not a known client', `they are ${names.join(', ')}`)(text);
+  return entryOf(
+    new Map(names.map((each) => [each, each])),
+    'is not a known client',
+    `they are ${names.join(', ')}`,
+  )(text);
 }
 
 const loopbackPort = new RegExp(`^(http://${loopbackHostPattern})(?::[0-9]+|:\\*)?(?=/|$)`);

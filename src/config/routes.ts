@@ -6,7 +6,7 @@ import type { TokenForm } from '../model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../model/route.ts';
 import { rootEndpoints } from '../model/config.ts';
 import { serverIn } from './authorization-servers.ts';
-import {  type NamedDecisionPoints, readRate } from './sections.ts';
+import { type NamedDecisionPoints, readRate } from './sections.ts';
 import type { GatewayKeys, RouteKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import type { ReadPolicies } from './policies.ts';
@@ -151,7 +151,9 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
     below: protocol === 'mcp' ? field.get('below').choice() : 'pass',
     query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
     upgrade: readUpgrade(field.get('upgrade'), protocol),
-    decisionPoint: open ? undefined : field.get('decision_point').read(entryOf(referents.decisionPoints, 'is not in decision_points')),
+    decisionPoint: open
+      ? undefined
+      : field.get('decision_point').read(entryOf(referents.decisionPoints, 'is not in decision_points')),
   };
 }
 

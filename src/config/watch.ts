@@ -3,19 +3,6 @@ import { type BigIntStats, watch, type FSWatcher } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Files that are watched. */
-export interface Watching {
-  /**
-   * Watches these files instead. Files that were watched before are compared with their earlier state, so that no
-   * change is missed.
-   *
-   * @param since When the files were about to be read, in milliseconds since the epoch: a later change of a newly
-   *   watched file counts.
-   */
-  follow(files: readonly string[], since?: number): Promise<void>;
-  close(): void;
-}
-
 /** How long nothing may happen before a change is reported: saving takes several steps and touches several files. */
 const QUIET_MS = 100;
 /** The longest time that a change is held back while events go on. */
@@ -35,51 +22,99 @@ const SLACK_MS = 20;
  * @param since As in {@link Watching.follow}.
  */
 export async function watchFiles(files: readonly string[], onChange: () => void, since?: number): Promise<Watching> {
-  let known = new Map<string, FileState>();
-  let overdue = false;
-  let closed = false;
-  const watchers = new Map<string, FSWatcher>();
-  let waiting: NodeJS.Timeout | undefined;
-  let firstEventAt = 0;
-  let last: Promise<void> = Promise.resolve();
+  const watching = new Watching(onChange);
+  await watching.follow(files, since);
+  return watching;
+}
 
-  /** Runs steps one after the other: each compares with the state that the previous one left. */
-  function inTurn(step: () => Promise<void>): Promise<void> {
-    last = last.then(() => (closed ? undefined : step()));
-    return last;
+/** Files that are watched. */
+export class Watching {
+  readonly #onChange: () => void;
+  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #poll: NodeJS.Timeout;
+  #known = new Map<string, FileState>();
+  #overdue = false;
+  #closed = false;
+  #waiting: NodeJS.Timeout | undefined;
+  #firstEventAt = 0;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+    // While events still arrive, the timer that they started decides.
+    this.#poll = setInterval(() => {
+      if (this.#waiting === undefined) void this.#inTurn(() => this.#compare());
+    }, POLL_MS).unref();
   }
 
-  function onEvent(): void {
-    if (closed) return;
+  /**
+   * Watches these files instead. Files that were watched before are compared with their earlier state, so that no
+   * change is missed.
+   *
+   * @param since When the files were about to be read, in milliseconds since the epoch: a later change of a newly
+   *   watched file counts.
+   */
+  follow(files: readonly string[], since = Infinity): Promise<void> {
+    return this.#inTurn(async () => {
+      const before = this.#known;
+      const now = await this.#statesOf(files);
+      const isLate = ([path, { changedAt }]: [string, FileState]): boolean =>
+        !before.has(path) && changedAt >= since - SLACK_MS;
+      if ([...now].some(isLate)) {
+        this.#overdue = true;
+        this.#onEvent();
+      }
+      if ([...now].some(([path, { content }]) => before.has(path) && before.get(path)?.content !== content))
+        this.#onEvent();
+      this.#known = new Map([...now].map(([path, found]) => [path, before.get(path) ?? found]));
+      await this.#watchFolders();
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearInterval(this.#poll);
+    clearTimeout(this.#waiting);
+    for (const [key, watcher] of this.#watchers) this.#forget(key, watcher);
+  }
+
+  /** Runs steps one after the other: each compares with the state that the previous one left. */
+  #inTurn(step: () => Promise<void>): Promise<void> {
+    this.#last = this.#last.then(() => (this.#closed ? undefined : step()));
+    return this.#last;
+  }
+
+  #onEvent(): void {
+    if (this.#closed) return;
     const now = Date.now();
-    if (waiting === undefined) firstEventAt = now;
-    clearTimeout(waiting);
-    const wait = Math.max(0, Math.min(QUIET_MS, firstEventAt + LONGEST_MS - now));
-    waiting = setTimeout(() => {
-      waiting = undefined;
-      void inTurn(compare);
+    if (this.#waiting === undefined) this.#firstEventAt = now;
+    clearTimeout(this.#waiting);
+    const wait = Math.max(0, Math.min(QUIET_MS, this.#firstEventAt + LONGEST_MS - now));
+    this.#waiting = setTimeout(() => {
+      this.#waiting = undefined;
+      void this.#inTurn(() => this.#compare());
     }, wait).unref();
   }
 
-  async function compare(): Promise<void> {
-    const before = known;
-    known = await statesOf([...before.keys()]);
-    await watchFolders();
-    const changed = [...known].some(([path, { content }]) => content !== before.get(path)?.content);
-    if (closed || !(changed || overdue)) return;
-    overdue = false;
-    onChange();
+  async #compare(): Promise<void> {
+    const before = this.#known;
+    this.#known = await this.#statesOf([...before.keys()]);
+    await this.#watchFolders();
+    const changed = [...this.#known].some(([path, { content }]) => content !== before.get(path)?.content);
+    if (this.#closed || !(changed || this.#overdue)) return;
+    this.#overdue = false;
+    this.#onChange();
   }
 
-  async function statesOf(paths: readonly string[]): Promise<Map<string, FileState>> {
+  async #statesOf(paths: readonly string[]): Promise<Map<string, FileState>> {
     return new Map(
-      await Promise.all(paths.map(async (path) => [path, await readState(path, known.get(path))] as const)),
+      await Promise.all(paths.map(async (path) => [path, await readState(path, this.#known.get(path))] as const)),
     );
   }
 
   /** Watches the folders of all files, by name and by real path. A new folder with an old name is another folder. */
-  async function watchFolders(): Promise<void> {
-    const paths = [...known].flatMap(([path, { folder, isFolder }]) => [
+  async #watchFolders(): Promise<void> {
+    const paths = [...this.#known].flatMap(([path, { folder, isFolder }]) => [
       dirname(path),
       folder,
       isFolder ? path : undefined,
@@ -89,54 +124,26 @@ export async function watchFiles(files: readonly string[], onChange: () => void,
       const found = path === undefined ? undefined : await stat(path).catch(() => undefined);
       if (path !== undefined && found !== undefined) wanted.set(`${found.dev}:${found.ino}:${found.birthtimeMs}`, path);
     }
-    for (const [key, watcher] of watchers) {
-      if (!wanted.has(key)) forget(key, watcher);
+    for (const [key, watcher] of this.#watchers) {
+      if (!wanted.has(key)) this.#forget(key, watcher);
     }
-    for (const [key, path] of wanted) if (!watchers.has(key) && !closed) watchFolder(key, path);
+    for (const [key, path] of wanted) if (!this.#watchers.has(key) && !this.#closed) this.#watchFolder(key, path);
   }
 
-  function watchFolder(key: string, path: string): void {
+  #watchFolder(key: string, path: string): void {
     try {
-      const watcher = watch(path, { persistent: false }, onEvent);
-      watcher.on('error', () => forget(key, watcher));
-      watchers.set(key, watcher);
+      const watcher = watch(path, { persistent: false }, () => this.#onEvent());
+      watcher.on('error', () => this.#forget(key, watcher));
+      this.#watchers.set(key, watcher);
     } catch {
       // The folder is gone, or the system has no watches left: polling remains.
     }
   }
 
-  function forget(key: string, watcher: FSWatcher): void {
-    watchers.delete(key);
+  #forget(key: string, watcher: FSWatcher): void {
+    this.#watchers.delete(key);
     watcher.close();
   }
-
-  async function follow(paths: readonly string[], since = Infinity): Promise<void> {
-    const before = known;
-    const now = await statesOf(paths);
-    const isLate = ([path, { changedAt }]: [string, FileState]): boolean =>
-      !before.has(path) && changedAt >= since - SLACK_MS;
-    if ([...now].some(isLate)) {
-      overdue = true;
-      onEvent();
-    }
-    if ([...now].some(([path, { content }]) => before.has(path) && before.get(path)?.content !== content)) onEvent();
-    known = new Map([...now].map(([path, found]) => [path, before.get(path) ?? found]));
-    await watchFolders();
-  }
-
-  await inTurn(() => follow(files, since));
-  // While events still arrive, the timer that they started decides.
-  const poll = setInterval(() => void (waiting === undefined && inTurn(compare)), POLL_MS).unref();
-
-  return {
-    follow: (paths, since) => inTurn(() => follow(paths, since)),
-    close() {
-      closed = true;
-      clearInterval(poll);
-      clearTimeout(waiting);
-      for (const [key, watcher] of watchers) forget(key, watcher);
-    },
-  };
 }
 
 interface FileState {
