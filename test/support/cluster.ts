@@ -15,6 +15,8 @@ export interface ClusterNode {
   resume(): void;
   /** As a machine that dies. */
   kill(): Promise<void>;
+  /** Makes a replica the master, as the other masters would after they have missed the former one for seconds. */
+  promote(): Promise<unknown>;
   /** Resolves when it is a master. */
   promoted(): Promise<unknown>;
 }
@@ -50,12 +52,17 @@ export async function startCluster(options: readonly string[] = []): Promise<Clu
       await client.sendCommand(['CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1)]);
     }),
   );
-  const [first] = nodes as [ClusterNode];
-  for (const { port, busPort } of nodes.slice(1)) {
-    // oxlint-disable-next-line no-await-in-loop
-    await first.client.sendCommand(['CLUSTER', 'MEET', '127.0.0.1', String(port), String(busPort)]);
-  }
-  await Promise.all(nodes.map(async ({ client }) => eventually(async () => knows(client, 2 * MASTERS))));
+  // Each meets each: gossip would take another second to tell them of one another.
+  await Promise.all(
+    nodes.flatMap(({ client }, index) =>
+      nodes
+        .slice(index + 1)
+        .map(({ port, busPort }) =>
+          client.sendCommand(['CLUSTER', 'MEET', '127.0.0.1', String(port), String(busPort)]),
+        ),
+    ),
+  );
+  await Promise.all(nodes.map(async (node) => eventually(async () => knows(node, nodes))));
   await Promise.all(
     replicas.map(async ({ client }, index) => client.sendCommand(['CLUSTER', 'REPLICATE', masters[index]?.id ?? ''])),
   );
@@ -150,6 +157,7 @@ async function startNode(password: string, options: readonly string[]): Promise<
     pause: () => void server.kill('SIGSTOP'),
     resume: () => void server.kill('SIGCONT'),
     kill: () => endProcess(server),
+    promote: () => client.sendCommand(['CLUSTER', 'FAILOVER', 'FORCE']),
     promoted: () => eventually(async () => isMaster({ client })),
   };
 }
@@ -158,8 +166,10 @@ async function isMaster({ client }: Pick<ClusterNode, 'client'>): Promise<boolea
   return (await client.info('replication')).includes('role:master');
 }
 
-async function knows(client: RedisClient, servers: number): Promise<boolean> {
-  return (await client.clusterInfo()).includes(`cluster_known_nodes:${servers}`);
+/** Whether a server knows the others by their ids: during the handshake it has made up some. */
+async function knows({ client }: ClusterNode, nodes: readonly ClusterNode[]): Promise<boolean> {
+  const known = String(await client.sendCommand(['CLUSTER', 'NODES']));
+  return nodes.every(({ id }) => known.includes(id));
 }
 
 async function masterIn(nodes: readonly ClusterNode[], slot: number): Promise<{ port: number } | undefined> {

@@ -22,6 +22,9 @@ export interface QuirkyServer extends TestIdentityProvider {
 const apiId = 'aaaaaaaa-0000-0000-0000-00000000a111';
 export const ownClient = 'registered-by-hand';
 
+/** All sign with one: a key of RSA takes long to make. */
+const signing = createKey('k1');
+
 interface Issued {
   readonly scope: string;
   readonly clientId: string;
@@ -39,7 +42,7 @@ const openidOnly: ReadonlySet<ProviderName> = new Set(['cognito', 'google']);
  */
 export async function startQuirkyServer(name: ProviderName, resource: string): Promise<QuirkyServer> {
   const row: ProviderQuirks = providers[name];
-  const key = await createKey('k1');
+  const key = await signing;
   const prefix = name === 'entra' ? `${resource}/` : '';
   const audience = name === 'entra' ? apiId : name === 'cognito' ? ownClient : resource;
   const server = createServer((request, response) => void answer(request, response));
