@@ -1,5 +1,4 @@
-import { html, type Markup } from '../../src/front-door/html.ts';
-import type { Page } from '../../src/front-door/page.ts';
+import { html, type Markup, type Page } from '../../src/front-door/page.ts';
 import type { Account } from './accounts.ts';
 import { isHighPrivilege, scopeRules } from './resources.ts';
 

@@ -10,7 +10,7 @@ import {
   Provider,
   type RefreshToken,
 } from 'oidc-provider';
-import { nameGrants } from '../../src/front-door/token-ids.ts';
+import { nameGrants } from '../../src/front-door/adapter.ts';
 import { createReplayMemory } from '../../src/store/replay.ts';
 import type { Accounts } from './accounts.ts';
 import { dynamicClientPolicy, passwordAcr } from './clients.ts';

@@ -17,6 +17,9 @@ const byCurve = new Map([
 /** RFC 7518 §3.3 and §3.5. */
 const forRsa = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
 
+/** All of them. Asymmetric ones alone: a published key must not be a secret that signs (RFC 8725 §3.1). */
+export const signatureAlgorithms: readonly string[] = [...forRsa, ...[...byCurve.values()].flat()];
+
 /** The signature algorithms that a key can be used for, the usual one first. */
 export function keyAlgorithms({ kty, crv, alg, use = 'sig' }: PublicKey): readonly string[] {
   if (use !== 'sig') return [];

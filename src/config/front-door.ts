@@ -23,7 +23,7 @@ import type {
   RegisteredClientKeys,
 } from '../../schema/validators.js';
 import type { Field } from './field.ts';
-import { loopbackHostPattern } from '../lib/loopback.ts';
+import { loopbackHostPattern } from '../lib/ip-address.ts';
 import { knownRedirects } from '../model/quirks/clients.ts';
 
 /** Holds the secret between the front door and the gateway where no `session_key` is configured. */

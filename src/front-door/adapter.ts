@@ -1,11 +1,10 @@
-import { type Adapter, type AdapterFactory, type AdapterPayload, errors } from 'oidc-provider';
+import { type Adapter, type AdapterFactory, type AdapterPayload, errors, type Provider } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
 import { INTERACTION_SECONDS } from './browser-binding.ts';
 import type { RevocationCheck } from '../model/revocation.ts';
-import { Full, isRecordKind, type RecordKind, Unready } from './record-kinds.ts';
-import { isRevoked } from './sign-in-facts.ts';
-import type { Store } from './store.ts';
-import { digestOf, usedGrant } from './token-ids.ts';
+import { digestOf, full, isRecordKind, type RecordKind, type Store, Unavailable } from './store.ts';
+import { isRevoked } from './sign-ins.ts';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** How long a new registration waits for its first use, so that a flood does not keep clients out for longer. */
 const FIRST_USE_MS = 86_400_000;
@@ -58,7 +57,7 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
   async function list(digest: string, grantId: string, expiresAt: number): Promise<void> {
     if (await store.addMember(setOf(model, digestOf(grantId)), digest, expiresAt, MAX_LIVE_TOKENS)) return;
     if (isRecordKind(model)) await store.delete(model, digest);
-    throw new Full(`${model} of one grant`);
+    throw full(`${model} of one grant`);
   }
 
   async function read(kind: string, digest: string): Promise<AdapterPayload | undefined> {
@@ -70,7 +69,7 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
   /** Whether no revocation ends a record. The consent of a person is no right: it stays. */
   function isGood(kind: RecordKind, payload: AdapterPayload): boolean {
     if (revocations === undefined || kind === 'Grant' || kind === 'Client' || kind === 'Interaction') return true;
-    if (!revocations.check.isReady()) throw new Unready();
+    if (!revocations.check.isReady()) throw new Unavailable('the front door does not know the kept revocations yet');
     return !isRevoked(revocations.check, revocations.issuer, payload);
   }
 
@@ -83,8 +82,8 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     if (issued.length === 0) return;
     const owner = (await read(model, digest))?.accountId;
     const hasRoom = await Promise.all(issued.map((kind) => store.hasRoom(kind, owner)));
-    const full = issued.find((_kind, index) => hasRoom[index] === false);
-    if (full !== undefined) throw new Full(full);
+    const lacking = issued.find((_kind, index) => hasRoom[index] === false);
+    if (lacking !== undefined) throw full(lacking);
   }
 
   return {
@@ -160,4 +159,48 @@ async function endUsed(id: string, parts: AdapterParts): Promise<void> {
 
 function setOf(model: string, grant: string): string {
   return `${model} ${grant}`;
+}
+
+/** The members of a code or a refresh token that its id is made of. */
+interface Saved {
+  readonly grantId?: string;
+  /** Seconds. */
+  readonly expiration: number;
+}
+
+/**
+ * Has each code and each refresh token name its grant and its expiry, besides 128 random bits and a MAC. A used one is
+ * then known without a record: one that has no record and has not expired. Records of used tokens would be kept for two
+ * weeks, in any number. Without the MAC, an attacker with an old code could forge one that ends its grant.
+ *
+ * @param key What only this authorization server knows, on all replicas.
+ */
+export function nameGrants({ AuthorizationCode, RefreshToken }: Provider, clock: Clock, key: string): void {
+  for (const { prototype } of [AuthorizationCode, RefreshToken]) {
+    Object.defineProperty(prototype, 'generateTokenId', {
+      value(this: Saved): string {
+        return newTokenId(this, clock(), key);
+      },
+    });
+  }
+}
+
+/** A new id of a code or a refresh token. */
+export function newTokenId({ grantId = '', expiration }: Saved, nowMs: number, key: string): string {
+  const expiresAt = Math.floor(nowMs / 1000) + expiration;
+  const random = randomBytes(16).toString('base64url');
+  const named = [digestOf(grantId), expiresAt.toString(36), random].join('.');
+  return `${named}.${macOf(named, key)}`;
+}
+
+/** The digest of the grant that an id names; undefined for an expired one, and for any text that was no id. */
+function usedGrant(id: string, nowMs: number, key: string): string | undefined {
+  const [, named, grant, expiry = '', mac = ''] =
+    /^(([\w-]{43})\.([0-9a-z]{1,8})\.[\w-]{22})\.([\w-]{43})$/.exec(id) ?? [];
+  if (named === undefined || Number.parseInt(expiry, 36) * 1000 <= nowMs) return undefined;
+  return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(named, key))) ? grant : undefined;
+}
+
+function macOf(named: string, key: string): string {
+  return createHmac('sha256', key).update(`token ${named}`).digest('base64url');
 }

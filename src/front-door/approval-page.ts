@@ -1,6 +1,5 @@
 import { isObject } from '../lib/json/own-member.ts';
-import { html, type Markup } from './html.ts';
-import type { Page } from './page.ts';
+import { html, type Markup, type Page } from './page.ts';
 import { odditiesOf, type Oddities, shownText } from './shown-text.ts';
 import { texts } from './texts.ts';
 

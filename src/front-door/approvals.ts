@@ -1,16 +1,18 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type Provider } from 'oidc-provider';
+import { createJsonFetcher } from '../authorization-server/fetch-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import { parseToRewrite } from '../lib/json/lossless.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { isSameSecret } from '../lib/digest.ts';
 import type { ApprovalSettings } from '../model/config.ts';
 import type { FrontDoor } from '../model/front-door.ts';
-import { APPROVAL_CLIENT } from './client-facts.ts';
+import { APPROVAL_CLIENT } from './client-policy.ts';
+import { isRegistered } from './clients.ts';
 import { approvalNotice, approvalPage, type ApprovalPageView } from './approval-page.ts';
 import { readForm, requireSameOrigin } from './interactions.ts';
-import { sendPage } from './page.ts';
+import { redirect, sendPage } from './page.ts';
 import type { People, Person } from './people.ts';
 import { signInOf } from './provider.ts';
 import { routes } from './routes.ts';
@@ -62,6 +64,7 @@ export function createApprovalHandler(parts: ApprovalPageParts): ApprovalHandler
   const { settings, frontDoor, provider, people, scopes, clock, key, prefix } = parts;
   const { issuer } = frontDoor;
   const origin = new URL(issuer).origin;
+  const fetcher = createJsonFetcher();
 
   async function signedIn(request: IncomingMessage, response: ServerResponse): Promise<SignedIn | undefined> {
     const session = await provider.Session.get(provider.createContext(request, response));
@@ -87,7 +90,7 @@ export function createApprovalHandler(parts: ApprovalPageParts): ApprovalHandler
       code_challenge: randomBytes(32).toString('base64url'),
       code_challenge_method: 'S256',
     }).toString();
-    response.writeHead(303, { location: url.href, 'cache-control': 'no-store' }).end();
+    redirect(response, url.href);
   }
 
   async function tokenOf({ person, signedInAt, acr, amr }: SignedIn): Promise<string> {
@@ -116,21 +119,19 @@ export function createApprovalHandler(parts: ApprovalPageParts): ApprovalHandler
 
   /** Asks the gateway; 503 if it does not answer. */
   async function ask(token: string, id: string, decision?: object): Promise<{ status: number; body: unknown }> {
+    const authorization = `Bearer ${token}`;
+    const content =
+      decision === undefined
+        ? { headers: { authorization } }
+        : {
+            method: 'POST' as const,
+            headers: { authorization, 'content-type': 'application/json' },
+            body: JSON.stringify(decision),
+          };
     try {
-      const answer = await fetch(`${settings.backchannel}/${id}`, {
-        method: decision === undefined ? 'GET' : 'POST',
-        headers: {
-          authorization: `Bearer ${token}`,
-          accept: 'application/json',
-          ...(decision !== undefined && { 'content-type': 'application/json' }),
-        },
-        ...(decision !== undefined && { body: JSON.stringify(decision) }),
-        redirect: 'manual',
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      });
-      const text = await answer.text();
-      if (text.length > MAX_BYTES) return { status: 503, body: undefined };
-      return { status: answer.status, body: text === '' ? undefined : parseToRewrite(text) };
+      const bounds = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
+      const { status, text } = await fetcher.fetchJson(`${settings.backchannel}/${id}`, { ...bounds, ...content });
+      return { status, body: text === '' ? undefined : parseToRewrite(text) };
     } catch {
       return { status: 503, body: undefined };
     }
@@ -158,7 +159,7 @@ export function createApprovalHandler(parts: ApprovalPageParts): ApprovalHandler
       caller: asking?.label ?? caller.subject ?? caller.issuer,
       client: {
         name: client?.clientName ?? caller.client ?? '',
-        isVerified: client !== undefined && Reflect.get(client, 'noManage') === true,
+        isVerified: client !== undefined && isRegistered(client),
       },
       because,
       ...viewerOf(who),
@@ -194,9 +195,7 @@ export function createApprovalHandler(parts: ApprovalPageParts): ApprovalHandler
     if (id === '') {
       const state = query.get('state') ?? '';
       if (!isId(state)) throw new errors.SessionNotFound('no request is named');
-      return void response
-        .writeHead(303, { location: `${issuer}/approval/${state}`, 'cache-control': 'no-store' })
-        .end();
+      return redirect(response, `${issuer}/approval/${state}`);
     }
     const who = await signedIn(request, response);
     if (request.method === 'POST') {

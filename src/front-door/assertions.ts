@@ -7,27 +7,25 @@ import {
   resolveRequestedResources,
   validateDpop,
 } from 'oidc-provider/lib/helpers/grants.js';
+import { signatureAlgorithms } from '../authorization-server/key-algorithms.ts';
 import type { Clock } from '../lib/clock.ts';
 import { ownMember } from '../lib/json/own-member.ts';
 import { reasonOf } from '../lib/wording.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
-import { type AssertionIssuer, type FrontDoor, subjectOf } from '../model/front-door.ts';
-import { createAssertionKeys } from './assertion-keys.ts';
-import { type ClaimsReader, createClaimsReader, type MappedClaims } from './claims.ts';
+import type { AssertionIssuer, FrontDoor } from '../model/front-door.ts';
+import { createAssertionKeys } from './issuer-discovery.ts';
+import { type ClaimsReader, createClaimsReader, type MappedClaims, requireSubject } from './people.ts';
 import { jwtBearerGrant } from './client-policy.ts';
 import type { Resources } from './resources.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import type { Store } from './store.ts';
-import { requireSubject } from './subject.ts';
+import { subjectOf } from '../model/front-door.ts';
 
 // Made for grants of one's own, and not covered by semantic versioning: the version is pinned.
 
 /** How old an assertion may be. */
 const MAX_AGE_SECONDS = 300;
 const CLOCK_TOLERANCE_SECONDS = 5;
-
-/** Asymmetric ones alone: a published key must not be a secret that signs (RFC 8725 §3.1). */
-const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
 /** The errors of jose that say nothing of the assertion: the keys could not be read. */
 const outages: ReadonlySet<string> = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID']);
@@ -41,70 +39,93 @@ export interface AssertionParts {
   readonly clock: Clock;
 }
 
-/** The grant of identity assertions. */
-export interface Assertions {
-  /** Adds the grant to `provider`, if an issuer of assertions is configured. */
-  register(provider: Provider): void;
-  /** The claims of a token that an assertion was exchanged for; undefined: of any other. */
-  claimsOf(token: object): MappedClaims | undefined;
-}
-
 interface KnownIssuer {
   readonly settings: AssertionIssuer;
   readonly keys: JWTVerifyGetKey;
   readonly reader: ClaimsReader;
 }
 
-/** The claims of an assertion that was verified. */
-interface Asserted {
-  readonly payload: JWTPayload;
+/** What an assertion gives access to. */
+interface AssertedAccess {
   readonly subject: string;
   readonly resource: string;
   readonly scopes: readonly string[];
 }
 
-type Context = TokenEndpointGrantContext<{ assertion?: string; scope?: string; resource?: string }>;
+interface AssertionRequest {
+  assertion?: string;
+  scope?: string;
+  resource?: string;
+}
+
+type Context = TokenEndpointGrantContext<AssertionRequest>;
 
 /**
- * Creates the JWT bearer grant (RFC 7523 §2.1) for identity assertions (ID-JAG, MCP enterprise-managed authorization):
- * the company vouches for a person to a client, and no browser is needed.
+ * The JWT bearer grant (RFC 7523 §2.1) for identity assertions (ID-JAG, MCP enterprise-managed authorization): the
+ * company vouches for a person to a client, and no browser is needed.
  */
-export function createAssertions({ frontDoor, resources, scopes, store, clock }: AssertionParts): Assertions {
-  const claims = new WeakMap<object, MappedClaims>();
-  const issuers = new Map(
-    [...frontDoor.assertions.values()].map((settings): [string, KnownIssuer] => [
-      settings.issuer,
-      { settings, keys: createAssertionKeys(settings, clock), reader: createClaimsReader(settings.claims) },
-    ]),
-  );
+export class Assertions {
+  readonly #parts: AssertionParts;
+  /** By `iss`. */
+  readonly #issuers: ReadonlyMap<string, KnownIssuer>;
+  readonly #claims = new WeakMap<object, MappedClaims>();
 
-  async function exchange(provider: Provider, ctx: Context): Promise<void> {
-    const { assertion = '', scope } = ctx.oidc.params;
-    const issuer = issuerOf(assertion);
-    const { settings } = issuer;
-    if (!settings.clients.includes(ctx.oidc.client.clientId))
-      refuse('its issuer does not vouch for people to this client');
-    const { payload, subject, resource, scopes: asserted } = read(await verified(assertion, issuer), ctx);
-    const granted = grantedOf(asserted, scope, settings, payload);
+  constructor(parts: AssertionParts) {
+    this.#parts = parts;
+    this.#issuers = new Map(
+      Array.from(parts.frontDoor.assertions.values(), (settings) => [
+        settings.issuer,
+        {
+          settings,
+          keys: createAssertionKeys(settings, parts.clock),
+          reader: createClaimsReader(settings.claims),
+        },
+      ]),
+    );
+  }
+
+  /** Adds the grant to `provider`, if an issuer of assertions is configured. */
+  register(provider: Provider): void {
+    if (this.#issuers.size === 0) return;
+    provider.registerGrantType<AssertionRequest>(jwtBearerGrant, (ctx) => this.#exchange(provider, ctx), [
+      'assertion',
+      'scope',
+      'resource',
+    ]);
+  }
+
+  /** The claims of a token that an assertion was exchanged for; undefined: of any other. */
+  claimsOf(token: object): MappedClaims | undefined {
+    return this.#claims.get(token);
+  }
+
+  async #exchange(provider: Provider, ctx: Context): Promise<void> {
+    const { client, params } = ctx.oidc;
+    const { assertion = '', scope } = params;
+    const { settings, keys, reader } = this.#issuerOf(assertion);
+    if (!settings.clients.includes(client.clientId)) refuse('its issuer does not vouch for people to this client');
+    const payload = await this.#verified(assertion, settings.issuer, keys);
+    const { subject, resource, scopes } = this.#read(payload, ctx);
+    const granted = this.#grantedOf(scopes, scope, settings, payload);
     const dPoP = await validateDpop(provider, ctx);
     requirePossession(payload, dPoP?.thumbprint);
-    ctx.oidc.params.resource = resource;
+    params.resource = resource;
     const [resourceServer] = await resolveRequestedResources(provider, ctx);
     const token = new provider.AccessToken({
       accountId:
         settings.provider === undefined
           ? subjectOf('assertion', settings.name, subject)
           : subjectOf('provider', settings.provider, subject),
-      client: ctx.oidc.client,
+      client,
       expiresWithSession: false,
       gty: jwtBearerGrant,
       resourceServer,
       scope: granted.join(' '),
       // No grant: nothing can be refreshed, and the token ends by itself or by its own revocation.
     } as ConstructorParameters<typeof provider.AccessToken>[0]);
-    claims.set(token, issuer.reader.read(payload));
-    await useUp(payload, settings);
-    await checkDpopReplay(provider, ctx, dPoP, ctx.oidc.client.clientId);
+    this.#claims.set(token, reader.read(payload));
+    await this.#useUp(payload, settings);
+    await checkDpopReplay(provider, ctx, dPoP, client.clientId);
     if (dPoP !== undefined) token.setThumbprint('jkt', dPoP.thumbprint);
     const accessToken = await token.save();
     ctx.body = buildTokenResponse(provider, {
@@ -116,22 +137,23 @@ export function createAssertions({ frontDoor, resources, scopes, store, clock }:
   }
 
   /** The issuer that the assertion names. Its signature is verified afterwards, by the keys of that issuer. */
-  function issuerOf(assertion: string): KnownIssuer {
+  #issuerOf(assertion: string): KnownIssuer {
     let named: string | undefined;
     try {
       named = decodeJwt(assertion).iss;
     } catch {
       throw new errors.InvalidGrant('the assertion is not a JWT');
     }
-    return issuers.get(named ?? '') ?? refuse('iss is not an issuer of front_door.assertions');
+    return this.#issuers.get(named ?? '') ?? refuse('iss is not an issuer of front_door.assertions');
   }
 
-  async function verified(assertion: string, { settings, keys }: KnownIssuer): Promise<JWTPayload> {
+  async #verified(assertion: string, issuer: string, keys: JWTVerifyGetKey): Promise<JWTPayload> {
+    const { frontDoor, clock } = this.#parts;
     try {
       const { payload } = await jwtVerify(assertion, keys, {
         typ: 'oauth-id-jag+jwt',
-        algorithms,
-        issuer: settings.issuer,
+        algorithms: [...signatureAlgorithms],
+        issuer,
         audience: frontDoor.issuer,
         requiredClaims: ['sub', 'client_id', 'resource', 'scope', 'jti', 'iat', 'exp'],
         maxTokenAge: MAX_AGE_SECONDS,
@@ -150,10 +172,8 @@ export function createAssertions({ frontDoor, resources, scopes, store, clock }:
   }
 
   /** What the assertion says, for this client and one of our resources. */
-  function read(payload: JWTPayload, ctx: Context): Asserted {
-    const { sub, aud, jti, scope } = payload;
-    const { client_id: clientId, resource: named } = payload;
-    const { client, params } = ctx.oidc;
+  #read(payload: JWTPayload, { oidc: { client, params } }: Context): AssertedAccess {
+    const { sub, aud, jti, scope, client_id: clientId, resource: named } = payload;
     const subject = subjectIn(sub);
     if (typeof jti !== 'string' || jti === '') refuse('jti is not a text');
     if (typeof scope !== 'string') refuse('scope is not a text');
@@ -163,28 +183,29 @@ export function createAssertions({ frontDoor, resources, scopes, store, clock }:
     if (clientId !== client.clientId) refuse('client_id is another client');
     const [resource, ...others] = [named].flat();
     if (typeof resource !== 'string' || others.length > 0) refuse('resource is not one resource');
-    const audience = audienceOf(resource);
-    if (params.resource !== undefined && audienceOf(params.resource) !== audience) {
+    const audience = this.#audienceOf(resource);
+    if (params.resource !== undefined && this.#audienceOf(params.resource) !== audience) {
       refuse('the requested resource is not the asserted one');
     }
-    return { payload, subject, resource, scopes: scopes.known(scope) };
+    return { subject, resource, scopes: this.#parts.scopes.known(scope) };
   }
 
-  function audienceOf(resource: string): string {
+  #audienceOf(resource: string): string {
     try {
-      return resources.audienceOf(resource);
+      return this.#parts.resources.audienceOf(resource);
     } catch {
       return refuse('resource is not one of this front door');
     }
   }
 
   /** What was asked, asserted and configured. A scope with `max_age` also needs a recent sign-in. */
-  function grantedOf(
+  #grantedOf(
     asserted: readonly string[],
     requested: string | undefined,
     settings: AssertionIssuer,
     { auth_time: authTime }: JWTPayload,
   ): readonly string[] {
+    const { scopes, clock } = this.#parts;
     const asked = new Set(requested === undefined ? asserted : requested.split(' '));
     const age = typeof authTime === 'number' ? clock() / 1000 - authTime : Infinity;
     // A time in the future, in milliseconds for example, would never be old.
@@ -199,23 +220,12 @@ export function createAssertions({ frontDoor, resources, scopes, store, clock }:
   }
 
   /** In one atomic step, after everything else: of two replicas, only one accepts it. */
-  async function useUp({ jti, iat = 0 }: JWTPayload, { name }: AssertionIssuer): Promise<void> {
+  async #useUp({ jti, iat = 0 }: JWTPayload, { name }: AssertionIssuer): Promise<void> {
     const id = hash('sha256', lengthPrefixed([name, String(jti)]), 'base64url');
     const acceptedUntil = (iat + MAX_AGE_SECONDS + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
-    if (!(await store.firstSeen(`assertion ${id}`, acceptedUntil, name))) refuse('jti was used already');
+    const isFirst = await this.#parts.store.firstSeen(`assertion ${id}`, acceptedUntil, name);
+    if (!isFirst) refuse('jti was used already');
   }
-
-  return {
-    register(provider) {
-      if (issuers.size === 0) return;
-      provider.registerGrantType<{ assertion?: string; scope?: string; resource?: string }>(
-        jwtBearerGrant,
-        (ctx) => exchange(provider, ctx),
-        ['assertion', 'scope', 'resource'],
-      );
-    },
-    claimsOf: (token) => claims.get(token),
-  };
 }
 
 function subjectIn(sub: unknown): string {

@@ -4,14 +4,13 @@ import { errors, type Interaction, type Provider } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
 import { type FrontDoorObserver, subjectOf } from '../model/front-door.ts';
 import { type Identity, type ProviderClient, UnmetAuthentication } from './identity-provider.ts';
-import { reasonOf, saveGrant } from './interactions.ts';
-import { factsAsAmr } from './sign-in-facts.ts';
-import { sendPage } from './page.ts';
+import { saveGrant, withCause } from './interactions.ts';
+import { factsAsAmr, type PendingSignIn, type SignIns } from './sign-ins.ts';
+import { redirect, sendPage } from './page.ts';
 import { goOnPage } from './pages.ts';
 import type { People } from './people.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import { listedClaims, type RecordedClaim } from '../model/record-details.ts';
-import type { PendingSignIn, SignIns } from './sign-ins.ts';
 
 /** What the callback is built from. */
 export interface CallbackParts {
@@ -61,10 +60,7 @@ export function createCallback(parts: CallbackParts): Callback {
     if (interaction === undefined) throw new errors.SessionNotFound('the sign-in has expired');
     interaction.result = await resultOf(client, pending, interaction, query);
     await interaction.persist();
-    if (cameStraight(request, new URL(provider.issuer).origin)) {
-      response.writeHead(303, { location: interaction.returnTo, 'cache-control': 'no-store' }).end();
-      return;
-    }
+    if (cameStraight(request, new URL(provider.issuer).origin)) return redirect(response, interaction.returnTo);
     // Not a redirect, to which the `form-action` of the provider's page would apply: naming our callback is enough.
     sendPage(response, 200, goOnPage(interaction.returnTo));
   };
@@ -83,7 +79,7 @@ export function createCallback(parts: CallbackParts): Callback {
       identity = await client.finish(answer, pending);
     } catch (error) {
       const isDenied = error instanceof AuthorizationResponseError && error.error === 'access_denied';
-      observer.signIn(name, isDenied ? 'denied' : 'failed', { why: reasonOf(error) });
+      observer.signIn(name, isDenied ? 'denied' : 'failed', { why: withCause(error) });
       if (error instanceof UnmetAuthentication)
         return { error: 'unmet_authentication_requirements', error_description: error.message };
       return isDenied

@@ -9,6 +9,11 @@ import { loopbackHosts } from '../lib/ip-address.ts';
 /** RFC 7523 §2.1: the grant of identity assertions. */
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
+/** The gateway, which only introspects. */
+export const GATEWAY_CLIENT = 'gateway';
+/** The client by which people sign in for the page of approvals, and whose tokens decide. It never gets a code. */
+export const APPROVAL_CLIENT = 'approvals';
+
 /** Members of a registration that neither OAuth nor OpenID Connect defines, in the answer's order, R-186. */
 export const policyMembers = [
   'token_endpoint_auth_methods',
@@ -60,7 +65,7 @@ export function createClientPolicy({ clients, tokens }: FrontDoor, scopes: Scope
   };
 
   function isOperators(clientId: string): boolean {
-    return clientId === 'gateway' || clientId === 'approvals' || clients.registered.has(clientId);
+    return clientId === GATEWAY_CLIENT || clientId === APPROVAL_CLIENT || clients.registered.has(clientId);
   }
 
   function dictated(asked: ClientMetadata, isDocument: boolean): ClientMetadata {

@@ -5,35 +5,39 @@
  * | question                                      | file                                             |
  * | --------------------------------------------- | ------------------------------------------------ |
  * | how oidc-provider is configured               | `provider.ts`                                    |
- * | which clients there are, what they may be     | `client-policy.ts`, `registered-clients.ts`      |
+ * | which clients there are, what they may be     | `client-policy.ts`, `clients.ts`                 |
  * | how metadata documents are fetched            | `document-fetch.ts`                              |
- * | when people are asked, and what they see      | `consent-policy.ts`, `interactions.ts`, `pages.ts` |
+ * | when people are asked, and what they see      | `interactions.ts`, `pages.ts`                    |
  * | how a person is sent to a provider, and back  | `sign-ins.ts`, `identity-provider.ts`, `callback.ts` |
- * | how a provider or an issuer is discovered     | `issuer-discovery.ts`, `assertion-keys.ts`       |
- * | what tokens say                               | `subject.ts`, `claims.ts`, `scope-rules.ts`, `resources.ts` |
- * | what is stored, where, and how much           | `adapter.ts`, `store.ts`, `record-kinds.ts`, `keys.ts` |
+ * | how a provider or an issuer is discovered     | `issuer-discovery.ts`                            |
+ * | what tokens say                               | `people.ts`, `scope-rules.ts`, `resources.ts`    |
+ * | what is stored, where, and how much           | `adapter.ts`, `store.ts`, `keys.ts`              |
+ * | how a company vouches for a person           | `assertions.ts`                                  |
+ * | how people approve calls                      | `approvals.ts`, `approval-page.ts`               |
  * | how often an address may begin                | `admission.ts`                                   |
  *
  * @module
  */
 
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
-import type { Config } from '../model/config.ts';
+import type { Config, Address } from '../model/config.ts';
 import type { RevocationCheck } from '../model/revocation.ts';
 import type { StoreObserver } from '../model/shared.ts';
 import type { LogStore } from '../store/connection.ts';
+import { RevokedTokenAnnouncements } from '../store/revoked-tokens.ts';
 import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
 import { MAX_ADDRESSES } from './admission.ts';
-import { createAnnouncements } from './announcements.ts';
 import { createDocumentFetch } from './document-fetch.ts';
 import { createHandler, type Handler } from './handler.ts';
 import { createKeys, readSecret } from './keys.ts';
-import { type FrontDoorListener, listenAt } from './listener.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { createSharedStore } from './shared-store.ts';
 import type { Store } from './store.ts';
+import type { RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { http } from '../lib/http/node-http.ts';
 
 /** What a front door needs besides its configuration. Tests replace the optional ones. */
 export interface FrontDoorParts {
@@ -76,7 +80,7 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
   const first = required(config);
   const keys = createKeys(await readSecret(first.keys, config.sessionKey), clock);
   const store = await openStore(config, parts.log, clock);
-  const announcements = createAnnouncements(store);
+  const announcements = new RevokedTokenAnnouncements((digests) => store.publishRevoked(digests));
   const buckets = createTokenBuckets(MAX_ADDRESSES, clock);
   let current = config;
   let keyOfDay = keys.signing()[0]?.kid;
@@ -103,7 +107,7 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
     // oidc-provider takes its keys when it is made. All state is in the store, so a new one continues.
     if (keys.signing()[0]?.kid !== keyOfDay) use(current);
   }, KEY_CHECK_MS).unref();
-  let listener: FrontDoorListener;
+  let listener: Pick<RunningFrontDoor, 'url' | 'close'>;
   try {
     listener = await listenAt(first.listen, (request, response) => handler(request, response));
   } catch (error) {
@@ -132,7 +136,7 @@ async function openStore({ shared, sessionKey }: Config, log: LogStore, clock: C
   const observer: StoreObserver = { storeUp() {}, storeRequest() {} };
   const store = createSharedStore({ settings: shared, sessionKey, observer, log, clock });
   const end = performance.now() + STORE_WAIT_MS;
-  while (performance.now() < end && !(await answers(store))) await setTimeout(STORE_RETRY_MS);
+  while (performance.now() < end && !(await answers(store))) await sleep(STORE_RETRY_MS);
   return store;
 }
 
@@ -146,4 +150,34 @@ async function answers(store: Store): Promise<boolean> {
 function required({ frontDoor }: Config): FrontDoor {
   if (frontDoor === undefined) throw new TypeError('no front_door is configured');
   return frontDoor;
+}
+
+/** How long one request may take to arrive. */
+const REQUEST_MS = 15_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** Listens in plain HTTP: a proxy, or a public route of the gateway, leads clients here. */
+async function listenAt(
+  { host, port }: Address,
+  onRequest: RequestListener,
+): Promise<Pick<RunningFrontDoor, 'url' | 'close'>> {
+  const server = http.createServer(
+    { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, maxHeaderSize: MAX_HEADER_BYTES },
+    onRequest,
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const { address, family, port: taken } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      const ending = setTimeout(() => server.closeAllConnections(), 2_000);
+      await closed;
+      clearTimeout(ending);
+    },
+  };
 }

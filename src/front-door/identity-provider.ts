@@ -2,8 +2,7 @@ import { type CryptoKey, importJWK } from 'jose';
 import * as openid from 'openid-client';
 import type { Clock } from '../lib/clock.ts';
 import type { IdentityProvider } from '../model/front-door.ts';
-import { createClaimsReader, type MappedClaims } from './claims.ts';
-import { requireSubject } from './subject.ts';
+import { createClaimsReader, type MappedClaims, requireSubject } from './people.ts';
 import { discoverIssuer, hourly } from './issuer-discovery.ts';
 
 /** One sign-in at a provider, as it was begun. */
@@ -171,4 +170,22 @@ async function clientAuthOf(credentials: IdentityProvider['credentials']): Promi
 
 function labelOf({ email, preferred_username: username, name }: openid.IDToken): string | undefined {
   return [email, username, name].find((text): text is string => typeof text === 'string' && text !== '')?.slice(0, 200);
+}
+
+/** The provider of an address, by its suffix; undefined: none has it. */
+export type ProviderOfAddress = (address: string) => IdentityProvider | undefined;
+
+/**
+ * Creates the choice of a provider. Only whole labels count: `acme.com` covers `x.acme.com`, and never `evilacme.com`.
+ * The longest suffix wins.
+ */
+export function createProviderOfAddress(providers: Iterable<IdentityProvider>): ProviderOfAddress {
+  const byDomain = new Map(
+    [...providers].flatMap((provider) => provider.domains.map((each) => [each, provider] as const)),
+  );
+  return (address) => {
+    const [, host] = /^[^@\s]+@([a-z0-9.-]+)$/.exec(address.trim().toLowerCase()) ?? [];
+    const labels = host?.split('.') ?? [];
+    return labels.map((_, index) => byDomain.get(labels.slice(index).join('.'))).find((found) => found !== undefined);
+  };
 }

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { errors, type Grant, type Interaction, type Provider } from 'oidc-provider';
+import { errors, type Grant, type Interaction, type Provider, interactionPolicy } from 'oidc-provider';
 import type { FrontDoorObserver, IdentityProvider } from '../model/front-door.ts';
 import type { BrowserBinding } from './browser-binding.ts';
-import { APPROVAL_CLIENT, clientFacts, isRemembered } from './client-facts.ts';
-import type { ProviderOfAddress } from './domains.ts';
-import type { ProviderClient } from './identity-provider.ts';
+import { APPROVAL_CLIENT } from './client-policy.ts';
+import { type ClientFacts, clientFacts, isRemembered } from './clients.ts';
+import type { ProviderOfAddress, ProviderClient } from './identity-provider.ts';
 import { sendPage } from './page.ts';
 import { consentPage, type ConsentView, failedPage, goOnPage, type ShownScope } from './pages.ts';
 import type { People } from './people.ts';
@@ -148,7 +148,7 @@ export function createInteractions(parts: InteractionParts): Interactions {
       sendPage(response, 200, { ...goOnPage(url.href), isReferrer: true });
     } catch (error) {
       await signIns.end(interaction.uid);
-      observer.signIn(providerName, 'unavailable', { why: reasonOf(error) });
+      observer.signIn(providerName, 'unavailable', { why: withCause(error) });
       sendPage(response, 503, failedPage(texts.failed.unavailable));
     }
   }
@@ -181,7 +181,7 @@ interface Pending {
   readonly interaction: Interaction;
   /** Whether the page of approvals asks: it is no other party, and needs no consent. */
   readonly isOwn: boolean;
-  readonly facts: ReturnType<typeof clientFacts>;
+  readonly facts: ClientFacts;
   readonly requested: readonly string[];
   readonly asked: readonly string[];
   readonly allowed: readonly string[];
@@ -247,9 +247,55 @@ export async function readForm(request: IncomingMessage): Promise<URLSearchParam
   return new URLSearchParams(await text(request));
 }
 
-/** An error in one line, for the log. */
-export function reasonOf(error: unknown): string {
+/** An error and its cause in one line, for the log. */
+export function withCause(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;
+}
+
+/**
+ * Decides when people are asked. To sign in: if there is no session, or if it is too old for a scope that is asked for.
+ * To consent: for every scope that they have not allowed this client yet, and each time if the client cannot be
+ * recognized.
+ */
+export function createConsentPolicy(scopes: ScopeRules): interactionPolicy.DefaultPolicy {
+  const policy = interactionPolicy.base();
+  policy.get('login')?.checks.add(
+    new interactionPolicy.Check('no_scope', 'no scope is asked for', ({ oidc }) => {
+      const { scope } = oidc.params ?? {};
+      if (scopes.known(scope).length > 0) return false;
+      throw new errors.InvalidScope(
+        'no scope of this authorization server is asked for',
+        typeof scope === 'string' ? scope : '',
+      );
+    }),
+    0,
+  );
+  policy.get('login')?.checks.add(
+    new interactionPolicy.Check('scope_max_age', 'a scope needs a recent sign-in', 'login_required', ({ oidc }) => {
+      const maxAge = scopes.maxAgeSeconds(oidc.requestParamScopes);
+      if (maxAge === undefined || oidc.session?.accountId === undefined) return false;
+      return oidc.session.past(maxAge) && oidc.result?.login === undefined;
+    }),
+  );
+  policy.get('login')?.checks.add(
+    new interactionPolicy.Check('acr', 'another way of signing in is asked for', 'login_required', ({ oidc }) => {
+      const { acr_values: asked } = oidc.params ?? {};
+      if (typeof asked !== 'string' || asked === '' || oidc.session?.accountId === undefined) return false;
+      return !asked.split(' ').includes(oidc.session.acr ?? '') && oidc.result?.login === undefined;
+    }),
+  );
+  const consent = policy.get('consent');
+  consent?.checks.remove('native_client_prompt');
+  consent?.checks.add(
+    new interactionPolicy.Check(
+      'not_remembered',
+      'the client is asked about each time',
+      'consent_required',
+      ({ oidc }) => oidc.result?.consent === undefined && !isRemembered(oidc.client, oidc.params?.['redirect_uri']),
+    ),
+    0,
+  );
+  return policy;
 }

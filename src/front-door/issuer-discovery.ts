@@ -2,6 +2,8 @@ import * as openid from 'openid-client';
 import { reachable } from '../authorization-server/discovery.ts';
 import type { Clock } from '../lib/clock.ts';
 import { boundedBody } from '../lib/http/bodies.ts';
+import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
+import type { AssertionIssuer } from '../model/front-door.ts';
 
 /** An issuer whose tokens the front door accepts, and where it reaches it. */
 interface TrustedIssuer {
@@ -65,4 +67,22 @@ export async function discoverIssuer(
   // openid-client compares the parsed URL. A trailing slash makes another issuer.
   if (configuration.serverMetadata().issuer !== issuer) throw new Error('the metadata name another issuer');
   return configuration;
+}
+
+/** How long one call to an issuer may take. */
+const TIMEOUT_SECONDS = 5;
+
+/** Creates the key source of `settings`. It discovers the issuer at the first assertion, and again each hour. */
+export function createAssertionKeys(settings: AssertionIssuer, clock: Clock): JWTVerifyGetKey {
+  const keys = hourly(() => discoverKeys(settings), clock);
+  return async (header, token) => (await keys())(header, token);
+}
+
+/** Discovers an issuer. @throws if its metadata name another one, or no keys. */
+export async function discoverKeys(settings: AssertionIssuer): Promise<JWTVerifyGetKey> {
+  const client = { metadata: { client_id: 'front-door' }, auth: openid.None(), timeoutSeconds: TIMEOUT_SECONDS };
+  const { jwks_uri: jwksUri } = (await discoverIssuer(settings, client)).serverMetadata();
+  if (jwksUri === undefined) throw new Error('the metadata have no jwks_uri');
+  const options = { timeoutDuration: TIMEOUT_SECONDS * 1000, [customFetch]: createIssuerFetch(settings) };
+  return createRemoteJWKSet(new URL(jwksUri), options);
 }

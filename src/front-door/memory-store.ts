@@ -1,7 +1,15 @@
 import type { Clock } from '../lib/clock.ts';
 import { createReplayMemory } from '../store/replay.ts';
-import { Full, limitsOf, type RecordLimits, reserveOf, type StoredRecord, textOf, weightOf } from './record-kinds.ts';
-import type { Store } from './store.ts';
+import {
+  full,
+  limitsOf,
+  type RecordLimits,
+  reserveOf,
+  type StoredRecord,
+  textOf,
+  weightOf,
+  type Store,
+} from './store.ts';
 
 /** A record as JSON: a fraction of the memory of its objects, and no caller can change it. */
 interface Kept {
@@ -79,7 +87,7 @@ class Records {
     // The growth of a live record counts already.
     const weight = Math.max(weightOf(text, replaced === undefined ? this.#limits.growth : 0), replaced?.weight ?? 0);
     if (!this.#hasRoom(owner, weight, replaced)) this.#sweep(SWEEP_FULL_MS);
-    if (!this.#hasRoom(owner, weight, replaced)) throw new Full(this.#kind);
+    if (!this.#hasRoom(owner, weight, replaced)) throw full(this.#kind);
     this.delete(id);
     const kept = { text, weight, expiresAt, owner };
     this.#records.set(id, kept);

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 
-import { html, type Markup } from './html.ts';
-
 /** A page for a user. */
 export interface Page {
   readonly title: string;
@@ -105,8 +103,40 @@ export function sendPage(response: ServerResponse, status: number, page: Page): 
   response.writeHead(status, pageHeaders(page)).end(document(page));
 }
 
+/** Sends the browser on, with a GET. */
+export function redirect(response: ServerResponse, location: string): void {
+  response.writeHead(303, { location, 'cache-control': 'no-store' }).end();
+}
+
 // The grammar of CSP has no IPv6 addresses. For the loopback address, only the scheme can be given.
 function cspSource(url: string): string {
   const { hostname, origin, protocol } = new URL(url);
   return hostname.startsWith('[') ? protocol : origin;
+}
+
+/** Text that is already HTML. Only `html` makes it, so that no value reaches a page unescaped by oversight. */
+export interface Markup {
+  readonly markup: string;
+}
+
+/** A template literal as HTML: escapes every value that is not `Markup`. */
+export function html(parts: TemplateStringsArray, ...values: readonly (Markup | readonly Markup[] | string)[]): Markup {
+  return { markup: String.raw({ raw: parts }, ...values.map(render)) };
+}
+
+function render(value: Markup | readonly Markup[] | string): string {
+  if (typeof value === 'string') return escapeHtml(value);
+  return 'markup' in value ? value.markup : value.map(({ markup }) => markup).join('');
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);
 }

@@ -1,6 +1,5 @@
-import type { ClientFacts } from './client-facts.ts';
-import { html, type Markup } from './html.ts';
-import type { Page } from './page.ts';
+import type { ClientFacts } from './clients.ts';
+import { html, type Markup, type Page } from './page.ts';
 import { texts } from './texts.ts';
 
 /** What the consent page shows. */

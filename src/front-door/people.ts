@@ -1,8 +1,8 @@
 import type { Account } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
-import type { MappedClaims } from './claims.ts';
-import type { Store } from './store.ts';
-import { digestOf } from './token-ids.ts';
+import { digestOf, type Store } from './store.ts';
+import { memberReader } from '../lib/json/pointer.ts';
+import type { ClaimsMapping } from '../model/front-door.ts';
 
 /** A person, as the provider last described them. */
 export interface Person {
@@ -35,4 +35,61 @@ export function createPeople(store: Store, clock: Clock): People {
 /** A person in the form of oidc-provider. Tokens get the claims by `extraTokenClaims`; ID tokens only `sub`. */
 export function accountOf({ subject }: Person): Account {
   return { accountId: subject, claims: () => ({ sub: subject }) };
+}
+
+/** Claims as JSON, without those that a mapping leaves out. */
+export type MappedClaims = Readonly<Record<string, unknown>>;
+
+/** Reads the claims of a mapping from what a provider asserts. */
+export interface ClaimsReader {
+  /**
+   * The mapped claims. A later source counts where the earlier ones lack a claim. A value that is neither a string, a
+   * number, a boolean nor a list of those is left out: a policy could not decide on it.
+   */
+  read(...sources: readonly Readonly<Record<string, unknown>>[]): MappedClaims;
+  /** Whether a source lacks a mapped claim, so that another one may be asked. */
+  lacks(source: Readonly<Record<string, unknown>>): boolean;
+}
+
+/** Compiles a mapping. */
+export function createClaimsReader(mapping: ClaimsMapping): ClaimsReader {
+  const readers = [...mapping].map(([claim, source]) => {
+    const read = memberReader(source);
+    if (read === undefined) throw new TypeError(`${source} is not a JSON Pointer`);
+    return [claim, read] as const;
+  });
+  return {
+    read(...sources) {
+      const found = readers.flatMap(([claim, read]) => {
+        const value = sources.map(read).find((each) => each !== undefined && each !== null);
+        return isClaimValue(value) ? [[claim, value] as const] : [];
+      });
+      // Not by assignment: a claim may be named `__proto__`.
+      return Object.fromEntries(found);
+    },
+    lacks: (source) => readers.some(([, read]) => (read(source) ?? null) === null),
+  };
+}
+
+function isClaimValue(value: unknown): boolean {
+  return Array.isArray(value) ? value.every(isScalar) : isScalar(value);
+}
+
+function isScalar(value: unknown): boolean {
+  return (
+    typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
+  );
+}
+
+/** OpenID Connect Core §2. */
+const MAX_LENGTH = 255;
+
+/**
+ * Requires that a `sub` names one person: all people with an empty one would be the same person.
+ *
+ * @throws {Error} for any other value than 1 to 255 characters.
+ */
+export function requireSubject(subject: unknown): asserts subject is string {
+  if (typeof subject === 'string' && subject !== '' && subject.length <= MAX_LENGTH) return;
+  throw new Error(`sub is not a text of 1 to ${MAX_LENGTH} characters`);
 }

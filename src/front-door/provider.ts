@@ -2,24 +2,23 @@ import { type Configuration, errors, type KoaContextWithOIDC, Provider, type Res
 import type { Clock } from '../lib/clock.ts';
 import type { RevocationCheck } from '../model/revocation.ts';
 import type { FrontDoor } from '../model/front-door.ts';
-import { createAdapter } from './adapter.ts';
+import { createAdapter, nameGrants } from './adapter.ts';
 import type { Admission } from './admission.ts';
-import { createAssertions } from './assertions.ts';
+import { Assertions } from './assertions.ts';
 import { type BrowserBinding, INTERACTION_SECONDS } from './browser-binding.ts';
-import { createClientPolicy } from './client-policy.ts';
-import { createConsentPolicy } from './consent-policy.ts';
+import { createClientPolicy, GATEWAY_CLIENT } from './client-policy.ts';
+import { createConsentPolicy } from './interactions.ts';
 import type { Keys } from './keys.ts';
 import { document, pageHeaders, type Page } from './page.ts';
 import { failedPage, signedOutPage, signOutPage } from './pages.ts';
 import { accountOf, type People } from './people.ts';
-import { registeredClients } from './registered-clients.ts';
+import { registeredClients } from './clients.ts';
 import type { Resources } from './resources.ts';
 import { routes } from './routes.ts';
 import type { ScopeRules } from './scope-rules.ts';
-import { factsOf } from './sign-in-facts.ts';
+import { factsOf } from './sign-ins.ts';
 import type { Store } from './store.ts';
 import { texts } from './texts.ts';
-import { nameGrants } from './token-ids.ts';
 import { anyPattern } from './url-pattern.ts';
 
 /** What oidc-provider is configured from. */
@@ -56,7 +55,7 @@ export function createProvider(parts: ProviderParts): Provider {
   const { issuer, clients, tokens } = frontDoor;
   const path = new URL(issuer).pathname.replace(/\/$/, '');
   const isSecure = issuer.startsWith('https:');
-  const assertions = createAssertions(parts);
+  const assertions = new Assertions(parts);
   const registrationMs = clients.registration?.lifetimeMs ?? DAY * 1000;
   // Lax: the answer of a provider is a navigation from another site.
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure: isSecure, overwrite: true } as const;
@@ -262,7 +261,7 @@ function features({ frontDoor: { clients } }: ProviderParts) {
       enabled: true,
       // A token of a client that was removed is not active.
       allowedPolicy: async ({ oidc }, client, token) =>
-        client.clientId === 'gateway' && (await oidc.provider.Client.find(String(token.clientId))) !== undefined,
+        client.clientId === GATEWAY_CLIENT && (await oidc.provider.Client.find(String(token.clientId))) !== undefined,
     },
     revocation: {
       enabled: true,

@@ -1,15 +1,13 @@
-import { errors } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
 import type { SharedStore } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import type { StoreObserver } from '../model/shared.ts';
-import { connectStore, LONG_COMMAND_MS, type LogStore, StoreError } from '../store/connection.ts';
+import { connectStore, LONG_COMMAND_MS, type LogStore, type StoreConnection, StoreError } from '../store/connection.ts';
 import { createReplayMemory, createSharedReplayMemory } from '../store/replay.ts';
-import { publishRevoked } from '../store/revocations.ts';
+import { publishRevoked } from '../store/revoked-tokens.ts';
 import { createScript } from '../store/script.ts';
 import { createSealing } from '../store/sealing.ts';
-import { Full, limitsOf, reserveOf, textOf } from './record-kinds.ts';
-import type { Store } from './store.ts';
+import { full, limitsOf, reserveOf, type Store, textOf, Unavailable } from './store.ts';
 
 /** What a shared store is built from. */
 export interface SharedStoreParts {
@@ -83,20 +81,17 @@ return members
  * forge nothing. Each method rejects while the store is unavailable, so that a sign-in fails rather than be forgotten.
  */
 export function createSharedStore({ settings, sessionKey, observer, log, clock }: SharedStoreParts): Store {
-  const connection = connectStore(settings.url, observer, log, undefined, LONG_COMMAND_MS);
+  const connection = answeringUnavailable(connectStore(settings.url, observer, log, undefined, LONG_COMMAND_MS));
   const sealing = createSealing(sessionKey);
   // Closed whatever `on_store_failure` says: a code must not be used twice.
-  const replay = createSharedReplayMemory({
-    connection,
-    sealing,
-    local: createReplayMemory(clock),
-    onFailure: 'closed',
-    clock,
-  });
-  /** In one slot of a cluster, since a record, its index and that of its owner change in one step. */
-  const placeOf = (kind: string, id: string): string => sealing.place(`{front-door}:${kind}`, id);
+  const local = createReplayMemory(clock);
+  const replay = createSharedReplayMemory({ connection, sealing, local, onFailure: 'closed', clock });
   const setRecord = createScript(connection, 'set', setScript);
   const takeRecord = createScript(connection, 'get', takeRecordScript);
+  const addMember = createScript(connection, 'set', addScript);
+  const takeMembers = createScript(connection, 'get', takeScript);
+  /** In one slot of a cluster, since a record, its index and that of its owner change in one step. */
+  const placeOf = (kind: string, id: string): string => sealing.place(`{front-door}:${kind}`, id);
   const indexOf = (kind: string): string => placeOf('index', kind);
 
   /** The index of the owner stands in the first line: a keyed digest, as the indexes and the sets have. */
@@ -111,7 +106,7 @@ export function createSharedStore({ settings, sessionKey, observer, log, clock }
     return opened(place, await takeRecord([place, indexOf(kind)], [String(MAX_BYTES)]));
   }
 
-  return unavailableAs503({
+  return {
     async get(kind, id) {
       const place = placeOf(kind, id);
       return opened(place, await connection.run('get', place, (client) => client.getRange(place, 0, MAX_BYTES)));
@@ -123,12 +118,9 @@ export function createSharedStore({ settings, sessionKey, observer, log, clock }
       const place = placeOf(kind, id);
       const ofOwner = owner === undefined ? undefined : placeOf(`owner ${kind}`, owner);
       const value = `${ofOwner ?? ''}\n${sealing.seal(place, textOf(record))}`;
-      const args = [
-        value,
-        ...[Math.floor(expiresAt), Math.floor(clock()), most, Math.min(mostOfOwner, most)].map(String),
-      ];
-      const kept = await setRecord([place, indexOf(kind), ...(ofOwner === undefined ? [] : [ofOwner])], args);
-      if (kept !== 1) throw new Full(kind);
+      const numbers = [Math.floor(expiresAt), Math.floor(clock()), most, Math.min(mostOfOwner, most)];
+      const keys = [place, indexOf(kind), ...(ofOwner === undefined ? [] : [ofOwner])] as const;
+      if ((await setRecord(keys, [value, ...numbers.map(String)])) !== 1) throw full(kind);
     },
     async hasRoom(kind, owner) {
       const { most, mostOfOwner } = limitsOf(kind);
@@ -142,60 +134,35 @@ export function createSharedStore({ settings, sessionKey, observer, log, clock }
     },
     take,
     delete: async (kind, id) => void (await take(kind, id)),
-    async addMember(set, member, expiresAt, max) {
-      const place = placeOf('members', set);
-      const run = { keys: [place], arguments: [member, Math.floor(expiresAt), clock(), max].map(String) };
-      return (await connection.run('set', place, (client) => client.eval(addScript, run))) === 1;
-    },
+    addMember: async (set, member, expiresAt, max) =>
+      (await addMember([placeOf('members', set)], [member, ...[Math.floor(expiresAt), clock(), max].map(String)])) ===
+      1,
     async removeMember(set, member) {
       const place = placeOf('members', set);
       await connection.run('delete', place, (client) => client.zRem(place, member));
     },
     async takeMembers(set) {
-      const place = placeOf('members', set);
-      const run = { keys: [place], arguments: [String(clock())] };
-      const taken = await connection.run('get', place, (client) => client.eval(takeScript, run));
+      const taken = await takeMembers([placeOf('members', set)], [String(clock())]);
       return Array.isArray(taken) ? taken.map(String) : [];
     },
-    firstSeen: async (key, expiresAt, owner) => replay.firstSeen(`front door ${key}`, expiresAt, owner),
+    firstSeen: async (key, expiresAt, owner) =>
+      Promise.resolve(replay.firstSeen(`front door ${key}`, expiresAt, owner)).catch(throwUnavailable),
     publishRevoked: (digests) => publishRevoked(connection, sealing, digests),
     close: () => connection.close(),
-  });
-}
-
-/** A store whose failures are answers with 503, and no bugs. */
-function unavailableAs503(store: Store): Store {
-  const answered =
-    <Arguments extends readonly unknown[], Value>(operation: (...all: Arguments) => Promise<Value>) =>
-    async (...all: Arguments): Promise<Value> => {
-      try {
-        return await operation(...all);
-      } catch (error) {
-        if (error instanceof StoreError || error instanceof Denial) throw new StoreUnavailable();
-        throw error;
-      }
-    };
-  return {
-    get: answered(store.get),
-    set: answered(store.set),
-    hasRoom: answered(store.hasRoom),
-    take: answered(store.take),
-    delete: answered(store.delete),
-    addMember: answered(store.addMember),
-    removeMember: answered(store.removeMember),
-    takeMembers: answered(store.takeMembers),
-    firstSeen: answered(store.firstSeen),
-    publishRevoked: answered(store.publishRevoked),
-    close: store.close,
   };
 }
 
-/** The store does not answer, in the form that oidc-provider answers with. */
-class StoreUnavailable extends errors.CustomOIDCProviderError {
-  override readonly status = 503;
-  override readonly statusCode = 503;
+/** A connection whose failures are answers with 503, and no bugs. */
+function answeringUnavailable(connection: StoreConnection): StoreConnection {
+  return {
+    ...connection,
+    run: (operation, key, command, resultOf) =>
+      connection.run(operation, key, command, resultOf).catch(throwUnavailable),
+  };
+}
 
-  constructor() {
-    super('temporarily_unavailable', 'the store of the front door does not answer');
-  }
+function throwUnavailable(error: unknown): never {
+  if (error instanceof StoreError || error instanceof Denial)
+    throw new Unavailable('the store of the front door does not answer');
+  throw error;
 }

@@ -1,10 +1,13 @@
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import type { BrowserBinding } from './browser-binding.ts';
 import type { SignInChecks } from './identity-provider.ts';
-import { limitsOf } from './record-kinds.ts';
-import type { Store } from './store.ts';
+import { digestOf, limitsOf, type Store } from './store.ts';
+import { ownMember } from '../lib/json/own-member.ts';
+import { emailDigest, providerSession } from '../model/front-door.ts';
+import type { RevocationCheck } from '../model/revocation.ts';
+import { lowerCase } from '../store/revocation-index.ts';
 
 /** A sign-in that was sent to a provider and has not come back. */
 export interface PendingSignIn extends SignInChecks {
@@ -38,8 +41,7 @@ export interface SignIns {
 
 /** Creates the sign-ins. */
 export function createSignIns(store: Store, browsers: BrowserBinding, clock: Clock): SignIns {
-  const idOf = (state: string): string => hash('sha256', state, 'base64url');
-  const setOf = (interaction: string): string => `SignIn ${idOf(interaction)}`;
+  const setOf = (interaction: string): string => `SignIn ${digestOf(interaction)}`;
 
   async function end(interaction: string): Promise<void> {
     const ids = await store.takeMembers(setOf(interaction));
@@ -55,19 +57,64 @@ export function createSignIns(store: Store, browsers: BrowserBinding, clock: Clo
         string,
       ];
       const pending: PendingSignIn = { ...signIn, state, nonce, codeVerifier, beganAt: clock() };
-      const id = idOf(state);
+      const id = digestOf(state);
       const expiresAt = clock() + lifeMs;
       await store.set({ kind: 'SignIn', id, value: pending, expiresAt, owner: signIn.interaction });
       await store.addMember(setOf(signIn.interaction), id, expiresAt, limitsOf('SignIn').mostOfOwner);
       return pending;
     },
     async take(request, state, provider) {
-      const signIn = (await store.get('SignIn', idOf(state))) as PendingSignIn | undefined;
+      const signIn = (await store.get('SignIn', digestOf(state))) as PendingSignIn | undefined;
       if (signIn?.provider !== provider || !browsers.isBound(request, signIn.interaction)) return undefined;
       // Undefined if another request was faster.
-      const taken = (await store.take('SignIn', idOf(state))) as PendingSignIn | undefined;
+      const taken = (await store.take('SignIn', digestOf(state))) as PendingSignIn | undefined;
       if (taken !== undefined) await end(taken.interaction);
       return taken;
     },
   };
+}
+
+/** What a provider said of one sign-in, and when: a revocation is of a person, of an address or of a session there. */
+interface SignInFacts {
+  /** Seconds since the epoch. */
+  readonly at: number;
+  /** As tokens have them: `sid` and `email_digest`. */
+  readonly claims: Readonly<Record<string, string>>;
+}
+
+/**
+ * The facts of a sign-in as oidc-provider carries them, in `amr`: from the session to its codes, and on to refresh
+ * tokens. It puts `amr` into no token.
+ */
+export function factsAsAmr(provider: string, nowMs: number, about: { sid: unknown; email: unknown }): string[] {
+  const { sid, email } = about;
+  return [
+    `at:${Math.floor(nowMs / 1000)}`,
+    ...(typeof sid === 'string' ? [`sid:${providerSession(provider, sid)}`] : []),
+    ...(typeof email === 'string' ? [`email_digest:${emailDigest(provider, lowerCase(email))}`] : []),
+  ];
+}
+
+/** Reads {@link factsAsAmr}; undefined where a sign-in has none. */
+export function factsOf(amr: unknown): SignInFacts | undefined {
+  if (!Array.isArray(amr)) return undefined;
+  const named = new Map(amr.map((each) => String(each).split(/:(.*)/s, 2) as [string, string]));
+  const at = Number(named.get('at'));
+  if (!Number.isInteger(at)) return undefined;
+  named.delete('at');
+  return { at, claims: Object.fromEntries(named) };
+}
+
+/** Whether a record of the front door, a session or what came of it, is of a person whose rights ended. */
+export function isRevoked(check: RevocationCheck, issuer: string, record: unknown): boolean {
+  const subject = ownMember(record, 'accountId');
+  if (typeof subject !== 'string') return false;
+  const facts = factsOf(ownMember(record, 'amr'));
+  const iat = ownMember(record, 'iat');
+  const jti = ownMember(record, 'jti');
+  // A refreshed token is newer than the sign-in that it rests on.
+  const issuedAt = facts?.at ?? (typeof iat === 'number' ? iat : undefined);
+  const extra = ownMember(record, 'extra');
+  const claims = { ...(extra as object | undefined), ...facts?.claims, jti };
+  return check.revokes({ issuer, subject, issuedAt, claims });
 }

@@ -1,4 +1,5 @@
-import type { RecordKind, StoredRecord } from './record-kinds.ts';
+import { hash } from 'node:crypto';
+import { errors } from 'oidc-provider';
 
 /** What the front door remembers: in memory, or in the store that replicas share, sealed. */
 export interface Store {
@@ -6,7 +7,7 @@ export interface Store {
   /**
    * Keeps a record, or replaces the one with this id.
    *
-   * @throws {Full} for a new one, or for a longer one, while its kind or its owner has as many live ones as it may. No
+   * @throws {Unavailable} for a new one, or for a longer one, while its kind or its owner has as many live ones as it may. No
    *   record that lives is forgotten before it expires.
    */
   readonly set: (record: StoredRecord) => Promise<void>;
@@ -25,4 +26,114 @@ export interface Store {
   /** Tells all gateways on the store which access tokens have ended, by their SHA-256 (base64url). */
   readonly publishRevoked: (digests: readonly string[]) => Promise<void>;
   readonly close: () => Promise<void>;
+}
+
+const KiB = 1024;
+
+/** What bounds the records of a kind. A record counts once for each started kibibyte of its JSON. */
+export interface RecordLimits {
+  /** The live ones of all owners. */
+  readonly most: number;
+  /** The live ones of one owner: a person, or what the record belongs to. */
+  readonly mostOfOwner: number;
+  /** The length of one as JSON, in bytes. */
+  readonly maxLength: number;
+  /** How many bytes a record grows by while it lives: they count from the start. Default: 0. */
+  readonly growth?: number;
+}
+
+/** The live interactions of all people: sign-ins under way. A common one is 640 bytes long, and counts twice. */
+const INTERACTIONS = 16_000;
+
+/**
+ * Every kind of record. Those of the first group belong to callers that have not signed in: the rate of each address is
+ * bounded too (`admission.ts`). Those of the second group belong to a person. The sum of `most` bounds the memory of
+ * the front door; docs/front-door.md states it.
+ */
+const limits = {
+  Interaction: { most: 2 * INTERACTIONS, mostOfOwner: Infinity, maxLength: 8 * KiB, growth: KiB / 2 },
+  /** Of one interaction: each that lives has room for its own. */
+  SignIn: { most: 4 * INTERACTIONS, mostOfOwner: 4, maxLength: KiB / 2 },
+  /** A session in which no person has signed in. */
+  Visit: { most: 8_000, mostOfOwner: Infinity, maxLength: 4 * KiB },
+  /** Until its first use, of one address. */
+  Client: { most: 10_000, mostOfOwner: 300, maxLength: 8 * KiB },
+
+  Session: { most: 32_000, mostOfOwner: 100, maxLength: 64 * KiB },
+  /** Of one session. */
+  SessionUid: { most: 32_000, mostOfOwner: 100, maxLength: KiB / 8 },
+  AuthorizationCode: { most: 8_000, mostOfOwner: 200, maxLength: 64 * KiB },
+  AccessToken: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
+  RefreshToken: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
+  Grant: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
+  /** A token of a client for itself: the demo's server issues them, the front door none. */
+  ClientCredentials: { most: 4_000, mostOfOwner: Infinity, maxLength: 8 * KiB },
+  Person: { most: 40_000, mostOfOwner: 64, maxLength: 64 * KiB },
+} satisfies Readonly<Record<string, RecordLimits>>;
+
+/** The kinds of records, each in a name space of its own. */
+export type RecordKind = keyof typeof limits;
+
+/** A record to keep. */
+export interface StoredRecord {
+  readonly kind: RecordKind;
+  readonly id: string;
+  /** A JSON value. */
+  readonly value: unknown;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** The party that it counts for. Default: none; it counts for all. */
+  readonly owner?: string | undefined;
+}
+
+/** @throws {TypeError} for a kind without a row, whose records would have no bound. */
+export function limitsOf(kind: string): Required<RecordLimits> {
+  if (!isRecordKind(kind)) throw new TypeError(`no limits of ${kind}`);
+  return { growth: 0, ...limits[kind] };
+}
+
+/** Whether a name of oidc-provider's models is a kind of records. */
+export function isRecordKind(name: string): name is RecordKind {
+  return Object.hasOwn(limits, name);
+}
+
+/**
+ * The JSON of a record.
+ *
+ * @throws {InvalidRequest} for a record that is too long.
+ */
+export function textOf({ kind, value }: StoredRecord): string {
+  const text = JSON.stringify(value);
+  if (Buffer.byteLength(text) > limits[kind].maxLength) throw new errors.InvalidRequest('the request is too long');
+  return text;
+}
+
+/** How often a record counts. */
+export function weightOf(text: string, growth: number): number {
+  return Math.ceil((Buffer.byteLength(text) + growth) / KiB);
+}
+
+/** The part of a bound that {@link Store.hasRoom} leaves to requests at the same time. */
+export function reserveOf(most: number): number {
+  return Math.ceil(most / 100);
+}
+
+/** The front door cannot serve a request now, in the form that oidc-provider answers with. */
+export class Unavailable extends errors.CustomOIDCProviderError {
+  override readonly status = 503;
+  override readonly statusCode = 503;
+
+  constructor(description: string) {
+    super('temporarily_unavailable', description);
+  }
+}
+
+/** No room is left for a new record. Nothing else is forgotten for it. */
+export function full(kind: string): Unavailable {
+  return new Unavailable(`the front door has too many live records of this kind: ${kind}`);
+}
+
+/** The key of a token in the store, and its name in messages to the gateway. */
+export function digestOf(id: string): string {
+  return hash('sha256', id, 'base64url');
 }

@@ -1,6 +1,7 @@
 import type { JWTVerifyGetKey } from 'jose';
 import * as errors from 'jose/errors';
 import { jwtVerify } from 'jose/jwt/verify';
+import { signatureAlgorithms } from '../authorization-server/key-algorithms.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isObject } from '../lib/json/own-member.ts';
 
@@ -44,8 +45,6 @@ export interface ExpectedSet {
   readonly keys: JWTVerifyGetKey;
 }
 
-/** Asymmetric ones alone: a published key must not be a secret that signs (RFC 8725 §3.1). */
-const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 /** The longest SET: an event is a few hundred bytes long. */
 const MAX_SET_BYTES = 64 * 1024;
 const MAX_ID = 512;
@@ -86,7 +85,7 @@ async function verifiedPayload(
 ): Promise<Readonly<Record<string, unknown>>> {
   const options = {
     typ: 'secevent+jwt',
-    algorithms,
+    algorithms: [...signatureAlgorithms],
     issuer,
     audience: [...audiences],
     requiredClaims: ['iat', 'jti'],

@@ -16,7 +16,7 @@ import type { ReplayMemory, SharedAnswers, StoreObserver, StoreState } from '../
 import { createSharedAnswers } from './answers.ts';
 import { connectStore, type LogStore, type StoreConnection } from './connection.ts';
 import { createSharedLedger } from './ledger.ts';
-import { type RevocationListener, revocationsFor } from './revocations.ts';
+import { type RevocationListener, revocationsFor } from './revoked-tokens.ts';
 import { createReplayMemory, createSharedReplayMemory } from './replay.ts';
 import { createRateLimiters, createSharedRateLimiters } from './rate.ts';
 import { createSealing } from './sealing.ts';

@@ -1,10 +1,9 @@
 /** The tokens of one grant, as the storage of the front door lists them. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { AdapterFactory } from 'oidc-provider';
-import { createAdapter } from '../../src/front-door/adapter.ts';
+import { createAdapter, newTokenId } from '../../src/front-door/adapter.ts';
 import { createMemoryStore } from '../../src/front-door/memory-store.ts';
 import type { Store } from '../../src/front-door/store.ts';
-import { newTokenId } from '../../src/front-door/token-ids.ts';
 
 const DAY = 86_400;
 const tokenKey = 'a key';

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/front-door/memory-store.ts';
-import { limitsOf } from '../../src/front-door/record-kinds.ts';
+import { limitsOf } from '../../src/front-door/store.ts';
 
 const KiB = 1024;
 const MAX_OF_COUNT = 1.8 * KiB;

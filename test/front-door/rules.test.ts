@@ -1,7 +1,7 @@
 /** Small rules of the front door, as tables. */
 import { describe, expect, test } from 'vitest';
-import { createClaimsReader } from '../../src/front-door/claims.ts';
-import { createProviderOfAddress } from '../../src/front-door/domains.ts';
+import { createClaimsReader } from '../../src/front-door/people.ts';
+import { createProviderOfAddress } from '../../src/front-door/identity-provider.ts';
 import { createScopeRules } from '../../src/front-door/scope-rules.ts';
 import { type FrontDoorScope, type IdentityProvider, subjectOf } from '../../src/model/front-door.ts';
 

@@ -42,8 +42,6 @@ export async function startSentinel(
   const client = createClient({ url }).on('error', () => {});
   const listening = createClient({ url }).on('error', () => {});
   await Promise.all([client.connect(), listening.connect()]);
-  // By default a sentinel asks each second, and learns of replicas every ten.
-  await client.sendCommand(['SENTINEL', 'DEBUG', 'INFO-PERIOD', '100', 'PING-PERIOD', '100']);
   return {
     host: `127.0.0.1:${port}`,
     ask: (...words) => client.sendCommand(['SENTINEL', ...words]),

@@ -2,7 +2,7 @@ import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createDocumentFetch } from '../../front-door/document-fetch.ts';
 import { createProviderClient, type ProviderClient } from '../../front-door/identity-provider.ts';
-import { discoverKeys } from '../../front-door/assertion-keys.ts';
+import { discoverKeys } from '../../front-door/issuer-discovery.ts';
 import { KeysFault, readSecret } from '../../front-door/keys.ts';
 import { ownMember } from '../../lib/json/own-member.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';

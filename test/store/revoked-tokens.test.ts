@@ -1,20 +1,15 @@
 /** Gateways hear of every revoked token, also of one that was revoked while the store did not answer. */
 import { expect, test } from 'vitest';
-import { createAnnouncements } from '../../src/front-door/announcements.ts';
+import { RevokedTokenAnnouncements } from '../../src/store/revoked-tokens.ts';
 import { until } from '../support/until.ts';
 
 test('R-268: a message that the store did not take is sent again, with those that came meanwhile', async () => {
   const sent: (readonly string[])[] = [];
   let isAway = true;
-  const announcements = createAnnouncements(
-    {
-      async publishRevoked(digests) {
-        if (isAway) throw new Error('the store is away');
-        sent.push(digests);
-      },
-    },
-    1,
-  );
+  const announcements = new RevokedTokenAnnouncements(async (digests) => {
+    if (isAway) throw new Error('the store is away');
+    sent.push(digests);
+  }, 1);
   await announcements.announce(['a']);
   await announcements.announce(['b']);
   isAway = false;
@@ -27,15 +22,10 @@ test('R-268: a message that the store did not take is sent again, with those tha
 test('sends nothing after its end, even if the store refuses a message only then', async () => {
   const refusal = Promise.withResolvers<void>();
   let attempts = 0;
-  const announcements = createAnnouncements(
-    {
-      async publishRevoked() {
-        attempts += 1;
-        await refusal.promise;
-      },
-    },
-    1,
-  );
+  const announcements = new RevokedTokenAnnouncements(async () => {
+    attempts += 1;
+    await refusal.promise;
+  }, 1);
   const announced = announcements.announce(['a']);
   announcements.close();
   refusal.reject(new Error('the store is away'));
