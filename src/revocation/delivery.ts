@@ -5,7 +5,7 @@ import { reasonOf } from '../lib/wording.ts';
 import { isSameSecret } from '../lib/digest.ts';
 import type { RevocationObserver } from '../model/events.ts';
 import type { EventSource, RevocationAnswer, SourceState } from '../model/revocation.ts';
-import { STREAM_UPDATED } from './events.ts';
+import { STREAM_UPDATED } from './security-event.ts';
 import type { Received, Receiver, ReceivedSource } from './receiver.ts';
 import { type EventStream, type SetRefusal, Transmitter, TransmitterError } from './transmitter.ts';
 

@@ -4,9 +4,17 @@ import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import type { RevocationTarget, RevokedTokens, RevocationAnswer } from '../model/revocation.ts';
 import type { RevocationObserver, RevocationResult } from '../model/events.ts';
-import { effectOf, eventName, STREAM_UPDATED, VERIFICATION } from './events.ts';
+import {
+  effectOf,
+  eventName,
+  STREAM_UPDATED,
+  VERIFICATION,
+  type ExpectedSet,
+  SetError,
+  type SecurityEvent,
+  verifiedSet,
+} from './security-event.ts';
 import type { Keeper } from './keeper.ts';
-import { type ExpectedSet, SetError, type SecurityEvent, verifiedSet } from './security-event.ts';
 import { namedTokens } from './subjects.ts';
 
 /** A source of events, as the receiver sees it. */

@@ -5,8 +5,7 @@
  * | question                                       | file                                  |
  * | ---------------------------------------------- | ------------------------------------- |
  * | whose tokens an event names                    | `subjects.ts`                         |
- * | which events there are, and what they mean     | `events.ts`                           |
- * | how an event is verified                       | `security-event.ts`                   |
+ * | how an event is verified, and what it means    | `security-event.ts`                   |
  * | what is done with it, and how that is answered | `receiver.ts`                         |
  * | how events arrive                              | `delivery.ts`, `transmitter.ts`       |
  * | where revocations are kept                     | `keeper.ts`, and `../store/revocation-*.ts` |

@@ -3,7 +3,7 @@ import { createJsonFetcher, type JsonAnswer, type JsonFetcher } from '../authori
 import type { Clock } from '../lib/clock.ts';
 import { isObject, ownMember } from '../lib/json/own-member.ts';
 import type { EventSource } from '../model/revocation.ts';
-import { requestedEvents } from './events.ts';
+import { requestedEvents } from './security-event.ts';
 
 /** What a transmitter says of itself, SSF 1.0 §7.1. */
 interface Metadata {

@@ -1,3 +1,4 @@
+import { Denial } from '../model/denial.ts';
 import type { StoreObserver, StoreOperation, StoreResult, StoreState } from '../model/shared.ts';
 import { createBackOff } from '../lib/back-off.ts';
 import { TimeoutError, within } from '../lib/clock.ts';
@@ -14,6 +15,7 @@ import {
 import { ClusterFinder } from './cluster.ts';
 import { STORE_PREFIX } from './sealing.ts';
 import { SentinelFinder } from './sentinel.ts';
+import { hash } from 'node:crypto';
 
 /** A connection to Redis or Valkey, which reconnects. While the store is away, commands fail at once. */
 export interface StoreConnection {
@@ -233,6 +235,12 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
+/** The refusal of a call that cannot be judged without the store. */
+export function storeDenial(error: unknown): Denial {
+  const message = error instanceof Error ? error.message : String(error);
+  return new Denial('shared_store.unavailable', message, { cause: error });
+}
+
 /** Errors by which a server says that it cannot serve. Others, NOPERM too, concern one command alone. */
 const cannotServe = /^(?:READONLY|OOM|MISCONF|LOADING|MASTERDOWN|NOREPLICAS|NOAUTH|WRONGPASS|BUSY|CLUSTERDOWN)\b/;
 
@@ -246,4 +254,27 @@ function withoutSecrets(error: unknown, secrets: readonly string[]): string {
   let text = error instanceof Error ? error.message || error.name : String(error);
   for (const secret of secrets) text = text.replaceAll(secret, '…');
   return text.slice(0, 200);
+}
+
+/** Runs a script with its keys and arguments, in one atomic step. */
+export type Script = (keys: readonly [string, ...string[]], args: readonly string[]) => Promise<unknown>;
+
+/**
+ * Creates a script whose keys lie in one slot of a cluster. It is run by its digest: the store is sent the text only if
+ * it does not know it, as after a restart.
+ *
+ * While its slot moves to another server, some of the keys are there already. A cluster runs a script wherever all its
+ * declared keys are; the last one that is declared never exists, so that the script waits for the end of the move.
+ */
+export function createScript(connection: StoreConnection, operation: StoreOperation, text: string): Script {
+  const digest = hash('sha1', text);
+  return (keys, args) => {
+    const options = { keys: [...keys, `${keys[0]}:never`], arguments: [...args] };
+    return connection.run(operation, keys[0], (client) =>
+      client.evalSha(digest, options).catch((error: unknown) => {
+        if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return client.eval(text, options);
+        throw error;
+      }),
+    );
+  };
 }

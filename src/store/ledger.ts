@@ -1,5 +1,4 @@
 import type { SharedStore } from '../model/config.ts';
-import { Denial } from '../model/denial.ts';
 import {
   type Failed,
   type Ledger,
@@ -9,9 +8,8 @@ import {
   type Settlement,
   type LedgerVerdict,
 } from '../model/ledger.ts';
-import type { StoreConnection } from './connection.ts';
+import { createScript, type StoreConnection, storeDenial } from './connection.ts';
 import { ledgerScripts } from './ledger-scripts.ts';
-import { createScript } from './script.ts';
 import type { Sealing } from './sealing.ts';
 
 /** The most settlements that wait for the store: one question sends all of them, within the time of a command. */
@@ -103,8 +101,7 @@ export function createSharedLedger({
       verdict = await ask(reservation);
     } catch (error) {
       if (onFailure === 'open') return local.reserve(reservation);
-      const message = error instanceof Error ? error.message : String(error);
-      throw new Denial('shared_store.unavailable', message, { cause: error });
+      throw storeDenial(error);
     }
     if (verdict.passed && onFailure === 'open') await local.reserve({ ...reservation, isShadow: true });
     return verdict;

@@ -10,8 +10,20 @@ import {
   type Settlement,
   type LedgerVerdict,
 } from '../model/ledger.ts';
-import { append, createTimeline, firstOf, noteGone, type Timeline } from './timeline.ts';
-import { addEntry, createTrack, endOf, noteAnswered, removeEntry, type Track, type TrackEntry } from './track.ts';
+import {
+  append,
+  createTimeline,
+  firstOf,
+  noteGone,
+  type Timeline,
+  addEntry,
+  createTrack,
+  endOf,
+  noteAnswered,
+  removeEntry,
+  type Track,
+  type TrackEntry,
+} from './track.ts';
 
 /** The ledger of one process, which answers synchronously. */
 export interface MemoryLedger extends Ledger {

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { SharedStore } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import type { ReplayMemory } from '../model/shared.ts';
-import type { StoreConnection } from './connection.ts';
+import { type StoreConnection, storeDenial } from './connection.ts';
 import type { Sealing } from './sealing.ts';
 
 /** Bounds memory; about 30 MB when full. */
@@ -113,9 +113,7 @@ export function createSharedReplayMemory({
         isFirst = set === 'OK';
       } catch (error) {
         if (onFailure === 'open') return local.firstSeen(key, expiresAt, owner);
-        throw new Denial('shared_store.unavailable', error instanceof Error ? error.message : String(error), {
-          cause: error,
-        });
+        throw storeDenial(error);
       }
       return seenHere(key, expiresAt, owner) ? false : isFirst;
     },

@@ -1,10 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import { MAX_REVOCATIONS, type Revocation, type RevokedTokens } from '../model/revocation.ts';
-import { StoreError, type StoreConnection } from './connection.ts';
+import { StoreError, type StoreConnection, createScript, type Script } from './connection.ts';
 import { isRevocation } from './revocation-file.ts';
 import { revokedKey } from './revocation-index.ts';
-import { createScript, type Script } from './script.ts';
 import type { Sealing } from './sealing.ts';
 
 /** How often a replica asks whether others have kept revocations. Much less than the second that is promised. */
@@ -54,6 +53,14 @@ if ARGV[3] ~= '' then redis.call('SET', KEYS[5], '1', 'PX', ARGV[3]) end
 return result
 `;
 
+/** KEYS: the lease. ARGV: its holder, and its life (ms). Returns 1, or 0 if another one has it. */
+const leaseScript = `
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+`;
+
 /** What became of an event in the store. `full`: all tokens of the issuer were revoked, for lack of room. */
 export type StoredResult = 'kept' | 'repeated' | 'full';
 
@@ -78,6 +85,7 @@ export class RevocationStore {
   readonly #entries: string;
   readonly #keys: readonly [string, ...string[]];
   readonly #keepAll: Script;
+  readonly #lease: Script;
   readonly #timer: NodeJS.Timeout;
   /** The newest entry that this replica has read. */
   #read = 0;
@@ -92,6 +100,7 @@ export class RevocationStore {
     this.#entries = place('entries');
     this.#keys = [this.#entries, place('order'), place('arrivals'), place('counter')];
     this.#keepAll = createScript(parts.connection, 'set', keepScript);
+    this.#lease = createScript(parts.connection, 'set', leaseScript);
     this.#timer = setInterval(() => void this.follow(), FOLLOW_MS).unref();
   }
 
@@ -119,14 +128,7 @@ export class RevocationStore {
 
   /** Whether this caller has the lease `name`, for `forMs`. */
   async lease(name: string, holder: string, forMs: number): Promise<boolean> {
-    const key = this.#parts.sealing.place(KIND, `lease ${name}`);
-    const script = `
-      local holder = redis.call('GET', KEYS[1])
-      if holder and holder ~= ARGV[1] then return 0 end
-      redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-      return 1`;
-    const run = { keys: [key], arguments: [holder, String(forMs)] };
-    return (await this.#parts.connection.run('set', key, (client) => client.eval(script, run))) === 1;
+    return (await this.#lease([this.#parts.sealing.place(KIND, `lease ${name}`)], [holder, String(forMs)])) === 1;
   }
 
   /** Reads what is new. Never rejects. */

@@ -1,6 +1,3 @@
-import { createPrefixSums, type PrefixSums } from './prefix-sums.ts';
-import { append, createTimeline, noteGone, type Timed, type Timeline } from './timeline.ts';
-
 /** The counted calls of one rule, one owner, and the values that must be the same. */
 export interface Track {
   readonly name: string;
@@ -71,4 +68,101 @@ function sumsOf(entries: readonly TrackEntry[]): PrefixSums {
     sums.append(entry.isGone ? 0 : entry.amount);
   }
   return sums;
+}
+
+/** An item that ends at a time. */
+export interface Timed {
+  /** Milliseconds by the clock of the ledger. */
+  readonly endsAt: number;
+  /** Whether it has ended or was removed. */
+  isGone: boolean;
+}
+
+/** Items in the order of their end. Those that have gone keep their place until they are half of them. */
+export interface Timeline<Item extends Timed> {
+  items: Item[];
+  /** The number of items that have gone. */
+  gone: number;
+  /** All items before this index have gone. */
+  first: number;
+}
+
+/** Creates a timeline without items. */
+export function createTimeline<Item extends Timed>(): Timeline<Item> {
+  return { items: [], gone: 0, first: 0 };
+}
+
+/** Adds an item that ends after all others. Returns its index, which holds until {@link noteGone} returns true. */
+export function append<Item extends Timed>(timeline: Timeline<Item>, item: Item): number {
+  // An array with one element is small; the first `push` makes room for 17.
+  if (timeline.items.length === 0) timeline.items = [item];
+  else timeline.items.push(item);
+  return timeline.items.length - 1;
+}
+
+/** Notes that one more item has gone. Returns whether the indices of the others have changed. */
+export function noteGone<Item extends Timed>(timeline: Timeline<Item>): boolean {
+  timeline.gone += 1;
+  if (timeline.gone * 2 < timeline.items.length) return false;
+  // Most have ended in order. To copy what is left is then much faster than to look at each.
+  firstOf(timeline);
+  const rest = timeline.items.slice(timeline.first);
+  timeline.items = timeline.first === timeline.gone ? rest : rest.filter(({ isGone }) => !isGone);
+  timeline.gone = 0;
+  timeline.first = 0;
+  return true;
+}
+
+/** The item that ends first; undefined if there is none. */
+export function firstOf<Item extends Timed>(timeline: Timeline<Item>): Item | undefined {
+  while (timeline.items[timeline.first]?.isGone === true) timeline.first += 1;
+  return timeline.items[timeline.first];
+}
+
+/** A growing list of numbers, and the sums of its beginnings. Each operation takes logarithmic time. */
+export interface PrefixSums {
+  append(value: number): void;
+  /** Adds `difference` to the value at `index`. */
+  change(index: number, difference: number): void;
+  /** The first index up to which, inclusive, the values sum up to `total` or more; the length if there is none. */
+  indexOf(total: number): number;
+}
+
+/** Creates an empty list, as a Fenwick tree. No value may be negative. */
+export function createPrefixSums(): PrefixSums {
+  /** `sums[i - 1]` is the sum of the values from `i - lowestBit(i)` to `i - 1`. */
+  const sums: number[] = [];
+  return {
+    append(value) {
+      const place = sums.length + 1;
+      let sum = value;
+      for (let step = 1; step < lowestBit(place); step *= 2) sum += sums[place - step - 1] as number;
+      sums.push(sum);
+    },
+    change(index, difference) {
+      for (let place = index + 1; place <= sums.length; place += lowestBit(place)) {
+        sums[place - 1] = (sums[place - 1] as number) + difference;
+      }
+    },
+    indexOf(total) {
+      let place = 0;
+      let missing = total;
+      for (let step = highestPower(sums.length); step >= 1; step /= 2) {
+        const sum = sums[place + step - 1] ?? Infinity;
+        if (sum >= missing) continue;
+        place += step;
+        missing -= sum;
+      }
+      return place;
+    },
+  };
+}
+
+function lowestBit(place: number): number {
+  return place & -place;
+}
+
+/** The highest power of two up to `length`; 0 for 0. */
+function highestPower(length: number): number {
+  return length === 0 ? 0 : 2 ** (31 - Math.clz32(length));
 }
