@@ -1,6 +1,6 @@
 import { isObject } from '../lib/json/own-member.ts';
 import { html, type Markup, type Page } from './page.ts';
-import { odditiesOf, type Oddities, shownText } from './shown-text.ts';
+import { odditiesOf, shownText } from './shown-text.ts';
 import { texts } from './texts.ts';
 
 /** The person at a page. */
@@ -109,7 +109,9 @@ function formOf({ digest, formToken }: ApprovalPageView): Markup {
 
 /** What is odd about the call, before anything else: a tired person must see it. */
 function oddList({ call, caller, client }: ApprovalPageView, isShort: boolean): Markup | readonly Markup[] {
-  const found = oddIn([call.name, call.path, call.method, call.arguments, caller, client.name]);
+  const shown = textsIn([call.name, call.path, call.method, call.arguments, caller, client.name]);
+  // A line break is odd about none of them, and ends what is odd about one.
+  const found = odditiesOf(shown.join('\n'));
   const say = texts.approval;
   const lines = [
     ...(found.hasHidden ? [say.oddHidden] : []),
@@ -124,28 +126,21 @@ function oddList({ call, caller, client }: ApprovalPageView, isShort: boolean): 
   </ul>`;
 }
 
-function oddIn(value: unknown): Oddities {
-  let found: Oddities = { hasHidden: false, hasLookAlikes: false, hasRightToLeft: false };
-  const add = (text: string): void => {
-    const odd = odditiesOf(text);
-    found = {
-      hasHidden: found.hasHidden || odd.hasHidden,
-      hasLookAlikes: found.hasLookAlikes || odd.hasLookAlikes,
-      hasRightToLeft: found.hasRightToLeft || odd.hasRightToLeft,
-    };
-  };
+/** The names and texts in a value, at any depth. */
+function textsIn(value: unknown): readonly string[] {
+  const texts: string[] = [];
   const open: unknown[] = [value];
   while (open.length > 0) {
     const next = open.pop();
-    if (typeof next === 'string') add(next);
+    if (typeof next === 'string') texts.push(next);
     else if (typeof next === 'object' && next !== null) {
-      for (const [key, inner] of Object.entries(next)) {
-        add(key);
+      for (const [name, inner] of Object.entries(next)) {
+        texts.push(name);
         open.push(inner);
       }
     }
   }
-  return found;
+  return texts;
 }
 
 /** How many members and entries a value has, at any depth. */

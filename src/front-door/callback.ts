@@ -1,37 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AuthorizationResponseError } from 'openid-client';
-import { errors, type Interaction, type Provider } from 'oidc-provider';
+import { errors, type Interaction } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
-import { type FrontDoorObserver, subjectOf } from '../model/front-door.ts';
 import { type Identity, type ProviderClient, UnmetAuthentication } from './identity-provider.ts';
-import { saveGrant, withCause } from './interactions.ts';
-import { factsAsAmr, type PendingSignIn, type SignIns } from './sign-ins.ts';
+import { type InteractionParts, saveGrant, withCause } from './interactions.ts';
+import { factsAsAmr, type PendingSignIn } from './sign-ins.ts';
 import { redirect, sendPage } from './page.ts';
 import { goOnPage } from './pages.ts';
-import type { People } from './people.ts';
-import type { ScopeRules } from './scope-rules.ts';
 import { listedClaims, type RecordedClaim } from '../model/record-details.ts';
 
 /** What the callback is built from. */
-export interface CallbackParts {
-  readonly provider: Provider;
-  readonly people: People;
-  readonly scopes: ScopeRules;
-  readonly signIns: SignIns;
+export interface CallbackParts extends Pick<
+  InteractionParts,
+  'provider' | 'people' | 'scopes' | 'signIns' | 'providers' | 'observer'
+> {
   /** The claims of a person that the line of a sign-in has. */
   readonly recorded: readonly RecordedClaim[];
-  readonly providers: ReadonlyMap<string, ProviderClient>;
-  readonly observer: FrontDoorObserver;
   readonly clock: Clock;
 }
-
-/** Answers `/callback/PROVIDER`, where a provider sends a person back. */
-export type Callback = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  providerName: string,
-  query: URLSearchParams,
-) => Promise<void>;
 
 /**
  * Whether no page of the provider came between: our own page, which sent the browser on, is still the referrer. Another
@@ -41,8 +27,13 @@ function cameStraight({ headers: { referer } }: IncomingMessage, own: string): b
   return referer === `${own}/`;
 }
 
-/** Creates the callback. The answer is verified before anything is remembered of it. */
-export function createCallback(parts: CallbackParts): Callback {
+/**
+ * Creates what answers `/callback/PROVIDER`, where a provider sends a person back. The answer is verified before
+ * anything is remembered of it.
+ */
+export function createCallback(
+  parts: CallbackParts,
+): (request: IncomingMessage, response: ServerResponse, providerName: string, query: URLSearchParams) => Promise<void> {
   const { provider, people, scopes, signIns, providers, observer, recorded, clock } = parts;
   return async (request, response, providerName, query) => {
     const client = providers.get(providerName);

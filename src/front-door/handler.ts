@@ -1,45 +1,34 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ParsedUrlQuery } from 'node:querystring';
 import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
-import type { Clock } from '../lib/clock.ts';
 import type { TokenBuckets } from '../lib/token-buckets.ts';
 import type { ApprovalSettings, Config } from '../model/config.ts';
 import { FRONT_DOOR, type FrontDoor, type FrontDoorObserver } from '../model/front-door.ts';
-import type { RevocationCheck } from '../model/revocation.ts';
 import type { ApprovalHandler } from './approvals.ts';
 import { createAdmission } from './admission.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { createCallback } from './callback.ts';
 import { createProviderOfAddress, createProviderClient } from './identity-provider.ts';
 import { createInteractions } from './interactions.ts';
-import type { Keys } from './keys.ts';
 import { sendPage } from './page.ts';
 import { failedPage } from './pages.ts';
 import { createPeople } from './people.ts';
-import { createProvider } from './provider.ts';
+import { createProvider, type ProviderSurroundings } from './provider.ts';
 import { createResources, type Resources } from './resources.ts';
 import { isEndpoint, isWellKnown, routes } from './routes.ts';
 import { createScopeRules, type ScopeRules } from './scope-rules.ts';
 import { createSignIns } from './sign-ins.ts';
-import type { Store } from './store.ts';
 import { texts } from './texts.ts';
 
 /** Answers one request. Never throws. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** What a handler is built from, besides the configuration. */
-export interface HandlerParts {
-  readonly store: Store;
-  readonly keys: Keys;
-  readonly clock: Clock;
-  readonly fetch: typeof fetch;
+export interface HandlerParts extends ProviderSurroundings {
   readonly observer: FrontDoorObserver;
   /** The requests of each address. */
   readonly buckets: TokenBuckets;
-  readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
   readonly onBug: (error: unknown) => void;
-  /** Whose rights ended; undefined without `revocation`. */
-  readonly revocations?: RevocationCheck | undefined;
 }
 
 /**
@@ -93,7 +82,7 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   const interactions = createInteractions({ ...shared, providerOfAddress });
   const callback = createCallback({ ...shared, recorded: config.log.details.claims, clock });
   observe(provider, observer, onBug);
-  addDefaults(provider, prefix, resources, scopes, createMetadataRules(frontDoor, scopes));
+  addDefaults(provider, { prefix, resources, scopes, frontDoor });
   const answer = provider.callback();
 
   let pages: Promise<ApprovalHandler> | undefined;
@@ -217,11 +206,14 @@ function observe(provider: Provider, observer: FrontDoorObserver, onBug: (error:
 /** Adds what oidc-provider lacks: a default scope, CORS for registrations, and one member of their answer. */
 function addDefaults(
   provider: Provider,
-  prefix: string,
-  resources: Resources,
-  scopes: ScopeRules,
-  metadata: MetadataRules,
+  about: {
+    readonly prefix: string;
+    readonly resources: Resources;
+    readonly scopes: ScopeRules;
+    readonly frontDoor: FrontDoor;
+  },
 ): void {
+  const { prefix, resources, scopes, frontDoor } = about;
   provider.use(async (ctx, next) => {
     const isRegistration = ctx.path === routes.registration;
     if (isRegistration) {
@@ -243,7 +235,8 @@ function addDefaults(
     if (isRegistration && ctx.status === 201) {
       Object.assign(ctx.body as object, { scope: scopes.all, default_acr_values: [] });
     }
-    if (isWellKnown(ctx.path) && ctx.status === 200) metadata(ctx.body as Record<string, unknown>);
+    if (isWellKnown(ctx.path) && ctx.status === 200)
+      completeMetadata(ctx.body as Record<string, unknown>, frontDoor, scopes);
   });
 }
 
@@ -270,27 +263,22 @@ function namedResource(resource: string | string[], resources: Resources): strin
   }
 }
 
-/** The members of RFC 8414 §2 that oidc-provider cannot know. */
-interface MetadataRules {
-  /** Changes the document that oidc-provider is about to publish. */
-  (document: Record<string, unknown>): void;
-}
-
 /**
- * Creates the rules. The front door publishes only scopes that give access: `openid` works and means nothing, and
- * `offline_access` does not exist: the client decides on refresh tokens.
+ * Completes the metadata that oidc-provider is about to publish, RFC 8414 §2. The front door publishes only scopes that
+ * give access: `openid` works and means nothing, and `offline_access` does not exist: the client decides on refresh
+ * tokens.
  */
-function createMetadataRules({ clients, assertions }: FrontDoor, scopes: ScopeRules): MetadataRules {
+function completeMetadata(
+  document: Record<string, unknown>,
+  { clients, assertions }: FrontDoor,
+  scopes: ScopeRules,
+): void {
+  document['scopes_supported'] = scopes.all.split(' ');
   const refreshes = clients.refresh || [...clients.registered.values()].some(({ refresh }) => refresh);
-  return (document) => {
-    document['scopes_supported'] = scopes.all.split(' ');
-    const grants = document['grant_types_supported'];
-    if (!refreshes && Array.isArray(grants)) {
-      document['grant_types_supported'] = grants.filter((grant) => grant !== 'refresh_token');
-    }
-    if (assertions.size > 0) {
-      // MCP enterprise-managed authorization: clients look for the profile before they ask for an assertion.
-      document['authorization_grant_profiles_supported'] = ['urn:ietf:params:oauth:grant-profile:id-jag'];
-    }
-  };
+  const grants = document['grant_types_supported'];
+  if (!refreshes && Array.isArray(grants))
+    document['grant_types_supported'] = grants.filter((grant) => grant !== 'refresh_token');
+  // MCP enterprise-managed authorization: clients look for the profile before they ask for an assertion.
+  if (assertions.size > 0)
+    document['authorization_grant_profiles_supported'] = ['urn:ietf:params:oauth:grant-profile:id-jag'];
 }

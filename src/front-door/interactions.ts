@@ -25,11 +25,13 @@ export interface InteractionParts {
   readonly observer: FrontDoorObserver;
 }
 
-/** Answers `/interaction/UID`: shows the consent page, and sends the person on to the provider. */
-export type Interactions = (request: IncomingMessage, response: ServerResponse, uid: string) => Promise<void>;
-
-/** Creates the pages between a client's request and the provider. No person is sent on before consent. */
-export function createInteractions(parts: InteractionParts): Interactions {
+/**
+ * Creates what answers `/interaction/UID`: it shows the consent page, and sends the person on to the provider. No person
+ * is sent on before consent.
+ */
+export function createInteractions(
+  parts: InteractionParts,
+): (request: IncomingMessage, response: ServerResponse, uid: string) => Promise<void> {
   const { provider, people, scopes, browsers, signIns, providers, providerOfAddress, observer } = parts;
   const [only, ...others] = [...providers.values()];
 
@@ -39,13 +41,9 @@ export function createInteractions(parts: InteractionParts): Interactions {
     if (interaction.uid !== uid || !browsers.isBound(request, uid)) throw new errors.SessionNotFound('not this one');
     const pending = await describe(interaction);
     if (request.method === 'GET') {
-      if (pending.isOwn && !needsSignIn(interaction)) {
-        const grantId = await allow(interaction, String(interaction.session?.accountId), pending.requested);
-        return finish(response, interaction, { consent: { grantId } });
-      }
-      if (pending.isOwn && pending.own === undefined && others.length > 0)
-        return sendPage(response, 200, consentPage(viewOf(pending)));
-      if (pending.asked.length > 0 || pending.asksEachTime)
+      if (pending.isOwn && !needsSignIn(interaction)) return finishAllowed(response, pending);
+      const needsAddress = pending.isOwn && pending.own === undefined && others.length > 0;
+      if (needsAddress || pending.asked.length > 0 || pending.asksEachTime)
         return sendPage(response, 200, consentPage(viewOf(pending)));
       return sendOn(response, pending, pending.own ?? only, false);
     }
@@ -60,10 +58,7 @@ export function createInteractions(parts: InteractionParts): Interactions {
     if (decision !== 'approve') {
       return finish(response, interaction, { error: 'access_denied', error_description: 'the user denied access' });
     }
-    if (!needsSignIn(interaction)) {
-      const grantId = await allow(interaction, String(interaction.session?.accountId), pending.requested);
-      return finish(response, interaction, { consent: { grantId } });
-    }
+    if (!needsSignIn(interaction)) return finishAllowed(response, pending);
     const address = form.get('address') ?? undefined;
     const chosen = pending.own ?? (others.length === 0 ? only : byAddress(address));
     if (chosen === undefined) return sendPage(response, 422, consentPage(viewOf(pending, address ?? '')));
@@ -160,8 +155,9 @@ export function createInteractions(parts: InteractionParts): Interactions {
     return least === Infinity ? undefined : least;
   }
 
-  async function allow(interaction: Interaction, accountId: string, requested: readonly string[]): Promise<string> {
-    return saveGrant(provider, interaction, accountId, requested);
+  async function finishAllowed(response: ServerResponse, { interaction, requested }: Pending): Promise<void> {
+    const grantId = await saveGrant(provider, interaction, String(interaction.session?.accountId), requested);
+    await finish(response, interaction, { consent: { grantId } });
   }
 
   async function finish(

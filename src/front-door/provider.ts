@@ -21,8 +21,20 @@ import type { Store } from './store.ts';
 import { texts } from './texts.ts';
 import { anyPattern } from './url-pattern.ts';
 
+/** What a provider shares with those of earlier and later configurations. */
+export interface ProviderSurroundings {
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  /** Reads what clients publish. */
+  readonly fetch: typeof fetch;
+  readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
+  /** Whose rights ended; undefined without `revocation`. */
+  readonly revocations?: RevocationCheck | undefined;
+}
+
 /** What oidc-provider is configured from. */
-export interface ProviderParts {
+export interface ProviderParts extends ProviderSurroundings {
   readonly frontDoor: FrontDoor;
   /** Whether it has the page of approvals. */
   readonly hasApprovals: boolean;
@@ -30,15 +42,7 @@ export interface ProviderParts {
   readonly scopes: ScopeRules;
   readonly people: People;
   readonly browsers: BrowserBinding;
-  readonly store: Store;
-  readonly keys: Keys;
-  readonly clock: Clock;
-  /** Reads what clients publish. */
-  readonly fetch: typeof fetch;
-  readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
   readonly admission: Admission;
-  /** Whose rights ended; undefined without `revocation`. */
-  readonly revocations?: RevocationCheck | undefined;
 }
 
 const MINUTE = 60;

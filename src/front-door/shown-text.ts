@@ -12,7 +12,7 @@ const lookAlikes = new Set('аеорсухіјѕԁһӏԛԝвкмнтАВЕКМН
 const word = /[\p{L}\p{N}\p{M}]+/gu;
 
 /** What is odd about a text. */
-export interface Oddities {
+interface Oddities {
   readonly hasHidden: boolean;
   readonly hasLookAlikes: boolean;
   readonly hasRightToLeft: boolean;

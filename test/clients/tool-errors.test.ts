@@ -1,6 +1,6 @@
 /**
  * `refusals: { final: tool_error }`: a model behind an official client reads why its call is refused and what to call
- * instead. What a new token can mend still steps up.
+ * instead.
  *
  * @module
  */
@@ -52,13 +52,5 @@ describe.each(officialClients)('$name', (client) => {
     );
     expect(() => agent.oauth.takeAuthorizationUrl(), 'no browser is opened').toThrow('did not send');
     expect(await agent.call('get_balance', { account: 'savings' })).toContain('12500');
-  });
-
-  test('steps up for a scope, as ever', async () => {
-    const agent = await signedIn(client);
-    expect(await agent.call('transfer_funds', transfer(10)), 'it wants its user').toBeUndefined();
-    expect(await agent.authorize()).toBe('read payments');
-    expect(await agent.call('transfer_funds', transfer(10))).toContain('"moved":10');
-    expect(toolCalls(agent.recorder.take()).map(({ status }) => status)).toEqual([403, 200]);
   });
 });
