@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { createBackOff } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/wording.ts';
@@ -20,7 +21,7 @@ export interface DeliveryParts {
   readonly lease: () => Promise<boolean>;
   /** What all replicas share, so that each knows the verification states of the others. */
   readonly stateKey: string;
-  readonly timing?: Partial<DeliveryTiming>;
+  readonly timing?: Partial<DeliveryTiming> | undefined;
 }
 
 /** The pauses of a delivery, in milliseconds. */
@@ -57,7 +58,8 @@ export class Delivery implements ReceivedSource {
   #checkAt = 0;
   #isUp: boolean | undefined;
   #closed = false;
-  #wake: () => void = () => {};
+  /** Ends the pause. */
+  #waking = new AbortController();
 
   constructor(parts: DeliveryParts) {
     const { source, publicUrl, clock } = parts;
@@ -101,7 +103,7 @@ export class Delivery implements ReceivedSource {
   onStreamEvent(uri: string): void {
     if (uri !== STREAM_UPDATED) return;
     this.#checkAt = 0;
-    this.#wake();
+    this.#waking.abort();
   }
 
   state(): SourceState {
@@ -111,7 +113,7 @@ export class Delivery implements ReceivedSource {
   async close(): Promise<void> {
     this.#closed = true;
     this.#transmitter.close();
-    this.#wake();
+    this.#waking.abort();
     await this.#loop;
     this.#parts.observer.sourceUp(this.name, undefined);
   }
@@ -245,15 +247,9 @@ export class Delivery implements ReceivedSource {
     this.#problem = problem;
   }
 
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(done, ms).unref();
-      this.#wake = done;
-      function done(): void {
-        clearTimeout(timer);
-        resolve();
-      }
-    });
+  async #pause(ms: number): Promise<void> {
+    this.#waking = new AbortController();
+    await setTimeout(ms, undefined, { ref: false, signal: this.#waking.signal }).catch(() => {});
   }
 
   #newState(): string {

@@ -24,14 +24,8 @@ export interface KeeperParts {
   readonly onNews: (news: RevocationNews) => void;
   /** Called when an issuer has no room left, and all its tokens were revoked. */
   readonly onFull: (issuer: string) => void;
-  readonly max?: number;
+  readonly max?: number | undefined;
 }
-
-/** The place that survives a restart. */
-export type Place =
-  | { readonly kind: 'memory' }
-  | { readonly kind: 'file'; readonly file: RevocationFile }
-  | { readonly kind: 'store'; readonly store: RevocationStore };
 
 /** Bounds memory; the oldest is forgotten first. A repetition that is not noticed revokes what is revoked already. */
 const MAX_IDS = 100_000;
@@ -41,7 +35,9 @@ export class Keeper {
   readonly #parts: KeeperParts;
   /** The ids of events, with their arrival in seconds. */
   readonly #ids = new Map<string, number>();
-  #place: Place = { kind: 'memory' };
+  /** Where a restart finds them: one of these, or in memory alone. */
+  #file: RevocationFile | undefined;
+  #store: RevocationStore | undefined;
   #keepMs: number;
 
   constructor(parts: KeeperParts) {
@@ -66,13 +62,13 @@ export class Keeper {
       this.#parts.index.add(revocations);
       if (id !== undefined) this.#remember(id, arrivedAt);
     }
-    this.#place = { kind: 'file', file };
+    this.#file = file;
     return cutBytes;
   }
 
   /** Keeps in `store` from now on. */
   useStore(store: RevocationStore): void {
-    this.#place = { kind: 'store', store };
+    this.#store = store;
   }
 
   /**
@@ -101,13 +97,13 @@ export class Keeper {
   }
 
   async close(): Promise<void> {
-    if (this.#place.kind === 'file') await this.#place.file.close();
-    if (this.#place.kind === 'store') await this.#place.store.close();
+    await this.#file?.close();
+    await this.#store?.close();
   }
 
   async #drop(dropped: readonly RevokedTokens[], key: string | undefined, now: number): Promise<'kept' | 'repeated'> {
     this.take({ revocations: [], dropped });
-    if (this.#place.kind === 'store' && (await this.#place.store.drop(dropped, key)) === 'repeated') return 'repeated';
+    if ((await this.#store?.drop(dropped, key)) === 'repeated') return 'repeated';
     if (key !== undefined) this.#remember(key, now);
     return 'kept';
   }
@@ -117,12 +113,11 @@ export class Keeper {
     id: string | undefined,
     now: number,
   ): Promise<'kept' | 'repeated'> {
-    if (this.#place.kind === 'file') await this.#place.file.append({ revocations, id, arrivedAt: now });
-    if (this.#place.kind !== 'store') return 'kept';
-    const result = await this.#place.store.keep(revocations, id);
+    await this.#file?.append({ revocations, id, arrivedAt: now });
+    const result = await this.#store?.keep(revocations, id);
     if (result === 'full') {
       for (const { issuer } of revocations) this.#parts.onFull(issuer);
-      await this.#place.store.follow();
+      await this.#store?.follow();
     }
     return result === 'repeated' ? 'repeated' : 'kept';
   }

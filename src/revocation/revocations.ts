@@ -80,7 +80,7 @@ export class Revocations implements OperatorRevocations {
       observer.event('error', 'no room for more revocations: all tokens of this issuer until now are revoked', {
         issuer,
       });
-    this.#keeper = new Keeper({ clock, index, keepMs, onNews, onFull, ...(max !== undefined && { max }) });
+    this.#keeper = new Keeper({ clock, index, keepMs, onNews, onFull, max });
     this.#receiver = new Receiver({ keeper: this.#keeper, observer, clock });
   }
 
@@ -154,7 +154,7 @@ export class Revocations implements OperatorRevocations {
         sealing: createSealing(sessionKey),
         clock,
         keepMs: () => this.#keeper.keepMs,
-        ...(max !== undefined && { max }),
+        max,
         onNews: (revocations, dropped) => this.#keeper.take({ revocations, dropped }),
         onComplete() {
           index.setReady(true);
@@ -201,7 +201,7 @@ export class Revocations implements OperatorRevocations {
       const lease = async (): Promise<boolean> => (await this.#store?.lease(name, this.#holder, LEASE_MS)) ?? true;
       const parts = { source, publicUrl: this.#config.publicUrl, receiver: this.#receiver, observer, clock, lease };
       const stateKey = this.#config.sessionKey ?? this.#randomKey;
-      this.#deliveries.set(name, new Delivery({ ...parts, stateKey, ...(timing !== undefined && { timing }) }));
+      this.#deliveries.set(name, new Delivery({ ...parts, stateKey, timing }));
     }
   }
 }

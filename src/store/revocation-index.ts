@@ -3,21 +3,21 @@ import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { Claims, Principal } from '../model/principal.ts';
 import { MAX_REVOCATIONS, type Revocation, type RevocationCheck, type RevokedTokens } from '../model/revocation.ts';
 
+type Member = Exclude<keyof RevokedTokens, 'issuer'>;
+const members: readonly Member[] = ['subject', 'email', 'emailDigest', 'session', 'token'];
 /** The combinations of members that a revocation can name. */
-const kinds = [
-  '',
-  'subject',
-  'email',
-  'emailDigest',
-  'session',
-  'token',
-  'subject session',
-  'email session',
-  'emailDigest session',
-] as const;
-type Kind = (typeof kinds)[number];
-const members = ['subject', 'email', 'emailDigest', 'session', 'token'] as const satisfies (keyof RevokedTokens)[];
-type Member = (typeof members)[number];
+const kinds = {
+  '': [],
+  subject: ['subject'],
+  email: ['email'],
+  emailDigest: ['emailDigest'],
+  session: ['session'],
+  token: ['token'],
+  'subject session': ['subject', 'session'],
+  'email session': ['email', 'session'],
+  'emailDigest session': ['emailDigest', 'session'],
+} as const satisfies Readonly<Record<string, readonly Member[]>>;
+type Kind = keyof typeof kinds;
 
 /** The revocations of one issuer: by kind, then by {@link keyFor}. */
 type OfIssuer = Map<Kind, Map<string, Revocation>>;
@@ -194,32 +194,26 @@ export function lowerCase(text: string): string {
 }
 
 function kindOf(tokens: RevokedTokens): Kind {
-  const kind = kinds.find((each) => each === membersOf(tokens).join(' '));
-  if (kind === undefined) throw new TypeError(`no revocation names ${membersOf(tokens).join(' and ')}`);
-  return kind;
+  const kind = members.filter((member) => tokens[member] !== undefined).join(' ');
+  if (isKind(kind)) return kind;
+  throw new TypeError(`no revocation names ${kind}`);
 }
 
-function membersOf(tokens: RevokedTokens): readonly Member[] {
-  return members.filter((member) => tokens[member] !== undefined);
+function isKind(text: string): text is Kind {
+  return Object.hasOwn(kinds, text);
+}
+
+function membersOf(kind: Kind): readonly Member[] {
+  return kinds[kind];
 }
 
 function has(kind: Kind, tokens: RevokedTokens): boolean {
-  return kind === '' || (kind.split(' ') as Member[]).every((member) => tokens[member] !== undefined);
+  return membersOf(kind).every((member) => tokens[member] !== undefined);
 }
 
 function keyFor(kind: Kind, tokens: RevokedTokens): string {
-  switch (kind) {
-    case '':
-      return '';
-    case 'subject session':
-    case 'email session':
-    case 'emailDigest session':
-      return lengthPrefixed(kind.split(' ').map((member) => tokens[member as Member] ?? ''));
-    case 'subject':
-    case 'email':
-    case 'emailDigest':
-    case 'session':
-    case 'token':
-      return tokens[kind] ?? '';
-  }
+  const named = membersOf(kind);
+  const [only, ...others] = named;
+  if (only === undefined || others.length === 0) return (only && tokens[only]) ?? '';
+  return lengthPrefixed(named.map((member) => tokens[member] ?? ''));
 }

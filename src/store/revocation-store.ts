@@ -70,7 +70,7 @@ export interface RevocationStoreParts {
   readonly sealing: Sealing;
   readonly clock: Clock;
   readonly keepMs: () => number;
-  readonly max?: number;
+  readonly max?: number | undefined;
   /** Called with what this and other replicas keep, and when all of it is known for the first time. */
   readonly onNews: (revocations: readonly Revocation[], dropped: readonly RevokedTokens[]) => void;
   readonly onComplete: () => void;
