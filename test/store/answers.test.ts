@@ -3,9 +3,7 @@ import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import type { SharedStore } from '../../src/model/config.ts';
 import { createShared, type Shared } from '../../src/store/store.ts';
 import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
-import { listener, type Told } from './observer.ts';
-
-const sessionKey = 'k3y-of-at-least-thirty-two-characters';
+import { KEY, listener, type Told } from './opened.ts';
 
 describe.skipIf(!hasRedis)('answers', () => {
   let redis: Redis;
@@ -26,7 +24,7 @@ describe.skipIf(!hasRedis)('answers', () => {
     };
   });
 
-  async function replica(key = sessionKey, store: Partial<SharedStore> = {}): Promise<Shared> {
+  async function replica(key = KEY, store: Partial<SharedStore> = {}): Promise<Shared> {
     const told = listener();
     const shared = createShared(told.observer, told.log, clock, { ledger: createMemoryLedger(clock) });
     replicas.push({ shared, told });
@@ -93,7 +91,7 @@ describe.skipIf(!hasRedis)('answers', () => {
     expect(await other.answers.get('introspection', 'the-token')).toBeUndefined();
     const [key, value] = await stored();
     for (const text of [key, value, Buffer.from(value, 'base64url').toString('latin1')]) {
-      for (const secret of ['the-token', 'alice', 'read', 'sub', String(now + 5000), sessionKey]) {
+      for (const secret of ['the-token', 'alice', 'read', 'sub', String(now + 5000), KEY]) {
         expect(text).not.toContain(secret);
       }
     }
@@ -160,17 +158,17 @@ describe.skipIf(!hasRedis)('answers', () => {
     const one = await replica();
     const connection = one.connection();
     one.answers.set('introspection', 'key', 1, now + 5000);
-    one.prepare({ url: redis.url, onFailure: 'open' }, sessionKey).use();
+    one.prepare({ url: redis.url, onFailure: 'open' }, KEY).use();
     expect(one.connection()).toBe(connection);
-    for (const url of [redis.url, `${redis.url}/1`]) one.prepare({ url, onFailure: 'closed' }, sessionKey).drop();
+    for (const url of [redis.url, `${redis.url}/1`]) one.prepare({ url, onFailure: 'closed' }, KEY).drop();
     expect(one.connection()).toBe(connection);
     expect(connection?.state()).toEqual({ state: 'available' });
     expect(await one.answers.get('introspection', 'key')).toMatchObject({ answer: 1 });
-    one.prepare(undefined, sessionKey).use();
+    one.prepare(undefined, KEY).use();
     expect(one.state()).toBeUndefined();
     expect(await one.answers.get('introspection', 'key')).toBeUndefined();
     expect(connection?.state()).toMatchObject({ state: 'unavailable', problem: 'closed' });
-    one.prepare({ url: `${redis.url}/1`, onFailure: 'closed' }, sessionKey).use();
+    one.prepare({ url: `${redis.url}/1`, onFailure: 'closed' }, KEY).use();
     await replicas[0]?.told.until(true);
     expect(await one.answers.get('introspection', 'key')).toBeUndefined();
   });

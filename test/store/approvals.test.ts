@@ -4,10 +4,9 @@ import { createAskingApprovals, approvalReply } from '../../src/serve/workers/wo
 import { SharedApprovals } from '../../src/store/approvals.ts';
 import { connectStore, type StoreConnection } from '../../src/store/connection.ts';
 import { MemoryApprovals } from '../../src/store/memory-approvals.ts';
-import { createSealing } from '../../src/store/sealing.ts';
 import { hasRedis, type Redis, startRedis } from '../support/redis.ts';
 import { asked } from './asked-call.ts';
-import { listener } from './observer.ts';
+import { listener, sealing } from './opened.ts';
 
 const bounds = { ofOwner: 3, ofAll: 5, bytes: 3000 };
 
@@ -188,12 +187,12 @@ describe.runIf(hasRedis)('in a store', () => {
   });
 
   behaves(() => ({
-    book: new SharedApprovals({ connection, sealing: createSealing('k3y-of-at-least-thirty-two-characters'), bounds }),
+    book: new SharedApprovals({ connection, sealing, bounds }),
     pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   }));
 
   test('keeps all keys of a route in one slot', async () => {
-    const book = new SharedApprovals({ connection, sealing: createSealing('k3y-of-at-least-thirty-two-characters') });
+    const book = new SharedApprovals({ connection, sealing });
     await book.ask(asked('a'));
     const keys = await redis.client.keys('*');
     expect(keys.length).toBeGreaterThan(3);

@@ -5,39 +5,41 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createSharedStore } from '../../src/front-door/shared-store.ts';
 import type { Store } from '../../src/front-door/store.ts';
 import type { Reservation } from '../../src/model/ledger.ts';
-import type { Revocation } from '../../src/model/revocation.ts';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
-import { RevocationStore } from '../../src/store/revocation-store.ts';
-import { createSealing } from '../../src/store/sealing.ts';
-import { createShared, type Shared } from '../../src/store/store.ts';
+import type { RevocationStore } from '../../src/store/revocation-store.ts';
+import type { Shared } from '../../src/store/store.ts';
 import { call } from '../pipeline/history/call.ts';
 import { certificate, pem } from '../support/certificates.ts';
 import { type Cluster, type ClusterNode, moveSlot, startCluster } from '../support/cluster.ts';
 import { freePort } from '../support/ports.ts';
 import { hasRedis } from '../support/redis.ts';
 import { asked } from './asked-call.ts';
-import { listener, type Told } from './observer.ts';
-import { closeOpened, connected, opened, redisWith } from './opened.ts';
+import {
+  closeOpened,
+  connected,
+  KEY,
+  listener,
+  opened,
+  redisWith,
+  replicaAt,
+  revocationOf,
+  revocationsAt,
+  sealing,
+  type Told,
+} from './opened.ts';
 
 afterEach(closeOpened);
 
-const KEY = 'k3y-of-at-least-thirty-two-characters';
-const sealing = createSealing(KEY);
 const expiry = (): number => Date.now() + 300_000;
 /** The slot of what a route counts. */
 const slotOfRoute = (route: string): number => slotOf(sealing.slot('history', route));
 
-/** A replica of the gateway on a store. */
-async function replicaAt(url: string, told: Told = listener(), onRevoked?: (digests: readonly string[]) => void) {
+/** A replica that hears of the revoked tokens of the front door. */
+async function hearingAt(url: string, heard: string[], told: Told = listener()): Promise<void> {
   const listening = Promise.withResolvers<void>();
-  const revocations = { onRevoked: onRevoked ?? (() => {}), onMissed: listening.resolve };
-  const ledger = createMemoryLedger(Date.now);
-  const shared = createShared(told.observer, told.log, Date.now, { ledger, revocations });
-  opened.push(() => shared.close());
-  shared.prepare({ url, onFailure: 'closed' }, KEY, onRevoked !== undefined).use();
-  await told.until(true);
-  if (onRevoked !== undefined) await listening.promise;
-  return shared;
+  const onRevoked = (digests: readonly string[]): void => void heard.push(...digests);
+  await replicaAt(url, told, { revocations: { onRevoked, onMissed: listening.resolve } });
+  await listening.promise;
 }
 
 function frontDoorAt(url: string): Store {
@@ -83,6 +85,13 @@ async function spendUntil(
   await Promise.all(Array.from({ length: 8 }, one));
 }
 
+async function connectedRevocations(url: string): Promise<ReturnType<typeof revocationsAt>> {
+  const told = listener();
+  const revocations = revocationsAt(connected(url, told));
+  await told.until(true);
+  return revocations;
+}
+
 /** The first keys of proofs in a slot. */
 function numbersIn(slot: number, count: number): readonly string[] {
   const found: string[] = [];
@@ -90,30 +99,6 @@ function numbersIn(slot: number, count: number): readonly string[] {
     if (slotOf(sealing.place('replay', String(number))) === slot) found.push(String(number));
   }
   return found;
-}
-
-function revocationOf(subject: string): Revocation {
-  const arrivedAt = Math.floor(Date.now() / 1000);
-  return { issuer: 'https://as', subject, at: arrivedAt, arrivedAt };
-}
-
-async function revocationsAt(url: string, told: Told = listener()) {
-  const known = new Map<string, Revocation>();
-  const store = new RevocationStore({
-    connection: connected(url, told),
-    sealing,
-    clock: Date.now,
-    keepMs: () => 600_000,
-    onNews: (news) => {
-      for (const revocation of news) known.set(revocation.subject ?? '', revocation);
-    },
-    onComplete: () => {},
-    known: () => known.values(),
-    onCorrupt: () => expect.unreachable(),
-  });
-  opened.push(() => store.close());
-  await told.until(true);
-  return { store, known };
 }
 
 /** Asks again while the store is unavailable. On a busy machine a command may take too long. */
@@ -220,7 +205,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
 
     test('R-341: keeps the records of the front door, and tells every gateway of a revoked token', async () => {
       const heard: string[] = [];
-      await replicaAt(url, listener(), (digests) => heard.push(...digests));
+      await hearingAt(url, heard);
       const [one, other] = [frontDoorAt(url), frontDoorAt(url)];
       await expect.poll(async () => other.get('Visit', '').catch(() => 'away')).toBeUndefined();
       await expect.poll(async () => one.get('Visit', '').catch(() => 'away')).toBeUndefined();
@@ -243,7 +228,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
     });
 
     test('R-341: keeps revocations, and leases what one replica does at a time', async () => {
-      const stores = await Promise.all([revocationsAt(url), revocationsAt(url)]);
+      const stores = await Promise.all([connectedRevocations(url), connectedRevocations(url)]);
       const [one, other] = stores.map(({ store }) => store) as [RevocationStore, RevocationStore];
       expect(await one.keep([revocationOf('alice')], 'event')).toBe('kept');
       expect(await other.keep([revocationOf('alice')], 'event')).toBe('repeated');
@@ -323,7 +308,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
     test('R-343: hears of revoked tokens after their channel has moved to another master', async () => {
       const heard: string[] = [];
       const told = listener();
-      await replicaAt(url, told, (digests) => heard.push(...digests));
+      await hearingAt(url, heard, told);
       const slot = slotOf(sealing.place('channel', 'revoked tokens'));
       const [source, target] = [await cluster.masterOf(slot), await cluster.masterOf((slot + 6000) % 16_384)];
       const down = told.until(false);
@@ -378,7 +363,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
       async ([end, index]) => {
         const told = listener();
         const shared = await replicaAt(url, told);
-        const revocations = await revocationsAt(url);
+        const revocations = await connectedRevocations(url);
         const [master, replica] = await cluster.pair(index);
         const route = await routeAt(cluster, master);
         const [proof = ''] = numbersIn(slotOfRoute(route), 1);
@@ -423,7 +408,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
           const approval = await patiently(async () => approvals.find(route, first.request.id));
           expect(approval).toMatchObject({ status: 'used' });
         }
-        const fresh = await revocationsAt(url);
+        const fresh = await connectedRevocations(url);
         await expect.poll(() => [...fresh.known.keys()], { timeout: 10_000 }).toContain(end);
       },
     );

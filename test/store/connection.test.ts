@@ -2,12 +2,9 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import { type StoreConnection, StoreError } from '../../src/store/connection.ts';
-import { createShared } from '../../src/store/store.ts';
 import { hasRedis, type Redis } from '../support/redis.ts';
-import { listener } from './observer.ts';
-import { closeOpened, connected, opened, redisWith } from './opened.ts';
+import { closeOpened, connected, KEY, listener, opened, redisWith, replicaAt } from './opened.ts';
 
 afterEach(closeOpened);
 
@@ -129,12 +126,9 @@ describe.skipIf(!hasRedis)('a store', () => {
     const page = await readFile(new URL('../../docs/running.md', import.meta.url), 'utf8');
     const [, rules = ''] = /`(~sallyport:v1:[^`]+)`/.exec(page) ?? [];
     await redis.client.aclSetUser('gateway', ['on', '>secret', ...rules.split(' ')]);
-    const shared = createShared(told.observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
-    opened.push(() => shared.close());
     const url = `redis://gateway:secret@127.0.0.1:${redis.port}`;
-    const { use, limiters } = shared.prepare({ url, onFailure: 'closed' }, 'k3y-of-at-least-thirty-two-characters');
-    use();
-    await told.until(true);
+    const shared = await replicaAt(url, told);
+    const { limiters } = shared.prepare({ url, onFailure: 'closed' }, KEY);
     const end = Date.now() + 5000;
     shared.answers.set('introspection', 'key', 1, end);
     expect(await shared.answers.get('introspection', 'key')).toMatchObject({ answer: 1 });

@@ -7,15 +7,13 @@ import type { Ledger, LedgerCheck, Reservation, LedgerVerdict } from '../../src/
 import { connectStore, type StoreConnection } from '../../src/store/connection.ts';
 import { createSharedLedger } from '../../src/store/ledger.ts';
 import { ledgerScripts } from '../../src/store/ledger-scripts.ts';
-import { createSealing } from '../../src/store/sealing.ts';
 import { call } from '../pipeline/history/call.ts';
 import { play } from './play.ts';
 import { steps } from './random-calls.ts';
 import { createReferenceLedger } from './reference-ledger.ts';
 import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
-import { listener, type Told } from './observer.ts';
+import { listener, sealing, type Told } from './opened.ts';
 
-const sealing = createSealing('k3y-of-at-least-thirty-two-characters');
 const HOUR = 3_600_000;
 const passed: LedgerVerdict = { passed: true, failed: undefined };
 

@@ -1,6 +1,60 @@
-import { connectStore, type StoreConnection } from '../../src/store/connection.ts';
+import type { SharedStore } from '../../src/model/config.ts';
+import type { Revocation } from '../../src/model/revocation.ts';
+import type { StoreObserver, StoreOperation, StoreResult } from '../../src/model/shared.ts';
+import { connectStore, type LogStore, type StoreConnection } from '../../src/store/connection.ts';
+import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
+import { RevocationStore } from '../../src/store/revocation-store.ts';
+import type { RevocationListener } from '../../src/store/revoked-tokens.ts';
+import { createSealing } from '../../src/store/sealing.ts';
+import { createShared, type Shared } from '../../src/store/store.ts';
 import { startRedis, type Redis } from '../support/redis.ts';
-import type { Told } from './observer.ts';
+
+/** The session key of the replicas. */
+export const KEY = 'k3y-of-at-least-thirty-two-characters';
+export const sealing = createSealing(KEY);
+
+/** The events of a store, for which a test can wait. */
+export interface Told {
+  readonly observer: StoreObserver;
+  readonly log: LogStore;
+  /** `operation result`, in order. */
+  readonly requests: string[];
+  readonly lines: {
+    readonly level: string;
+    readonly msg: string;
+    readonly problem?: unknown;
+    readonly key?: unknown;
+  }[];
+  /** Resolves when the store is up, or down; at once if it is. */
+  until(up: boolean): Promise<void>;
+}
+
+/** Listens. */
+export function listener(): Told {
+  const requests: string[] = [];
+  const lines: Told['lines'] = [];
+  let up: boolean | undefined;
+  let waiting: { readonly for: boolean; readonly resolve: () => void }[] = [];
+  return {
+    requests,
+    lines,
+    log: (level, msg, fields) => void lines.push({ level, msg, ...fields }),
+    observer: {
+      storeUp(now) {
+        up = now;
+        for (const each of waiting) if (each.for === now) each.resolve();
+        waiting = waiting.filter((each) => each.for !== now);
+      },
+      storeRequest: (operation: StoreOperation, result: StoreResult) => void requests.push(`${operation} ${result}`),
+    },
+    until(wanted) {
+      if (up === wanted) return Promise.resolve();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.push({ for: wanted, resolve });
+      return promise;
+    },
+  };
+}
 
 /** How to close what a test has opened. */
 export const opened: (() => Promise<void>)[] = [];
@@ -22,4 +76,50 @@ export function connected(url: string, told: Told): StoreConnection {
   const connection = connectStore(url, told.observer, told.log);
   opened.push(() => connection.close());
   return connection;
+}
+
+/** A replica of the gateway on the store at `url`, once it is up. With `revocations` it listens to the front door. */
+export async function replicaAt(
+  url: string,
+  told: Told = listener(),
+  {
+    onFailure = 'closed',
+    revocations,
+  }: { readonly onFailure?: SharedStore['onFailure']; readonly revocations?: RevocationListener } = {},
+): Promise<Shared> {
+  const shared = createShared(told.observer, told.log, Date.now, {
+    ledger: createMemoryLedger(Date.now),
+    ...(revocations !== undefined && { revocations }),
+  });
+  opened.push(() => shared.close());
+  shared.prepare({ url, onFailure }, KEY, revocations !== undefined).use();
+  await told.until(true);
+  return shared;
+}
+
+/** A replica's part of the revocations that are shared, and those that it knows, by their subject. */
+export function revocationsAt(connection: StoreConnection) {
+  const known = new Map<string, Revocation>();
+  const store = new RevocationStore({
+    connection,
+    sealing,
+    clock: Date.now,
+    keepMs: () => 600_000,
+    onNews(news) {
+      for (const revocation of news) known.set(revocation.subject ?? '', revocation);
+    },
+    onComplete() {},
+    known: () => known.values(),
+    onCorrupt(place) {
+      throw new Error(place);
+    },
+  });
+  opened.push(() => store.close());
+  return { store, known };
+}
+
+/** A revocation of all that a subject has until now. */
+export function revocationOf(subject: string): Revocation {
+  const arrivedAt = Math.floor(Date.now() / 1000);
+  return { issuer: 'https://as', subject, at: arrivedAt, arrivedAt };
 }

@@ -4,8 +4,8 @@ import type { RateLimiter, RateLimiters } from '../../src/model/limits.ts';
 import type { Rate } from '../../src/model/route.ts';
 import { createShared, type Prepared, type Shared } from '../../src/store/store.ts';
 import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
+import { KEY } from './opened.ts';
 
-const sessionKey = 'k3y-of-at-least-thirty-two-characters';
 const hourly = (requests: number, burst = requests): Rate => ({ requests, perMs: 3_600_000, burst });
 
 /** How many are there at once. */
@@ -53,7 +53,7 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
       storeRequest: (operation: string, result: string) => void asked.push(`${operation} ${result}`),
     };
     const shared = createShared(observer, () => {}, Date.now, { ledger: createMemoryLedger(Date.now) });
-    const { use, limiters } = shared.prepare({ url: redis.url, onFailure: 'closed' }, sessionKey);
+    const { use, limiters } = shared.prepare({ url: redis.url, onFailure: 'closed' }, KEY);
     use();
     return { ...shared, limiters };
   }

@@ -1,40 +1,26 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import type { SharedStore } from '../../src/model/config.ts';
-import { createShared, type Shared } from '../../src/store/store.ts';
-import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
-import { listener, type Told } from './observer.ts';
+import { createShared } from '../../src/store/store.ts';
+import { hasRedis, type Redis } from '../support/redis.ts';
 import * as fc from 'fast-check';
 import { Denial } from '../../src/model/denial.ts';
 import { createReplayMemory } from '../../src/store/replay.ts';
+import { closeOpened, KEY, listener, redisWith, replicaAt } from './opened.ts';
 
 describe.skipIf(!hasRedis)('a value for single use', () => {
   let redis: Redis;
-  let replicas: Replica[];
-  interface Replica {
-    readonly shared: Shared;
-    readonly told: Told;
-    readonly firstSeen: (key: string) => Promise<boolean>;
-  }
   beforeEach(async () => {
-    redis = await startRedis();
-    replicas = [];
+    redis = await redisWith();
   });
-  afterEach(async () => {
-    await Promise.all(replicas.map(({ shared }) => shared.close()));
-    await redis.close();
-  });
+  afterEach(closeOpened);
 
-  async function replica(onFailure: SharedStore['onFailure'] = 'closed'): Promise<Replica> {
+  async function replica(onFailure: SharedStore['onFailure'] = 'closed') {
     const told = listener();
-    const shared = createShared(told.observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
+    const shared = await replicaAt(redis.url, told, { onFailure });
     const firstSeen = async (key: string): Promise<boolean> =>
       shared.replay.firstSeen(key, Date.now() + 60_000, 'alice');
-    const made = { shared, told, firstSeen };
-    replicas.push(made);
-    shared.prepare({ url: redis.url, onFailure }, 'k3y-of-at-least-thirty-two-characters').use();
-    await told.until(true);
-    return made;
+    return { shared, told, firstSeen };
   }
 
   test('is accepted by one replica only, and stored unreadably', async () => {
@@ -95,7 +81,7 @@ describe.skipIf(!hasRedis)('a value for single use', () => {
     shared.prepare(undefined, undefined).use();
     expect(shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(true);
     expect(shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(false);
-    shared.prepare({ url: redis.url, onFailure: 'open' }, 'k3y-of-at-least-thirty-two-characters').use();
+    shared.prepare({ url: redis.url, onFailure: 'open' }, KEY).use();
     expect(await shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(false);
     await shared.close();
   });

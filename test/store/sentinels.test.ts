@@ -1,21 +1,22 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Revocation } from '../../src/model/revocation.ts';
-import { type StoreConnection, StoreError } from '../../src/store/connection.ts';
-import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
-import { RevocationStore } from '../../src/store/revocation-store.ts';
-import { createSealing } from '../../src/store/sealing.ts';
-import { createShared } from '../../src/store/store.ts';
+import { StoreError } from '../../src/store/connection.ts';
 import { certificate, pem } from '../support/certificates.ts';
 import { freePort } from '../support/ports.ts';
 import { hasRedis } from '../support/redis.ts';
 import { type Sentinel, startSentinel, startWatchedPair, type WatchedPair } from '../support/sentinels.ts';
-import { listener } from './observer.ts';
-import { closeOpened, connected, opened, redisWith } from './opened.ts';
+import {
+  closeOpened,
+  connected,
+  listener,
+  opened,
+  redisWith,
+  replicaAt,
+  revocationOf,
+  revocationsAt,
+} from './opened.ts';
 
 afterEach(closeOpened);
-
-const KEY = 'k3y-of-at-least-thirty-two-characters';
 
 async function sentinelOf(...about: Parameters<typeof startSentinel>): Promise<Sentinel> {
   const sentinel = await startSentinel(...about);
@@ -50,10 +51,7 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
       const pair = await watchedPair();
       const { primary, sentinel, replica, url } = pair;
       const told = listener();
-      const shared = createShared(told.observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
-      opened.push(() => shared.close());
-      shared.prepare({ url, onFailure: 'closed' }, KEY).use();
-      await told.until(true);
+      const shared = await replicaAt(url, told);
       expect(shared.connection()?.serverOf('')).toBe(`127.0.0.1:${primary.port}`);
       const expiry = Date.now() + 300_000;
       expect(await shared.replay.firstSeen('used', expiry, 'alice')).toBe(true);
@@ -78,13 +76,11 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
       expect(shared.connection()?.serverOf('')).toBe(`127.0.0.1:${replica.port}`);
 
       // Another process, which has not seen it itself.
-      const other = createShared(listener().observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
-      opened.push(() => other.close());
-      other.prepare({ url, onFailure: 'closed' }, KEY).use();
-      await expect.poll(() => other.state()?.state).toBe('available');
+      const seen = listener();
+      const other = await replicaAt(url, seen);
       expect(await other.replay.firstSeen('used', expiry, 'alice')).toBe(false);
       expect(await other.replay.firstSeen('new', expiry, 'alice')).toBe(true);
-      expect(JSON.stringify(told.lines)).not.toContain('s3cr3t');
+      expect(JSON.stringify([told.lines, seen.lines])).not.toContain('s3cr3t');
     },
   );
 
@@ -92,10 +88,7 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
     const { primary, replica, url } = await watchedPair();
     await replica.kill();
     const told = listener();
-    const shared = createShared(told.observer, told.log, Date.now, { ledger: createMemoryLedger(Date.now) });
-    opened.push(() => shared.close());
-    shared.prepare({ url, onFailure: 'closed' }, KEY).use();
-    await told.until(true);
+    const shared = await replicaAt(url, told);
     await primary.kill();
     await told.until(false);
     for (let n = 0; n < 5; n += 1) {
@@ -190,34 +183,15 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
     const [former, next, told] = [await redisWith(), await redisWith(), listener()];
     const sentinel = await sentinelOf(former);
     const url = `redis+sentinel://${sentinel.host}/mymaster`;
-    const arrivedAt = Math.floor(Date.now() / 1000);
-    const revocationOf = (subject: string): Revocation => ({ issuer: 'https://as', subject, at: arrivedAt, arrivedAt });
-    const storeAt = (connection: StoreConnection): { store: RevocationStore; known: Map<string, Revocation> } => {
-      const known = new Map<string, Revocation>();
-      const store = new RevocationStore({
-        connection,
-        sealing: createSealing(KEY),
-        clock: Date.now,
-        keepMs: () => 600_000,
-        onNews: (news) => {
-          for (const each of news) known.set(each.subject ?? '', each);
-        },
-        onComplete: () => {},
-        known: () => known.values(),
-        onCorrupt: () => expect.unreachable(),
-      });
-      opened.push(() => store.close());
-      return { store, known };
-    };
     const connection = connected(url, told);
     await told.until(true);
-    const own = storeAt(connection);
+    const own = revocationsAt(connection);
     await own.store.keep([revocationOf('alice')]);
     await expect.poll(() => [...own.known.keys()]).toEqual(['alice']);
 
     // As many as in the former one: their numbers alone do not tell them apart.
     const there = listener();
-    const elsewhere = storeAt(connected(next.url, there));
+    const elsewhere = revocationsAt(connected(next.url, there));
     await there.until(true);
     await elsewhere.store.keep([revocationOf('bob')]);
     const down = told.until(false);
