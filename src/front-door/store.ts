@@ -7,8 +7,8 @@ export interface Store {
   /**
    * Keeps a record, or replaces the one with this id.
    *
-   * @throws {Unavailable} for a new one, or for a longer one, while its kind or its owner has as many live ones as it may. No
-   *   record that lives is forgotten before it expires.
+   * @throws {Unavailable} for a new one, or for a longer one, while its kind or its owner has as many live ones as it
+   *   may. No record that lives is forgotten before it expires.
    */
   readonly set: (record: StoredRecord) => Promise<void>;
   /** Whether a new record has room. A share of each bound is left to requests at the same time. */
