@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPublicKey, KeyObject } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { jwtVerify, SignJWT } from 'jose';
 import { listen, type Running } from '../../demo/listen.ts';
@@ -67,8 +67,7 @@ export interface DocumentedServer {
 
 /** Starts `fixture`. */
 export async function startDocumentedServer(fixture: Fixture): Promise<DocumentedServer> {
-  const key = await createKey('key-1');
-  const client = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const [key, clientKey] = [await createKey('key-1'), KeyObject.from((await createKey('client')).privateKey)];
   const answers = new Map<string, Members>();
   const places = new Map<string, string>();
   const servers: Running[] = [];
@@ -123,7 +122,7 @@ export async function startDocumentedServer(fixture: Fixture): Promise<Documente
       return authorization === `Basic ${Buffer.from(pair.join(':')).toString('base64')}`;
     }
     const { id, keyId, audience } = expected;
-    const { protectedHeader } = await jwtVerify(form.get('client_assertion') ?? '', client.publicKey, {
+    const { protectedHeader } = await jwtVerify(form.get('client_assertion') ?? '', createPublicKey(clientKey), {
       issuer: id,
       subject: id,
       audience: local(audience),
@@ -139,7 +138,7 @@ export async function startDocumentedServer(fixture: Fixture): Promise<Documente
   return {
     local,
     sign,
-    clientKey: client.privateKey,
+    clientKey,
     phantom: () => phantom,
     async token(otherwise = {}) {
       const { accessToken, introspection, opaqueToken } = fixture;

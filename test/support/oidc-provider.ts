@@ -1,7 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { exportJWK } from 'jose';
 import { Provider, type ClientMetadata, type Configuration, type JWK } from 'oidc-provider';
 import { listen } from '../../demo/listen.ts';
+import { createKey } from './issuer.ts';
 import { keepSecret } from './secrecy.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -15,18 +16,16 @@ export async function startProvider(
   const server = createServer();
   const { url: issuer, close } = await listen(server, 0);
   const cookies = { keys: ['a-key-of-the-tests'] };
-  const provider = new Provider(issuer, { jwks: { keys: algorithms.map(signingKey) }, cookies, ...configuration });
+  const keys = await Promise.all(algorithms.map(signingKey));
+  const provider = new Provider(issuer, { jwks: { keys }, cookies, ...configuration });
   const next = provider.callback();
   server.on('request', (request, response) => serve(request, response, next));
   return { issuer, provider, close };
 }
 
-function signingKey(alg: 'RS256' | 'ES256'): JWK {
-  const { privateKey } =
-    alg === 'RS256'
-      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
-      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return { ...privateKey.export({ format: 'jwk' }), alg, use: 'sig', kid: alg };
+async function signingKey(alg: 'RS256' | 'ES256'): Promise<JWK> {
+  const { privateKey } = await createKey(alg, alg);
+  return { ...(await exportJWK(privateKey)), alg, use: 'sig', kid: alg } as JWK;
 }
 
 /** A real authorization server, oidc-provider. It issues opaque tokens to one client and introspects them for others. */

@@ -6,7 +6,7 @@ import type { Principal } from '../../src/model/principal.ts';
 import type { Plan } from '../../src/model/policy.ts';
 import type { Route, TokenExchange, UpstreamToken } from '../../src/model/route.ts';
 import { bearer } from '../support/bearer.ts';
-import { createKey, startIssuer, type Issuer } from '../support/issuer.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
 
 /** An answer of the token endpoint. */
@@ -64,12 +64,9 @@ export function issued(accessToken: string, otherwise: Record<string, unknown> =
   };
 }
 
-/** One key for all, since a key takes long to make and nothing is signed here. */
-const key = createKey('k1');
-
 /** Starts it. By default the token endpoint exchanges the token `x` for `for-x`. */
 export async function startTokenEndpointWorld(): Promise<TokenEndpointWorld> {
-  const issuer = await startIssuer(0, await key);
+  const issuer = await startIssuer();
   let now = Date.now();
   const clock = (): number => now;
   const client = createServerClient(serverOf(issuer), () => {}, clock);
