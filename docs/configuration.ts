@@ -12,20 +12,19 @@ import { definition, gateway, resolved, type Schema } from '../src/config/schema
 
 const intro = `# Configuration
 
-\`gateway.yaml\` defines the routes and the authorization servers that they trust. Each \`policies/NAME.yaml\` is a policy: it
-says which callers may call what. With the line \`# yaml-language-server: $schema=…\` at the top, editors with YAML support
-complete and check both. [Policies](policies.md) explains the policy language.
+\`gateway.yaml\` defines the routes and the authorization servers that they trust. Each \`policies/NAME.yaml\` is a
+[policy](policies.md). With the line \`# yaml-language-server: $schema=…\` at the top, editors complete and check both.
 
-- At start, the gateway refuses unknown keys, wrong types and contradictions. It reports all of them at once, each with file,
-  line and column. \`sallyport check\` does the same without starting.
+- At start, the gateway refuses unknown keys, wrong types and contradictions, all at once, each with file, line and
+  column. \`sallyport check\` does the same without starting.
 - \`\${env:NAME}\`, \`\${env:NAME:-default}\` and \`\${file:/run/secrets/x}\` work in any string. Their values never appear in an
-  error, a log or a dump.
-- Durations are \`500ms\`, \`30s\`, \`5m\`, \`1h\`; sizes \`16KiB\`, \`1MiB\`.
+  error, a log or a dump: use them for every secret.
+- Durations are \`500ms\`, \`30s\`, \`5m\`, \`1h\`, \`7d\`; sizes \`16KiB\`, \`1MiB\`.
 - Each key of a policy is described once. The parts of \`any\`, \`all\` and \`not\` have the conditions of a policy, and so have
-  entries, which have \`because\` too. The keys of an entry of \`tools\` also belong to entries of the other lists, but \`arguments\` only to prompts,
-  and those of \`after\` to \`never_after\`.
+  entries, which have \`because\` too. The keys of an entry of \`tools\` also belong to entries of the other lists, but
+  \`arguments\` only to prompts, and those of \`after\` to \`never_after\`.
 
-This page is generated from the schemas in \`schema/\` by \`npm run docs\`. Each example loads as shown, with the keys of the
+\`npm run docs\` generates this page from the schemas in \`schema/\`. Each example loads as shown, with the keys of the
 other sections.
 `;
 
@@ -237,7 +236,7 @@ scope: read`,
   },
 ];
 
-/** A row of a table. */
+/** An item of a list. */
 interface Row {
   readonly path: string;
   readonly text: string;
@@ -263,8 +262,8 @@ function sections(parts: readonly Section[], file: string, rows: readonly Row[])
   return parts.map((part) => {
     const own = rows
       .filter((each) => part.keys.includes(keyOf(each)))
-      .map(({ path, text }) => `| \`${path}\` | ${text} |`);
-    return `## ${part.heading}\n\n\`\`\`yaml\n# ${file}${part.example}\n\`\`\`\n\n| key | |\n|---|---|\n${own.join('\n')}\n`;
+      .map(({ path, text }) => `- \`${path}\`: ${text}`);
+    return `## ${part.heading}\n\n\`\`\`yaml\n# ${file}${part.example}\n\`\`\`\n\n${own.join('\n')}\n`;
   });
 }
 
@@ -322,7 +321,7 @@ function row(root: Schema, schema: Schema, path: string, described: Set<string>,
     needsRestart ? 'A change needs a restart.' : '',
     value === undefined ? '' : `Default: ${flow(value)}.`,
   ].filter((part) => part !== '');
-  const own = words.length === 0 ? [] : [{ path, text: words.join(' ').replaceAll('|', '\\|') }];
+  const own = words.length === 0 ? [] : [{ path, text: words.join(' ') }];
   return [...own, ...below(root, schema, path, described)];
 }
 

@@ -19,7 +19,7 @@ test('docs/configuration.md marks each key that needs a restart', async () => {
   expect(keys.length).toBeGreaterThan(4);
   const text = await readFile('docs/configuration.md', 'utf8');
   for (const key of keys)
-    expect(text).toMatch(new RegExp(`^\\| \`${key.replaceAll('.', '\\.')}\` \\|.*A change needs a restart`, 'm'));
+    expect(text).toMatch(new RegExp(`^- \`${key.replaceAll('.', '\\.')}\`:.*A change needs a restart`, 'm'));
 });
 
 let issuer: Issuer;
