@@ -173,15 +173,15 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
     answer(request, response).catch((error: unknown) => refuse(error, request, response));
   });
-  const { url, close } = await listenAt(settings.listen, server);
+  const listening = await listenAt(settings.listen, server);
   return {
-    url,
+    url: listening.url,
     reload(rules) {
       if (rules !== undefined) access.reload(rules);
     },
     async close() {
       requests.close();
-      await close();
+      await listening.close();
     },
   };
 }

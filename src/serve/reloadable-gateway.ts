@@ -41,7 +41,6 @@ import type { Log } from '../telemetry/log.ts';
 import { traceClient } from '../telemetry/traced-client.ts';
 import { traceGateway } from './gateway/traced-gateway.ts';
 import { RevocationEffects } from './revocation.ts';
-import { setTimeout as wait } from 'node:timers/promises';
 
 /** The dependencies of a process, which tests replace. */
 export interface Surroundings {

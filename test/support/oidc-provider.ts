@@ -25,7 +25,7 @@ export async function startProvider(
 
 async function signingKey(alg: 'RS256' | 'ES256'): Promise<JWK> {
   const { privateKey } = await createKey(alg, alg);
-  return { ...(await exportJWK(privateKey)), alg, use: 'sig', kid: alg } as JWK;
+  return { ...(await exportJWK(privateKey)), alg, use: 'sig', kid: alg };
 }
 
 /** A real authorization server, oidc-provider. It issues opaque tokens to one client and introspects them for others. */

@@ -5,7 +5,11 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import type { Authentication, Authenticators } from '../../pipeline/authenticate/authenticator.ts';
+import {
+  type Authentication,
+  type Authenticators,
+  createRevocationGuard,
+} from '../../pipeline/authenticate/authenticator.ts';
 import { createTokenReader } from '../../pipeline/authenticate/credentials.ts';
 import { createPossession, createProofChecks } from '../../pipeline/authenticate/possession.ts';
 import { createAuthorize, createActionReader } from '../../pipeline/authorize/authorize.ts';

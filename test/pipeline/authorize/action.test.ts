@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createActionReader } from '../../../src/pipeline/authorize/authorize.ts';
-import { Bindings, createHandleBinding } from '../../../src/mcp/bindings.ts';
+import { Bindings, createHandleBinding, createOwnerBound } from '../../../src/mcp/bindings.ts';
 import { lengthPrefixed } from '../../../src/lib/length-prefixed.ts';
 import { createToolHeaders } from '../../../src/mcp/tool-headers.ts';
 import type { Call } from '../../../src/model/call.ts';
