@@ -7,7 +7,6 @@ import { type InteractionParts, saveGrant, withCause } from './interactions.ts';
 import { factsAsAmr, type PendingSignIn } from './sign-ins.ts';
 import { redirect, sendPage } from './page.ts';
 import { goOnPage } from './pages.ts';
-import { subjectOf } from '../model/front-door.ts';
 import { listedClaims, type RecordedClaim } from '../model/record-details.ts';
 
 /** What the callback is built from. */

@@ -2,7 +2,14 @@ import type { Clock } from '../lib/clock.ts';
 import type { SharedStore } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import type { StoreObserver } from '../model/shared.ts';
-import { connectStore, LONG_COMMAND_MS, type LogStore, type StoreConnection, StoreError, createScript } from '../store/connection.ts';
+import {
+  connectStore,
+  LONG_COMMAND_MS,
+  type LogStore,
+  type StoreConnection,
+  StoreError,
+  createScript,
+} from '../store/connection.ts';
 import { createReplayMemory, createSharedReplayMemory } from '../store/replay.ts';
 import { publishRevoked } from '../store/revoked-tokens.ts';
 import { createSealing } from '../store/sealing.ts';
