@@ -26,8 +26,8 @@ export interface InteractionParts {
 }
 
 /**
- * Creates what answers `/interaction/UID`: it shows the consent page, and sends the person on to the provider. No person
- * is sent on before consent.
+ * Creates what answers `/interaction/UID`: it shows the consent page, and sends the person on to the provider. No
+ * person is sent on before consent.
  */
 export function createInteractions(
   parts: InteractionParts,
