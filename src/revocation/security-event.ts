@@ -138,8 +138,8 @@ const none = (): Effect => 'none';
 const levels = ['LOW', 'MEDIUM', 'HIGH'];
 
 /**
- * Each event of CAEP 1.0, RISC 1.0 and the OAuth event types, by its URI. An event whose direction is not said counts as
- * one for the worse.
+ * Each event of CAEP 1.0, RISC 1.0 and the OAuth event types, by its URI. An event whose direction is not said counts
+ * as one for the worse.
  */
 const effects: Readonly<Record<string, (payload: Payload) => Effect>> = {
   [`${caep}session-revoked`]: revoke,
