@@ -120,7 +120,6 @@ const CREDENTIALS_EVERY_MS = 60_000;
 /** 0: everything works. 1: the cached part works. 2: nothing works. */
 const severity = { unknown: 0, available: 0, degraded: 1, stale: 1, unavailable: 2 } as const;
 
-/** Creates the reports on `server`, whose state is unknown. */
 function createServerHealth(server: AuthorizationServer, report: Report, clock: Clock): ServerHealth {
   let known = 0;
   let credentialsAt = -Infinity;

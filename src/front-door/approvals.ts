@@ -75,7 +75,6 @@ export function createApprovalHandler(parts: ApprovalPageParts): ApprovalHandler
     return { person, session: jti, signedInAt: loginTs, acr, amr };
   }
 
-  /** Sends a person to sign in, and back. */
   function sendToSignIn(response: ServerResponse, id: string): void {
     const url = new URL(`${issuer}${routes.authorization}`);
     const anyAge = scopes.freshEnough(Infinity);

@@ -66,7 +66,6 @@ export class Keeper {
     return cutBytes;
   }
 
-  /** Keeps in `store` from now on. */
   useStore(store: RevocationStore): void {
     this.#store = store;
   }
@@ -90,7 +89,6 @@ export class Keeper {
     return result;
   }
 
-  /** Takes what another replica has kept. */
   take(news: RevocationNews): void {
     const changed = this.#parts.index.add(news.revocations);
     if (changed > 0 || news.dropped.length > 0) this.#parts.onNews(news);

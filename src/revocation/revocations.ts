@@ -126,7 +126,6 @@ export class Revocations implements OperatorRevocations {
     return isKept ? undefined : 'revoked in this gateway until it stops; it cannot be kept: see the log';
   }
 
-  /** What is remembered. */
   all(): Iterable<Revocation> {
     return this.#parts.index.all();
   }

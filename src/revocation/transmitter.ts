@@ -93,7 +93,6 @@ export class Transmitter {
     return this.#metadata;
   }
 
-  /** The streams of this receiver. */
   async streams(): Promise<readonly EventStream[]> {
     const { streamId } = this.#source;
     const endpoint = await this.#configurationEndpoint();
@@ -132,7 +131,6 @@ export class Transmitter {
     return String(ownMember(answer.body, 'status'));
   }
 
-  /** Enables a stream. */
   async enable({ id }: EventStream): Promise<void> {
     const { statusEndpoint } = await this.metadata();
     if (statusEndpoint === undefined) return;

@@ -186,7 +186,6 @@ class ClusterServers implements StoreServers {
     return this.#masters[slot] as StoreHost;
   }
 
-  /** The client of a server, when it is connected. */
   async #connected(host: StoreHost): Promise<StoreClient> {
     let known = this.#clients.get(nameOf(host));
     if (known === undefined) {

@@ -56,7 +56,6 @@ export class RevocationIndex implements RevocationCheck {
     return this.#ready;
   }
 
-  /** Sets whether everything is known. */
   setReady(isReady: boolean): void {
     this.#ready = isReady;
   }
