@@ -57,6 +57,11 @@ async function serve(folder: string, args: readonly string[] = []) {
   return { gateway, url };
 }
 
+async function stop(...running: readonly Awaited<ReturnType<typeof serve>>[]): Promise<void> {
+  for (const { gateway } of running) gateway.signal('SIGTERM');
+  await Promise.all(running.map(({ gateway }) => gateway.ended));
+}
+
 describe('revocation.file', () => {
   test('R-320: a gateway that is killed right after its answer has lost nothing', async () => {
     const { yaml, revoke, token } = await parts('file: revocations.jsonl');
@@ -70,8 +75,7 @@ describe('revocation.file', () => {
       expect(new Set(statuses)).toEqual(new Set([202]));
       const second = await serve(folder);
       expect(new Set(await Promise.all(tokens.map((each) => ask(second.url, each))))).toEqual(new Set([401]));
-      second.gateway.signal('SIGTERM');
-      await second.gateway.ended;
+      await stop(second);
     });
   });
 
@@ -99,8 +103,7 @@ describe('revocation.file', () => {
         new Set([202]),
       );
       expect(new Set(await Promise.all(tokens.map((each) => ask(second.url, each))))).toEqual(new Set([401]));
-      second.gateway.signal('SIGTERM');
-      await second.gateway.ended;
+      await stop(second);
     });
   });
 
@@ -108,17 +111,15 @@ describe('revocation.file', () => {
     const { yaml, revoke, token } = await parts('file: revocations.jsonl');
     await inFolder({ yaml, files: {} }, async (folder) => {
       const alice = await token('alice');
-      const { gateway, url } = await serve(folder, ['--workers', '2']);
-      expect(await revoke(url, 'alice')).toBe(202);
+      const first = await serve(folder, ['--workers', '2']);
+      expect(await revoke(first.url, 'alice')).toBe(202);
       const second = sallyport(['serve'], folder);
       expect(await second.ended).toBe(1);
       expect(second.stderr()).toMatch(/revocation\.file: another gateway uses .*revocations\.jsonl: stop it/);
-      expect(await ask(url, alice)).toBe(401);
-      gateway.signal('SIGTERM');
-      await gateway.ended;
+      expect(await ask(first.url, alice)).toBe(401);
+      await stop(first);
       const third = await serve(folder);
-      third.gateway.signal('SIGTERM');
-      await third.gateway.ended;
+      await stop(third);
     });
   });
 
@@ -129,15 +130,13 @@ describe('revocation.file', () => {
       const alice = await token('alice');
       const first = await serve(folder);
       expect(await revoke(first.url, 'alice')).toBe(202);
-      first.gateway.signal('SIGTERM');
-      await first.gateway.ended;
+      await stop(first);
       await appendFile(file, '{"revocations":[{"issuer":"x","at":1');
       const second = await serve(folder);
       await second.gateway.says(/the end of revocation\.file was not written whole/);
       expect(await ask(second.url, alice)).toBe(401);
       expect(await revoke(second.url, 'bob')).toBe(202);
-      second.gateway.signal('SIGTERM');
-      await second.gateway.ended;
+      await stop(second);
       const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
       expect(lines).toHaveLength(2);
       await writeFile(file, `garbage\n${lines.join('\n')}\n`);
@@ -217,8 +216,7 @@ describe.skipIf(!hasRedis)('shared', () => {
       await redis.client.flushAll();
       const four = await serve(folder);
       await expect.poll(() => ask(four.url, alice ?? '')).toBe(401);
-      for (const { gateway } of [one, two, three, four]) gateway.signal('SIGTERM');
-      await Promise.all([one, two, three, four].map(({ gateway }) => gateway.ended));
+      await stop(one, two, three, four);
     });
   });
 
@@ -247,25 +245,21 @@ describe.skipIf(!hasRedis)('shared', () => {
     const { yaml } = await parts('', shared(redis.url));
     const transmitter = await startTransmitter();
     onTestFinished(() => transmitter.close());
+    const requestsTo = (target: string) => transmitter.requests.filter(({ path }) => path === target).length;
     const source = `okta: { issuer: "${transmitter.url}", token: transmitter-token-of-the-test }`;
     const polling = yaml.replace(/okta: .*/, source);
     await inFolder({ yaml: polling, files: {} }, async (folder) => {
       const one = await serve(folder);
-      await expect.poll(() => transmitter.requests.filter(({ path }) => path === '/poll').length).toBeGreaterThan(0);
+      await expect.poll(() => requestsTo('/poll')).toBeGreaterThan(0);
       const two = await serve(folder);
-      await expect
-        .poll(() => transmitter.requests.filter(({ path }) => path === '/.well-known/ssf-configuration').length)
-        .toBe(2);
+      await expect.poll(() => requestsTo('/.well-known/ssf-configuration')).toBe(2);
       expect(transmitter.streams).toHaveLength(1);
       process.kill(one.gateway.pid, 'SIGKILL');
       await one.gateway.ended;
-      const before = transmitter.requests.filter(({ path }) => path === '/poll').length;
-      await expect
-        .poll(() => transmitter.requests.filter(({ path }) => path === '/poll').length, { timeout: 40_000 })
-        .toBeGreaterThan(before);
+      const before = requestsTo('/poll');
+      await expect.poll(() => requestsTo('/poll'), { timeout: 40_000 }).toBeGreaterThan(before);
       expect(transmitter.streams).toHaveLength(1);
-      two.gateway.signal('SIGTERM');
-      await two.gateway.ended;
+      await stop(two);
     });
   });
 });
