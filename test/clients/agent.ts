@@ -1,10 +1,10 @@
 import { UnauthorizedError } from '@modelcontextprotocol/client';
 import { UnauthorizedError as UnauthorizedErrorV1 } from '@modelcontextprotocol/sdk/client/auth.js';
-
 import { createBrowser, signIn, type Browser } from '../../demo/browser.ts';
-import { WalkingClient } from '../../demo/walk/oauth-client.ts';
+import { WalkingClient, redirectUrl } from '../../demo/walk/oauth-client.ts';
 import { createRecorder, type Recorder, type Seen } from '../../demo/walk/recorder.ts';
 import type { Connection, OfficialClient } from './official-clients.ts';
+import { demoApiClient } from '../../demo/obtain-token.ts';
 
 /** A person's AI agent on one of the official clients. */
 export interface Agent {
@@ -96,4 +96,15 @@ function textOf(result: object): string {
   const content: unknown = 'content' in result ? result.content : undefined;
   const [first] = Array.isArray(content) ? (content as readonly { readonly text?: string }[]) : [];
   return first?.text ?? '';
+}
+
+/** What a client of the authorization server's own people keeps: the only ones that get refresh tokens. */
+export function preRegistered(issuer: string): WalkingClient {
+  const { clientId, clientSecret = '' } = demoApiClient;
+  return new WalkingClient({
+    client_id: clientId,
+    client_secret: clientSecret,
+    issuer,
+    redirect_uris: [redirectUrl],
+  });
 }

@@ -8,9 +8,8 @@ import type { StoredOAuthTokens } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
 
 import type { WalkingClient } from '../../demo/walk/oauth-client.ts';
-import { createAgent, signedInAgent, toolCalls, type Agent } from './agent.ts';
+import { createAgent, signedInAgent, toolCalls, type Agent, preRegistered } from './agent.ts';
 import { officialClients } from './official-clients.ts';
-import { preRegistered } from './pre-registered.ts';
 import { startDemoBeforeAll } from '../worlds/demo.ts';
 
 const { world, keep } = startDemoBeforeAll({ authorizationServer: { highPrivilegeTtl: 3 } });

@@ -12,10 +12,9 @@ import { describe, expect, test } from 'vitest';
 import type { Running } from '../../demo/listen.ts';
 import type { WalkingClient } from '../../demo/walk/oauth-client.ts';
 import { type DemoWorld, startDemoBeforeAll } from '../worlds/demo.ts';
-import { signedInAgent } from './agent.ts';
+import { signedInAgent, preRegistered } from './agent.ts';
 import { startClaimsServer, startClaimsServerV1 } from './claims-server.ts';
 import { legacyClients, modernClients, officialClients, sdkV2Auto } from './official-clients.ts';
-import { preRegistered } from './pre-registered.ts';
 
 const toolsPolicy = `
 scope: read

@@ -1,14 +1,16 @@
 /**
- * A stream that outlives its token would be a way around the end of it: the gateway ends it with the token.
+ * A stream that outlives its token would be a way around the end of it: the gateway ends it with the token, that of a
+ * session and `subscriptions/listen` of the stateless revision.
  *
  * @module
  */
 
-import { test } from 'vitest';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { expect, test } from 'vitest';
 
-import { createAgent } from './agent.ts';
-import { legacyClients } from './official-clients.ts';
-import { preRegistered } from './pre-registered.ts';
+import { createRecorder, type Seen } from '../../demo/walk/recorder.ts';
+import { createAgent, preRegistered, signedInAgent } from './agent.ts';
+import { legacyClients, sdkV2Auto } from './official-clients.ts';
 import { startStatefulServer, type StatefulServer } from './stateful-server.ts';
 import { startDemoBeforeAll } from '../worlds/demo.ts';
 
@@ -50,3 +52,33 @@ test.concurrent.for(legacyClients)(
     expect(connection.session()).toBe(session);
   },
 );
+
+const { world: stateless } = startDemoBeforeAll({ authorizationServer: { accessTokenTtl: 3 } });
+const wish = { toolsListChanged: true };
+
+function listens({ sent }: Seen): boolean {
+  return sent?.includes('"subscriptions/listen"') === true;
+}
+
+test('a client receives the end of its subscription, and can listen again with a new token', async () => {
+  const oauth = preRegistered(stateless().issuer);
+  await (await signedInAgent(sdkV2Auto, stateless().mcpUrl, { oauth })).close();
+  const recorder = createRecorder();
+  const client = new Client({ name: 'listener', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
+  await client.connect(
+    new StreamableHTTPClientTransport(stateless().mcpUrl, { authProvider: oauth, fetch: recorder.fetch }),
+  );
+
+  const subscription = await client.listen(wish);
+  expect(subscription.honoredFilter).toEqual(wish);
+  expect(await subscription.closed).toBe('graceful');
+  const again = await client.listen(wish);
+  expect(
+    recorder
+      .take()
+      .filter(listens)
+      .map(({ status }) => status),
+  ).toEqual([200, 401, 200]);
+  await again.close();
+  await client.close();
+});
