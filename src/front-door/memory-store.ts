@@ -12,7 +12,7 @@ import {
 } from './store.ts';
 
 /** A record as JSON: a fraction of the memory of its objects, and no caller can change it. */
-interface Kept {
+interface MemoryRecord {
   readonly text: string;
   readonly weight: number;
   readonly expiresAt: number;
@@ -62,7 +62,7 @@ class Records {
   readonly #kind: string;
   readonly #limits: Required<RecordLimits>;
   readonly #clock: Clock;
-  readonly #records = new Map<string, Kept>();
+  readonly #records = new Map<string, MemoryRecord>();
   readonly #weightOfOwners = new Map<string, number>();
   #weightOfAll = 0;
   #sweptAt: number;
@@ -110,14 +110,14 @@ class Records {
     this.#count(record, -record.weight);
   }
 
-  #live(id: string): Kept | undefined {
+  #live(id: string): MemoryRecord | undefined {
     const record = this.#records.get(id);
     if (record === undefined || this.#clock() < record.expiresAt) return record;
     this.delete(id);
     return undefined;
   }
 
-  #hasRoom(owner: string | undefined, weight: number, replaced?: Kept): boolean {
+  #hasRoom(owner: string | undefined, weight: number, replaced?: MemoryRecord): boolean {
     const { most, mostOfOwner } = this.#limits;
     const freed = replaced?.weight ?? 0;
     if (this.#weightOfAll + weight - freed > most) return false;
@@ -125,7 +125,7 @@ class Records {
     return owner === undefined || (this.#weightOfOwners.get(owner) ?? 0) + weight - freedOfOwner <= mostOfOwner;
   }
 
-  #count({ owner }: Kept, weight: number): void {
+  #count({ owner }: MemoryRecord, weight: number): void {
     this.#weightOfAll += weight;
     if (owner === undefined) return;
     const left = (this.#weightOfOwners.get(owner) ?? 0) + weight;

@@ -19,7 +19,7 @@ export interface Resources {
 }
 
 /** A resource by one of its names. */
-interface Named {
+interface NamedResource {
   readonly name: string;
   readonly audience: string;
   readonly route: Route;
@@ -35,12 +35,12 @@ export function createResources({
   const trusting = all.filter(({ authorizationServers }) =>
     authorizationServers.some(({ name }) => name === FRONT_DOOR),
   );
-  const named = trusting.flatMap((route): readonly Named[] => [
+  const named = trusting.flatMap((route): readonly NamedResource[] => [
     ...route.audiences.map((audience) => ({ name: audience, audience, route })),
     // RFC 8707 §2: clients send what the metadata of the resource says, its URL.
     { name: publicUrl + route.path, audience: route.audiences[0] ?? '', route },
   ]);
-  const bySpelling = new Map<string, Named>();
+  const bySpelling = new Map<string, NamedResource>();
   for (const each of named) {
     const spelling = URL.parse(each.name)?.href ?? each.name;
     bySpelling.set(spelling, bySpelling.get(spelling) ?? each);
@@ -49,7 +49,7 @@ export function createResources({
   const [only, ...others] = trusting.filter(({ protocol }) => protocol === 'mcp');
   const byDefault = others.length === 0 ? only && bySpelling.get(new URL(publicUrl + only.path).href) : undefined;
 
-  function find(indicator: string): Named {
+  function find(indicator: string): NamedResource {
     const url = URL.parse(indicator);
     const found = bySpelling.get(url?.href ?? indicator) ?? (url === null ? undefined : leniently(url));
     if (found === undefined || indicator.includes('#')) {
@@ -62,7 +62,7 @@ export function createResources({
    * Clients add the query of the URL that their user entered, or send the origin alone. Host, port, scheme and path
    * count as they are: an origin is never another one.
    */
-  function leniently(url: URL): Named | undefined {
+  function leniently(url: URL): NamedResource | undefined {
     if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return undefined;
     url.search = '';
     return bySpelling.get(url.href) ?? (url.pathname === '/' ? byOrigin.get(url.origin) : undefined);
@@ -85,8 +85,8 @@ export function createResources({
 }
 
 /** The only resource of each origin; an origin with several has none. */
-function resourcesOfOrigins(named: readonly Named[]): ReadonlyMap<string, Named> {
-  const byOrigin = new Map<string, Named>();
+function resourcesOfOrigins(named: readonly NamedResource[]): ReadonlyMap<string, NamedResource> {
+  const byOrigin = new Map<string, NamedResource>();
   const ambiguous = new Set<string>();
   for (const each of named) {
     const { protocol, origin } = URL.parse(each.name) ?? {};

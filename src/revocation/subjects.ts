@@ -4,23 +4,23 @@ import { emailDigest, providerSession, subjectOf } from '../model/front-door.ts'
 import { lowerCase } from '../store/revocation-index.ts';
 
 /** What a subject identifier (RFC 9493) names. */
-export type NamedTokens =
-  | { readonly kind: 'tokens'; readonly tokens: readonly RevokedTokens[] }
-  /** No part of it is known here. */
-  | { readonly kind: 'not_understood'; readonly why: string }
-  /** Its issuer is none that the source may revoke. */
-  | { readonly kind: 'foreign'; readonly why: string }
-  /** It is not a subject identifier. */
-  | { readonly kind: 'malformed'; readonly why: string };
+export type NamedTokens = { readonly kind: 'tokens'; readonly tokens: readonly RevokedTokens[] } | NoTokens;
+
+/** Why a subject identifier names no tokens. */
+interface NoTokens {
+  /** No part of it is known here, its issuer is none that the source may revoke, or it is no subject identifier. */
+  readonly kind: 'not_understood' | 'foreign' | 'malformed';
+  readonly why: string;
+}
 
 /** Tokens that a subject names, and the target that gave them. */
-interface Named {
+interface TargetTokens {
   readonly target: RevocationTarget;
   readonly tokens: RevokedTokens;
 }
 
 /** {@link NamedTokens}, before the targets are left out. */
-type Found = { readonly kind: 'named'; readonly named: readonly Named[] } | Exclude<NamedTokens, { kind: 'tokens' }>;
+type SubjectReading = { readonly kind: 'named'; readonly named: readonly TargetTokens[] } | NoTokens;
 
 type Subject = Readonly<Record<string, unknown>>;
 
@@ -40,11 +40,15 @@ export function namedTokens(
   targets: readonly RevocationTarget[],
   critical: readonly string[] = [],
 ): NamedTokens {
-  const found = find(subject, targets, critical);
-  return found.kind === 'named' ? { kind: 'tokens', tokens: found.named.map(({ tokens }) => tokens) } : found;
+  const reading = readSubject(subject, targets, critical);
+  return reading.kind === 'named' ? { kind: 'tokens', tokens: reading.named.map(({ tokens }) => tokens) } : reading;
 }
 
-function find(subject: unknown, targets: readonly RevocationTarget[], critical: readonly string[]): Found {
+function readSubject(
+  subject: unknown,
+  targets: readonly RevocationTarget[],
+  critical: readonly string[],
+): SubjectReading {
   if (!isObject(subject)) return malformed('the subject is not an object');
   const format = formatOf(subject);
   if (format === undefined) return malformed('the subject has no format');
@@ -58,7 +62,7 @@ function formatOf(subject: Subject): string | undefined {
   return format === undefined && (isObject(subject['user']) || isObject(subject['session'])) ? 'complex' : undefined;
 }
 
-function simple(format: string, subject: Subject, targets: readonly RevocationTarget[]): Found {
+function simple(format: string, subject: Subject, targets: readonly RevocationTarget[]): SubjectReading {
   switch (format) {
     case 'iss_sub': {
       const { iss, sub } = subject;
@@ -94,7 +98,7 @@ function simple(format: string, subject: Subject, targets: readonly RevocationTa
 }
 
 /** RFC 9493 §3.2.8: an alias is no list of aliases. */
-function aliasOf(alias: unknown, targets: readonly RevocationTarget[]): Found {
+function aliasOf(alias: unknown, targets: readonly RevocationTarget[]): SubjectReading {
   const format = isObject(alias) ? formatOf(alias) : undefined;
   if (!isObject(alias) || format === undefined) return malformed('an alias of the subject has no format');
   if (format === 'aliases' || format === 'complex') return malformed(`an alias of the subject is ${format}`);
@@ -105,7 +109,7 @@ function aliasOf(alias: unknown, targets: readonly RevocationTarget[]): Found {
  * SSF 1.0 §4: every member must match, and an absent one matches everything. A member that is not understood is left
  * out where `user` or `session` remains: then more is revoked than was asked, never less.
  */
-function complex(subject: Subject, targets: readonly RevocationTarget[], critical: readonly string[]): Found {
+function complex(subject: Subject, targets: readonly RevocationTarget[], critical: readonly string[]): SubjectReading {
   const user = subject['user'] === undefined ? undefined : userOf(subject['user'], targets);
   const session = subject['session'] === undefined ? undefined : sessionOf(subject['session'], targets);
   const isUnderstood = (member: string): boolean =>
@@ -123,12 +127,12 @@ function complex(subject: Subject, targets: readonly RevocationTarget[], critica
   return { kind: 'named', named: both };
 }
 
-function userOf(user: unknown, targets: readonly RevocationTarget[]): Found {
+function userOf(user: unknown, targets: readonly RevocationTarget[]): SubjectReading {
   const format = isObject(user) ? formatOf(user) : undefined;
   return isObject(user) && format !== undefined ? simple(format, user, targets) : malformed('user has no format');
 }
 
-function sessionOf(session: unknown, targets: readonly RevocationTarget[]): Found {
+function sessionOf(session: unknown, targets: readonly RevocationTarget[]): SubjectReading {
   if (!isObject(session)) return malformed('session of the subject is not an object');
   const format = formatOf(session);
   if (format === 'jwt_id') return simple(format, session, targets);
@@ -144,14 +148,17 @@ function ofIssuer(
   iss: string,
   targets: readonly RevocationTarget[],
   tokensOf: (target: RevocationTarget) => RevokedTokens,
-): Found {
+): SubjectReading {
   // A provider and an authorization server may have one issuer.
   const known = targets.filter(({ issuers }) => issuers.includes(iss));
   if (known.length > 0) return named(known, tokensOf);
   return { kind: 'foreign', why: `the issuer ${JSON.stringify(iss.slice(0, 200))}, which the source may not revoke` };
 }
 
-function named(targets: readonly RevocationTarget[], tokensOf: (target: RevocationTarget) => RevokedTokens): Found {
+function named(
+  targets: readonly RevocationTarget[],
+  tokensOf: (target: RevocationTarget) => RevokedTokens,
+): SubjectReading {
   return { kind: 'named', named: targets.map((target) => ({ target, tokens: tokensOf(target) })) };
 }
 
@@ -163,18 +170,18 @@ function withEmail({ name, tokenIssuer: issuer, isProvider }: RevocationTarget, 
   return isProvider ? { issuer, emailDigest: emailDigest(name, email) } : { issuer, email };
 }
 
-function anyOf(all: readonly Found[]): Found {
+function anyOf(all: readonly SubjectReading[]): SubjectReading {
   const broken = all.find(({ kind }) => kind === 'malformed');
   if (broken !== undefined) return broken;
   const parts = all.flatMap((each) => (each.kind === 'named' ? each.named : []));
   return parts.length > 0 ? { kind: 'named', named: parts } : (all[0] ?? notUnderstood('no alias'));
 }
 
-function malformed(why: string): Found {
+function malformed(why: string): NoTokens {
   return { kind: 'malformed', why };
 }
 
-function notUnderstood(why: string): Found {
+function notUnderstood(why: string): NoTokens {
   return { kind: 'not_understood', why };
 }
 

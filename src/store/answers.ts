@@ -7,7 +7,7 @@ import type { Sealing } from './sealing.ts';
 const MAX_BYTES = 64 * 1024;
 
 /** What the store holds at a place: an answer; `miss`: none, or an expired one; `corrupt`: no replica wrote it. */
-type Found = KeptAnswer | 'miss' | 'corrupt';
+type StoredAnswer = KeptAnswer | 'miss' | 'corrupt';
 
 /** Creates the answers that replicas share by `connection`. `onCorrupt` is called for values that no replica wrote. */
 export function createSharedAnswers(
@@ -16,7 +16,7 @@ export function createSharedAnswers(
   clock: Clock,
   onCorrupt: (place: string) => void,
 ): SharedAnswers {
-  function read(place: string, sealed: string): Found {
+  function read(place: string, sealed: string): StoredAnswer {
     // GETRANGE answers '' where there is nothing.
     if (sealed === '') return 'miss';
     const text = sealed.length > MAX_BYTES ? undefined : sealing.open(place, sealed);
@@ -70,6 +70,6 @@ function writable(kept: KeptAnswer): string | undefined {
   }
 }
 
-function resultOf(found: Found): StoreResult {
+function resultOf(found: StoredAnswer): StoreResult {
   return typeof found === 'string' ? found : 'hit';
 }

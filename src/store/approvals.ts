@@ -25,7 +25,7 @@ interface SharedApprovalParts {
 }
 
 /** What the store says of one request. */
-type Row = readonly [id: string, status: ApprovalStatus, ends: string, body: string, proof: string];
+type ApprovalRow = readonly [id: string, status: ApprovalStatus, ends: string, body: string, proof: string];
 
 /** A decision of a person, sealed: a writer of the store can forge none. */
 interface Proof {
@@ -221,10 +221,10 @@ export class SharedApprovals implements ApprovalBook {
       round: continues === undefined ? '' : this.#place(route, 'round', continues),
       overMs: OVER_MS,
       ...bounds,
-    })) as readonly ['full', string] | readonly ['taken' | 'waiting' | 'denied', number, ...Row];
+    })) as readonly ['full', string] | readonly ['taken' | 'waiting' | 'denied', number, ...ApprovalRow];
     if (answer[0] === 'full') return { kind: 'full', detail: answer[1] };
     const [kind, isNew, ...rest] = answer;
-    const row: Row = rest;
+    const row: ApprovalRow = rest;
     const approval = this.#opened(route, row);
     if (approval === undefined) throw new Denial('shared_store.unavailable', 'a request that no replica wrote');
     if (kind === 'taken' && !this.#isProved(approval, row[4])) {
@@ -254,7 +254,7 @@ export class SharedApprovals implements ApprovalBook {
       validMs,
       overMs: OVER_MS,
       proof: this.#parts.sealing.seal(this.#proofPlace(route, id), JSON.stringify(proof)),
-    })) as readonly [isDone: number, ...Row] | null;
+    })) as readonly [isDone: number, ...ApprovalRow] | null;
     if (answer === null) return undefined;
     const [isDone, ...row] = answer;
     const approval = this.#opened(route, row);
@@ -262,14 +262,14 @@ export class SharedApprovals implements ApprovalBook {
   }
 
   async find(route: string, id: string): Promise<KeptApproval | undefined> {
-    const row = (await this.#run(route, { op: 'find', id })) as Row | null;
+    const row = (await this.#run(route, { op: 'find', id })) as ApprovalRow | null;
     return row === null ? undefined : this.#opened(route, row);
   }
 
   async list(route: string): Promise<readonly KeptApproval[]> {
     const found: KeptApproval[] = [];
     for (let from = 0; ; from += PAGE) {
-      const rows = (await this.#run(route, { op: 'list', from, to: from + PAGE - 1 })) as readonly Row[];
+      const rows = (await this.#run(route, { op: 'list', from, to: from + PAGE - 1 })) as readonly ApprovalRow[];
       found.push(...rows.flatMap((row) => this.#opened(route, row) ?? []));
       if (rows.length < PAGE) return found;
     }
@@ -282,7 +282,7 @@ export class SharedApprovals implements ApprovalBook {
   async sweep(route: string): Promise<SweptApprovals> {
     const [waiting, ...rows] = (await this.#run(route, { op: 'sweep', overMs: OVER_MS })) as readonly [
       number,
-      ...Row[],
+      ...ApprovalRow[],
     ];
     return { expired: rows.flatMap((row) => this.#opened(route, row) ?? []), waiting };
   }
@@ -303,7 +303,7 @@ export class SharedApprovals implements ApprovalBook {
     return `${this.#prefix(route)}proof:${id}`;
   }
 
-  #opened(route: string, [id, status, ends, body]: Row): KeptApproval | undefined {
+  #opened(route: string, [id, status, ends, body]: ApprovalRow): KeptApproval | undefined {
     const text = this.#parts.sealing.open(this.#bodyPlace(route, id), body);
     return text === undefined ? undefined : { ...(JSON.parse(text) as ApprovalRequest), status, endsAt: Number(ends) };
   }

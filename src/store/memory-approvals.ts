@@ -15,7 +15,7 @@ import {
 } from '../model/approval-book.ts';
 
 /** A request in memory. */
-interface Kept {
+interface RequestRecord {
   approval: KeptApproval;
   readonly owner: string;
   readonly bytes: number;
@@ -37,9 +37,9 @@ export class MemoryApprovals implements ApprovalBook {
   readonly #clock: Clock;
   readonly #bounds: { readonly ofOwner: number; readonly ofAll: number; readonly bytes: number };
   /** By id; those that are over too. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, RequestRecord>();
   /** Those that live, by what they are bound to. */
-  readonly #live = new Map<string, Kept>();
+  readonly #live = new Map<string, RequestRecord>();
   readonly #owned = new Map<string, number>();
   readonly #rounds = new Map<string, Round>();
   #bytes = 0;
@@ -135,20 +135,20 @@ export class MemoryApprovals implements ApprovalBook {
     return this.#bytes + bytes > most ? `${most} bytes are kept` : undefined;
   }
 
-  #keep(kept: Kept): void {
+  #keep(kept: RequestRecord): void {
     this.#kept.set(kept.approval.id, kept);
     this.#live.set(bindingOf(kept.approval), kept);
     this.#owned.set(kept.owner, (this.#owned.get(kept.owner) ?? 0) + 1);
     this.#bytes += kept.bytes;
   }
 
-  #end(kept: Kept): void {
+  #end(kept: RequestRecord): void {
     const { status } = kept.approval;
     this.#change(kept, 'expired', this.#clock() + OVER_MS);
     if (status !== 'denied' && this.#expired.length < approvalBounds.ofAll) this.#expired.push(kept.approval);
   }
 
-  #change(kept: Kept, status: ApprovalStatus, endsAt: number): void {
+  #change(kept: RequestRecord, status: ApprovalStatus, endsAt: number): void {
     kept.approval = { ...kept.approval, status, endsAt };
     if (isLive(status)) return;
     this.#live.delete(bindingOf(kept.approval));

@@ -41,16 +41,16 @@ const SWEEP_MS = { least: 100, most: 60 * 60_000 };
 /** A call that was counted, until it is answered or given back. */
 interface OpenCall {
   readonly id: string;
-  readonly entries: readonly Kept[];
+  readonly entries: readonly CountedEntry[];
   /** The number of entries that have not gone. */
   left: number;
   isWaiting: boolean;
 }
 
 /** An entry of a track, and of those that end with it. */
-interface Kept extends TrackEntry {
+interface CountedEntry extends TrackEntry {
   readonly owner: string;
-  readonly sameWindow: Timeline<Kept>;
+  readonly sameWindow: Timeline<CountedEntry>;
   /** Undefined once it was answered. */
   call: OpenCall | undefined;
 }
@@ -65,7 +65,7 @@ interface Kept extends TrackEntry {
 export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBounds, timers?: Timers): MemoryLedger {
   const tracks = new Map<string, Track>();
   /** By the length of the window: within one, entries end in the order in which they came. */
-  const windows = new Map<number, Timeline<Kept>>();
+  const windows = new Map<number, Timeline<CountedEntry>>();
   const calls = new Map<string, OpenCall>();
   /** The number of entries of each owner. */
   const owned = new Map<string, number>();
@@ -99,7 +99,7 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
     });
   }
 
-  function remove(entry: Kept): void {
+  function remove(entry: CountedEntry): void {
     entry.isGone = true;
     noteGone(entry.sameWindow);
     removeEntry(entry);
@@ -136,7 +136,7 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
     sweepLater();
   }
 
-  function keptEntry(owner: string, { track: name, amount, keepMs }: LedgerEntry): Kept {
+  function keptEntry(owner: string, { track: name, amount, keepMs }: LedgerEntry): CountedEntry {
     const track = tracks.get(name) ?? createTrack(name);
     tracks.set(name, track);
     const sameWindow = windows.get(keepMs) ?? createTimeline();
@@ -228,7 +228,12 @@ export function createProcessLedger(): MemoryLedger {
  * @param own The entry of the round before, which does not count.
  * @param excess What the entries and the call sum up to beyond the limit.
  */
-function passes(kind: LedgerCheck['kind'], track: Track | undefined, own: Kept | undefined, excess: number): boolean {
+function passes(
+  kind: LedgerCheck['kind'],
+  track: Track | undefined,
+  own: CountedEntry | undefined,
+  excess: number,
+): boolean {
   if (kind === 'quota') return excess <= 0;
   if (kind === 'after') return track !== undefined && track.answered > 0;
   return track === undefined || track.count === (own === undefined ? 0 : 1);
