@@ -24,7 +24,7 @@ export interface ServerCallsObserver {
 }
 
 /** Makes the request. Called only for a call that is sent, since client authentication may cost a signature. */
-type Request = () => CallOptions | Promise<CallOptions>;
+type RequestMaker = () => CallOptions | Promise<CallOptions>;
 
 /** The options of a call without its timeout. */
 export type CallOptions = Omit<FetchJsonOptions, 'timeoutMs'>;
@@ -36,7 +36,7 @@ export interface ServerCalls {
    *   gateway itself.
    * @throws {Denial} `authorization_server.unavailable` if there is no answer; a status of 4xx is an answer.
    */
-  ask(operation: ServerOperation, url: string, request?: Request, onBehalfOf?: string): Promise<ServerAnswer>;
+  ask(operation: ServerOperation, url: string, request?: RequestMaker, onBehalfOf?: string): Promise<ServerAnswer>;
   /** Whether the server has answered any call. */
   readonly answered: boolean;
   /** The circuits that are not closed; undefined if all are closed. */
@@ -97,7 +97,7 @@ export function createServerCalls(
   async function ask(
     operation: ServerOperation,
     url: string,
-    request: Request = () => ({}),
+    request: RequestMaker = () => ({}),
     onBehalfOf = '',
   ): Promise<ServerAnswer> {
     const endpoint = endpointOf(operation, url);
@@ -116,7 +116,7 @@ export function createServerCalls(
     }
   }
 
-  async function send(endpoint: Endpoint, url: string, request: Request): Promise<ServerAnswer> {
+  async function send(endpoint: Endpoint, url: string, request: RequestMaker): Promise<ServerAnswer> {
     const { operation } = endpoint;
     const wasOpen = endpoint.breaker.state() !== 'closed';
     const call = endpoint.breaker.admit();

@@ -22,7 +22,7 @@ const LIFETIME_SECONDS = 60;
 
 /** Creates the client authentication at the authorization server `issuer`. Prepares credentials at their first use. */
 export function createClientAuthentication(issuer: string, clock: Clock): ClientAuthentication {
-  const prepared = new WeakMap<ClientCredentials, Prepared>();
+  const prepared = new WeakMap<ClientCredentials, FormAuthenticator>();
   return (form, credentials) => {
     const known = prepared.get(credentials);
     if (known !== undefined) return known(form);
@@ -32,9 +32,9 @@ export function createClientAuthentication(issuer: string, clock: Clock): Client
   };
 }
 
-type Prepared = (form: URLSearchParams) => AuthenticatedForm | Promise<AuthenticatedForm>;
+type FormAuthenticator = (form: URLSearchParams) => AuthenticatedForm | Promise<AuthenticatedForm>;
 
-function prepareFor(credentials: ClientCredentials, issuer: string, clock: Clock): Prepared {
+function prepareFor(credentials: ClientCredentials, issuer: string, clock: Clock): FormAuthenticator {
   const { clientId: client_id } = credentials;
   switch (credentials.clientAuth) {
     case 'client_secret_basic': {

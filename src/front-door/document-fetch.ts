@@ -16,7 +16,7 @@ const MAX_IN_FLIGHT_OF_HOST = 4;
 const TIMEOUT_MS = 5_000;
 
 /** An answer, or why there is none. */
-type Outcome =
+type FetchOutcome =
   | { readonly status: number; readonly headers: Headers; readonly body: Buffer }
   | { readonly fault: string };
 
@@ -36,7 +36,7 @@ export interface DocumentFetchParts {
  */
 export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts): typeof fetch {
   const isAllowed = createIsWithin(allowed);
-  const kept = createExpiringCache<Promise<Outcome>>(MAX_KEPT, clock);
+  const kept = createExpiringCache<Promise<FetchOutcome>>(MAX_KEPT, clock);
   const inFlight = new Map<string, number>();
   let inFlightOfAll = 0;
 
@@ -53,7 +53,7 @@ export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts):
     return first;
   }
 
-  async function outcomeOf(url: URL): Promise<Outcome> {
+  async function outcomeOf(url: URL): Promise<FetchOutcome> {
     inFlightOfAll += 1;
     inFlight.set(url.hostname, (inFlight.get(url.hostname) ?? 0) + 1);
     try {
@@ -74,7 +74,7 @@ export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts):
   }
 
   /** Shared by requests at the same time. A use does not lengthen it: a document may change, a fault may pass. */
-  function outcomeOnce(url: URL): Promise<Outcome> {
+  function outcomeOnce(url: URL): Promise<FetchOutcome> {
     const cached = kept.get(url.href);
     if (cached !== undefined) return cached;
     // Not kept: the next request may find room.
@@ -94,7 +94,7 @@ export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts):
   };
 }
 
-function read(url: URL, address: string, ca: string | undefined): Promise<Outcome> {
+function read(url: URL, address: string, ca: string | undefined): Promise<FetchOutcome> {
   const lookup: LookupFunction = (_host, options, done) => {
     const family = isIP(address);
     if (options.all === true) done(null, [{ address, family }]);

@@ -7,7 +7,7 @@ import { isSameSecret } from '../lib/digest.ts';
 import type { RevocationObserver } from '../model/events.ts';
 import type { EventSource, RevocationAnswer, SourceState } from '../model/revocation.ts';
 import { STREAM_UPDATED } from './security-event.ts';
-import type { Received, Receiver, ReceivedSource } from './receiver.ts';
+import type { SetOutcome, Receiver, SetSource } from './receiver.ts';
 import { type EventStream, type SetRefusal, Transmitter, TransmitterError } from './transmitter.ts';
 
 /** What the delivery of a source is built from. */
@@ -45,7 +45,7 @@ const timing: DeliveryTiming = {
 };
 
 /** The events of one source: keeps its stream, takes what it pushes, or polls. It is never in the way of a request. */
-export class Delivery implements ReceivedSource {
+export class Delivery implements SetSource {
   readonly name: string;
   readonly targets: EventSource['targets'];
   readonly #parts: DeliveryParts;
@@ -229,7 +229,7 @@ export class Delivery implements ReceivedSource {
     return hasAll;
   }
 
-  async #receive(set: string): Promise<Received> {
+  async #receive(set: string): Promise<SetOutcome> {
     const received = await this.#parts.receiver.receive(this, set);
     if (received.kind === 'taken') this.#lastEventAt = this.#parts.clock();
     return received;

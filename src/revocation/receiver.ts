@@ -18,7 +18,7 @@ import type { Keeper } from './keeper.ts';
 import { namedTokens } from './subjects.ts';
 
 /** A source of events, as the receiver sees it. */
-export interface ReceivedSource {
+export interface SetSource {
   readonly name: string;
   readonly targets: readonly RevocationTarget[];
   /** Rejects while the metadata of the transmitter cannot be fetched. */
@@ -30,7 +30,7 @@ export interface ReceivedSource {
 }
 
 /** What became of a SET. `unavailable`: the transmitter must send it again. */
-export type Received =
+export type SetOutcome =
   | { readonly kind: 'taken' }
   | { readonly kind: 'refused'; readonly error: SetError }
   | { readonly kind: 'unavailable' };
@@ -51,7 +51,7 @@ export class Receiver {
   }
 
   /** Takes a SET. It counts as taken only once its revocations are kept. Never rejects. */
-  async receive(source: ReceivedSource, text: string): Promise<Received> {
+  async receive(source: SetSource, text: string): Promise<SetOutcome> {
     const { clock } = this.#parts;
     let event: SecurityEvent | undefined;
     try {
@@ -112,7 +112,7 @@ export class Receiver {
   }
 
   async #act(
-    source: ReceivedSource,
+    source: SetSource,
     event: SecurityEvent,
     { issuer, criticalMembers }: { issuer: string; criticalMembers: readonly string[] },
   ): Promise<void> {
