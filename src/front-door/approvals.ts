@@ -48,19 +48,13 @@ const TIMEOUT_MS = 10_000;
 /** The longest answer of the gateway. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Answers `/approval/ID`. */
-export type ApprovalHandler = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  id: string,
-  query: URLSearchParams,
-) => Promise<void>;
-
 /**
- * Creates the page on which people approve calls. They sign in at their provider; the gateway judges them by a token as
- * any other client would get it.
+ * Creates what answers `/approval/ID`, the page on which people approve calls. They sign in at their provider; the
+ * gateway judges them by a token as any other client would get it.
  */
-export function createApprovalHandler(parts: ApprovalPageParts): ApprovalHandler {
+export function createApprovalHandler(
+  parts: ApprovalPageParts,
+): (request: IncomingMessage, response: ServerResponse, id: string, query: URLSearchParams) => Promise<void> {
   const { settings, frontDoor, provider, people, scopes, clock, key, prefix } = parts;
   const { issuer } = frontDoor;
   const origin = new URL(issuer).origin;

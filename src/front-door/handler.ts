@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ParsedUrlQuery } from 'node:querystring';
 import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
+import { loadOnce } from '../lib/load-once.ts';
 import type { TokenBuckets } from '../lib/token-buckets.ts';
 import type { ApprovalSettings, Config } from '../model/config.ts';
 import { FRONT_DOOR, type FrontDoor, type FrontDoorObserver } from '../model/front-door.ts';
-import type { ApprovalHandler } from './approvals.ts';
 import { createAdmission } from './admission.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { createCallback } from './callback.ts';
@@ -85,13 +85,14 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   addDefaults(provider, { prefix, resources, scopes, frontDoor });
   const answer = provider.callback();
 
-  let pages: Promise<ApprovalHandler> | undefined;
-  /** Loaded when a person first comes: few front doors have approvals. */
-  async function approvalPages(): Promise<ApprovalHandler> {
-    if (approvals === undefined) throw new TypeError('no approvals are configured');
-    const about = { settings: approvals, frontDoor, provider, people, scopes, clock, key: parts.keys.cookie, prefix };
-    return (pages ??= import('./approvals.ts').then(({ createApprovalHandler }) => createApprovalHandler(about)));
-  }
+  // Loaded when a person first comes: few front doors have approvals.
+  const approvalPages =
+    approvals &&
+    loadOnce(async () => {
+      const { createApprovalHandler } = await import('./approvals.ts');
+      const about = { frontDoor, provider, people, scopes, clock, key: parts.keys.cookie, prefix };
+      return createApprovalHandler({ ...about, settings: approvals });
+    });
 
   return (request, response) => {
     handle(request, response).catch((error: unknown) => {
@@ -123,11 +124,8 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     if (path === undefined) return void response.writeHead(404).end();
     const query = rest.join('?');
     const [isApproval, approval = ''] = /^\/approval(?:\/([\w-]{1,64}))?$/.exec(path) ?? [];
-    if (
-      approvals !== undefined &&
-      isApproval !== undefined &&
-      isOneOf(request, approval === '' ? ['GET'] : ['GET', 'POST'])
-    )
+    const isShown = isApproval !== undefined && isOneOf(request, approval === '' ? ['GET'] : ['GET', 'POST']);
+    if (approvalPages !== undefined && isShown)
       return (await approvalPages())(request, response, approval, new URLSearchParams(query));
     const [, place, name = ''] = /^\/(interaction|callback)\/([^/]+)$/.exec(path) ?? [];
     if (place === 'interaction' && isOneOf(request, ['GET', 'POST'])) return interactions(request, response, name);
