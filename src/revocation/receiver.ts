@@ -42,6 +42,13 @@ export interface ReceiverParts {
   readonly clock: Clock;
 }
 
+/** How the endpoint of global token revocation answers a subject that names no tokens. */
+const refusals = {
+  malformed: { status: 400, error: 'invalid_request', result: 'refused' },
+  not_understood: { status: 422, error: 'unsupported_format', result: 'not_understood' },
+  foreign: { status: 403, error: 'access_denied', result: 'not_understood' },
+} as const;
+
 /** Takes events of transmitters, calls of the endpoint and commands of operators. */
 export class Receiver {
   readonly #parts: ReceiverParts;
@@ -83,18 +90,10 @@ export class Receiver {
   ): Promise<RevocationAnswer> {
     const document = parsedJson(body);
     const subject = isObject(document) ? document['sub_id'] : undefined;
-    if (subject === undefined) return this.#refusal(400, 'the body is not a JSON object with sub_id', by);
+    if (subject === undefined) return this.#refusal('malformed', 'the body is not a JSON object with sub_id', by);
     const named = namedTokens(subject, targets);
-    switch (named.kind) {
-      case 'malformed':
-        return this.#refusal(400, named.why, by);
-      case 'not_understood':
-        return this.#refusal(422, named.why, by);
-      case 'foreign':
-        return this.#refusal(403, named.why, by);
-      case 'tokens':
-        return (await this.revoke('endpoint', named.tokens, by)) ? { status: 204 } : { status: 503 };
-    }
+    if (named.kind !== 'tokens') return this.#refusal(named.kind, named.why, by);
+    return { status: (await this.revoke('endpoint', named.tokens, by)) ? 204 : 503 };
   }
 
   /** Revokes tokens for the endpoint or an operator. False: they are revoked here, and not kept where they must be. */
@@ -143,10 +142,9 @@ export class Receiver {
     this.#note(source.name, name, result, { jti, txn, at, ...describe(named.tokens), ...(isDrop && { effect }) });
   }
 
-  #refusal(status: number, description: string, by: string | undefined): RevocationAnswer {
-    const result = status === 400 ? 'refused' : 'not_understood';
+  #refusal(kind: keyof typeof refusals, description: string, by: string | undefined): RevocationAnswer {
+    const { status, error, result } = refusals[kind];
     this.#note('endpoint', 'endpoint', result, { by, detail: description });
-    const error = status === 403 ? 'access_denied' : status === 422 ? 'unsupported_format' : 'invalid_request';
     return { status, body: { error, error_description: description } };
   }
 
