@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { caep, risc, ssf } from '../support/transmitter.ts';
 import { createKey } from '../support/issuer.ts';
@@ -13,58 +12,30 @@ afterAll(() => world.close());
 
 const now = (): number => Math.floor(Date.now() / 1000);
 const api = async (token: string): Promise<number> => (await world.send('/api', { token })).status;
-const oauth = 'https://schemas.openid.net/secevent/oauth/event-type/';
 let people = 0;
 const newPerson = (): string => `person-${(people += 1)}`;
 
-describe('R-317: an event that ends rights', () => {
-  test.each([
-    [`${caep}session-revoked`, {}],
-    [`${caep}credential-change`, { credential_type: 'password', change_type: 'revoke' }],
-    [`${caep}credential-change`, { credential_type: 'password', change_type: 'delete' }],
-    [`${caep}credential-change`, { credential_type: 'password', change_type: 'update' }],
-    [`${caep}token-claims-change`, { claims: { role: 'none' } }],
-    [`${caep}assurance-level-change`, { current_level: 'nist-aal1', change_direction: 'decrease' }],
-    [`${caep}assurance-level-change`, { current_level: 'nist-aal1' }],
-    [`${caep}risk-level-change`, { principal: 'USER', current_level: 'HIGH', previous_level: 'LOW' }],
-    [`${caep}risk-level-change`, { principal: 'USER', current_level: 'MEDIUM' }],
-    [`${caep}device-compliance-change`, { previous_status: 'compliant', current_status: 'not-compliant' }],
-    [`${risc}account-disabled`, { reason: 'hijacking' }],
-    [`${risc}account-purged`, {}],
-    [`${risc}account-credential-change-required`, {}],
-    [`${risc}credential-compromise`, { credential_type: 'password' }],
-    [`${risc}sessions-revoked`, {}],
-    [`${oauth}tokens-revoked`, {}],
-    [`${oauth}token-revoked`, {}],
-  ])('%s %j', async (uri, event) => {
-    const sub = newPerson();
-    const [token, opaque] = [await world.token({ sub }), world.opaque({ sub, iat: now() })];
-    expect([await api(token), await api(opaque)]).toEqual([200, 200]);
-    expect(await world.event(uri, world.person(sub), event)).toEqual({ status: 202, body: undefined });
-    expect([await api(token), await api(opaque)]).toEqual([401, 401]);
-    expect(await api(await world.token({ sub, iat: now() + 2 }))).toBe(200);
-  });
+// security-event.test.ts has the events, and what each of them means.
+test('R-317: an event that ends rights', async () => {
+  const sub = newPerson();
+  const [token, opaque] = [await world.token({ sub }), world.opaque({ sub, iat: now() })];
+  expect([await api(token), await api(opaque)]).toEqual([200, 200]);
+  expect(await world.event(`${caep}session-revoked`, world.person(sub))).toEqual({ status: 202, body: undefined });
+  expect([await api(token), await api(opaque)]).toEqual([401, 401]);
+  expect(await api(await world.token({ sub, iat: now() + 2 }))).toBe(200);
 });
 
-describe('an event for the better drops what is cached, and refuses nothing', () => {
-  test.each([
-    [`${caep}credential-change`, { credential_type: 'password', change_type: 'create' }],
-    [`${caep}assurance-level-change`, { current_level: 'nist-aal2', change_direction: 'increase' }],
-    [`${caep}risk-level-change`, { principal: 'USER', current_level: 'LOW', previous_level: 'HIGH' }],
-    [`${caep}device-compliance-change`, { previous_status: 'not-compliant', current_status: 'compliant' }],
-    [`${risc}account-enabled`, {}],
-  ])('%s %j', async (uri, event) => {
-    const sub = newPerson();
-    const token = world.opaque({ sub, iat: now() });
-    expect(await api(token)).toBe(200);
-    const asked = world.issuer.requestsTo('/introspect').length;
-    expect(await api(token)).toBe(200);
-    expect(world.issuer.requestsTo('/introspect')).toHaveLength(asked);
-    expect((await world.event(uri, world.person(sub), event)).status).toBe(202);
-    await expect
-      .poll(async () => (await api(token)) === 200 && world.issuer.requestsTo('/introspect').length)
-      .toBe(asked + 1);
-  });
+test('an event for the better drops what is cached, and refuses nothing', async () => {
+  const sub = newPerson();
+  const token = world.opaque({ sub, iat: now() });
+  expect(await api(token)).toBe(200);
+  const asked = world.issuer.requestsTo('/introspect').length;
+  expect(await api(token)).toBe(200);
+  expect(world.issuer.requestsTo('/introspect')).toHaveLength(asked);
+  expect((await world.event(`${risc}account-enabled`, world.person(sub))).status).toBe(202);
+  await expect
+    .poll(async () => (await api(token)) === 200 && world.issuer.requestsTo('/introspect').length)
+    .toBe(asked + 1);
 });
 
 describe('what a revocation refuses', () => {
@@ -132,97 +103,27 @@ test('R-318: refuses a JWT that is older than revocations are remembered, or doe
   expect(await api(world.opaque({ iat: now() - 400 * 86_400 }))).toBe(200);
 });
 
-describe('a subject names', () => {
-  const revoke = async (subject: unknown): Promise<void> => {
-    expect(await world.event(`${caep}session-revoked`, subject)).toEqual({ status: 202, body: undefined });
-  };
+// subjects.test.ts has the subjects, and whom each of them names.
+test('a subject inside the event, as before SSF 1.0', async () => {
+  const sub = newPerson();
+  const token = await world.token({ sub });
+  const subject = { subject_type: 'iss-sub', iss: world.issuer.url, sub };
+  const set = await world.transmitter.sign(`${risc}account-disabled`, undefined, { subject });
+  expect((await world.push(set)).status).toBe(202);
+  expect(await api(token)).toBe(401);
+});
 
-  test('an address, in any case, unless the address was not verified', async () => {
-    const tokens = await Promise.all([
-      world.token({ sub: newPerson(), email: 'ALICE@example.com' }),
-      world.token({ sub: newPerson(), email: 'alice@example.com', email_verified: false }),
-      world.token({ sub: newPerson(), email: 'bob@example.com' }),
-    ]);
-    await revoke({ format: 'email', email: 'Alice@Example.com' });
-    expect(await Promise.all(tokens.map(api))).toEqual([401, 200, 200]);
-  });
-
-  test('an opaque id: a subject of the server', async () => {
-    const sub = newPerson();
-    const token = await world.token({ sub });
-    await revoke({ format: 'opaque', id: sub });
-    expect(await api(token)).toBe(401);
-  });
-
-  test('one token, whatever its iat', async () => {
-    const sub = newPerson();
-    const [one, other] = [
-      await world.token({ sub, jti: 'one', iat: now() + 3 }),
-      await world.token({ sub, jti: 'other' }),
-    ];
-    await revoke({ format: 'jwt_id', iss: world.issuer.url, jti: 'one' });
-    expect([await api(one), await api(other)]).toEqual([401, 200]);
-  });
-
-  test('one session of a person, and a session alone', async () => {
-    const [sub, other] = [newPerson(), newPerson()];
-    const tokens = await Promise.all([
-      world.token({ sub, sid: 's1' }),
-      world.token({ sub, sid: 's2' }),
-      world.token({ sub: other, sid: 's1' }),
-      world.token({ sub }),
-    ]);
-    await revoke({ format: 'complex', user: world.person(sub), session: { format: 'opaque', id: 's1' } });
-    expect(await Promise.all(tokens.map(api))).toEqual([401, 200, 200, 200]);
-    await revoke({ format: 'complex', session: { format: 'opaque', id: 's1' } });
-    expect(await Promise.all(tokens.map(api))).toEqual([401, 200, 401, 200]);
-  });
-
-  test('a person on a device that we do not know: the person', async () => {
-    const sub = newPerson();
-    const token = await world.token({ sub });
-    await revoke({ format: 'complex', user: world.person(sub), device: { format: 'opaque', id: 'd1' } });
-    expect(await api(token)).toBe(401);
-  });
-
-  test('each of several aliases', async () => {
-    const [one, other] = [newPerson(), newPerson()];
-    const tokens = await Promise.all([world.token({ sub: one }), world.token({ sub: other })]);
-    await revoke({
-      format: 'aliases',
-      identifiers: [world.person(one), { format: 'opaque', id: other }, { format: 'did', url: 'did:a' }],
-    });
-    expect(await Promise.all(tokens.map(api))).toEqual([401, 401]);
-  });
-
-  test.each([
-    ['inside the event', { format: 'iss_sub' }],
-    ['as Google writes it', { subject_type: 'iss-sub' }],
-  ])('somebody, %s', async (_, form) => {
-    const sub = newPerson();
-    const token = await world.token({ sub });
-    const { iss } = world.person();
-    const set = await world.transmitter.sign(`${risc}account-disabled`, undefined, { subject: { ...form, iss, sub } });
-    expect((await world.push(set)).status).toBe(202);
-    expect(await api(token)).toBe(401);
-  });
-
-  test.each([
-    ['an issuer that the source may not revoke', { format: 'iss_sub', iss: 'https://elsewhere.example', sub: 'alice' }],
-    ['a telephone', { format: 'phone_number', phone_number: '+12065550100' }],
-    ['a tenant alone', { format: 'complex', tenant: { format: 'opaque', id: 't' } }],
-  ])('%s: acknowledged, counted, and nothing is revoked', async (_, subject) => {
-    const token = await world.token();
-    const name = 'sallyport_revocations_total{source="okta",event="session-revoked",result="not_understood"}';
-    const before = await sample(world.gateway, name);
-    await revoke(subject);
-    expect(await sample(world.gateway, name)).toBe(before + 1);
-    expect(await api(token)).toBe(200);
-  });
+test('a subject that is not understood: acknowledged, counted, and nothing is revoked', async () => {
+  const token = await world.token();
+  const name = 'sallyport_revocations_total{source="okta",event="session-revoked",result="not_understood"}';
+  const before = await sample(world.gateway, name);
+  const subject = { format: 'iss_sub', iss: 'https://elsewhere.example', sub: 'alice' };
+  expect(await world.event(`${caep}session-revoked`, subject)).toEqual({ status: 202, body: undefined });
+  expect(await sample(world.gateway, name)).toBe(before + 1);
+  expect(await api(token)).toBe(200);
 });
 
 describe('R-319, RFC 8417 §2.2, RFC 8935 §2.4: a SET that is refused', () => {
-  const alice = { sub: 'alice' };
   const event = (
     options: Parameters<typeof world.transmitter.sign>[3],
     subject: unknown = world.person(),
@@ -230,29 +131,8 @@ describe('R-319, RFC 8417 §2.2, RFC 8935 §2.4: a SET that is refused', () => {
     payload = {},
   ) => world.transmitter.sign(uri, subject, payload, options);
   const cases: readonly (readonly [string, string, () => Promise<string>])[] = [
-    ['another typ', 'invalid_request', () => event({ header: { typ: 'JWT' } })],
-    ['no typ', 'invalid_request', () => event({ header: { typ: undefined } })],
-    ['another issuer', 'invalid_issuer', () => event({ claims: { iss: 'https://other.example' } })],
     ['another audience', 'invalid_audience', () => event({ claims: { aud: 'https://other.example' } })],
-    ['no audience', 'invalid_audience', () => event({ claims: { aud: undefined } })],
-    ['an exp', 'invalid_request', () => event({ claims: { exp: now() + 60 } })],
-    ['an exp that has passed', 'invalid_request', () => event({ claims: { exp: 1 } })],
-    ['a sub', 'invalid_request', () => event({ claims: alice })],
-    ['no iat', 'invalid_request', () => event({ claims: { iat: undefined } })],
-    ['no jti', 'invalid_request', () => event({ claims: { jti: undefined } })],
-    [
-      'two events',
-      'invalid_request',
-      () => event({ claims: { events: { [`${caep}session-revoked`]: {}, [`${risc}account-disabled`]: {} } } }),
-    ],
-    ['no event', 'invalid_request', () => event({ claims: { events: {} } })],
-    [
-      'an event that is no object',
-      'invalid_request',
-      () => event({ claims: { events: { [`${caep}session-revoked`]: 1 } } }),
-    ],
     ['a subject without format', 'invalid_request', () => event({}, { sub: 'alice' })],
-    ['no subject', 'invalid_request', () => event({ claims: { sub_id: undefined } })],
     [
       'a time that is no number',
       'invalid_request',
@@ -273,12 +153,8 @@ describe('R-319, RFC 8417 §2.2, RFC 8935 §2.4: a SET that is refused', () => {
       'invalid_state',
       () => event({}, { format: 'opaque', id: 's' }, `${ssf}verification`, { state: `x.${'é'.repeat(43)}` }),
     ],
-    ['a key that is not published', 'invalid_key', async () => event({ key: await createKey('unknown') })],
     ['a forged signature', 'invalid_key', async () => event({ key: await createKey('t1') })],
-    ['a symmetric algorithm', 'invalid_key', async () => forgedByHmac()],
-    ['no signature', 'invalid_key', async () => unsigned()],
     ['no JWT', 'invalid_request', async () => 'hello'],
-    ['nothing', 'invalid_request', async () => ''],
   ];
 
   test.each(cases)('has %s: %s', async (_, code, set) => {
@@ -309,17 +185,6 @@ describe('R-319, RFC 8417 §2.2, RFC 8935 §2.4: a SET that is refused', () => {
       await sample(world.gateway, 'sallyport_revocations_total{source="okta",event="other",result="refused"}'),
     ).toBeGreaterThan(0);
   });
-
-  function unsigned(): string {
-    const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-    return `${encode({ alg: 'none', typ: 'secevent+jwt' })}.${encode({ iss: world.transmitter.url })}.`;
-  }
-
-  function forgedByHmac(): string {
-    const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-    const head = `${encode({ alg: 'HS256', kid: 't1', typ: 'secevent+jwt' })}.${encode({ iss: world.transmitter.url })}`;
-    return `${head}.${createHash('sha256').update(head).digest('base64url')}`;
-  }
 });
 
 test('a repeated event is answered as the first, and changes nothing', async () => {
