@@ -5,9 +5,10 @@ import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, ServerAnswer, ServerOperation, ServerState } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 import type { CountServerCall } from '../model/events.ts';
+import { createRoundRobinQueue } from '../lib/round-robin-queue.ts';
+import { createQuota } from '../lib/quota.ts';
 import { type CircuitBreaker, createCircuitBreaker, LONGEST_REQUESTED_MS } from './circuit-breaker.ts';
 import { createJsonFetcher, type FetchJsonOptions, type JsonAnswer } from './fetch-json.ts';
-import { createQuota, createRoundRobinQueue } from '../lib/fair-share.ts';
 
 /** Calls of one operation in flight at once: a slow server must not exhaust sockets and memory. */
 const MAX_IN_FLIGHT = 256;

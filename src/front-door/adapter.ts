@@ -1,10 +1,10 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Adapter, type AdapterFactory, type AdapterPayload, errors, type Provider } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
-import { INTERACTION_SECONDS } from './browser-binding.ts';
 import type { RevocationCheck } from '../model/revocation.ts';
+import { INTERACTION_SECONDS } from './browser-binding.ts';
 import { digestOf, full, isRecordKind, type RecordKind, type Store, Unavailable } from './store.ts';
 import { isRevoked } from './sign-ins.ts';
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** How long a new registration waits for its first use, so that a flood does not keep clients out for longer. */
 const FIRST_USE_MS = 86_400_000;

@@ -2,12 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AuthorizationResponseError } from 'openid-client';
 import { errors, type Interaction } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
+import { listedClaims, type RecordedClaim } from '../model/record-details.ts';
+import { subjectOf } from '../model/person.ts';
 import { type Identity, type ProviderClient, UnmetAuthentication } from './identity-provider.ts';
 import { type InteractionParts, saveGrant, withCause } from './interactions.ts';
 import { factsAsAmr, type PendingSignIn } from './sign-ins.ts';
 import { redirect, sendPage } from './page.ts';
 import { goOnPage } from './pages.ts';
-import { listedClaims, type RecordedClaim } from '../model/record-details.ts';
 
 /** What the callback is built from. */
 export interface CallbackParts extends Pick<

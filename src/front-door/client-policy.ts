@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { type ClientMetadata, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { isObject } from '../lib/json/own-member.ts';
 import type { FrontDoor } from '../model/front-door.ts';
+import { loopbackHosts } from '../lib/loopback.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import { anyPattern } from './url-pattern.ts';
-import { loopbackHosts } from '../lib/ip-address.ts';
 
 /** RFC 7523 §2.1: the grant of identity assertions. */
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';

@@ -20,6 +20,8 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
 import type { Config, Address } from '../model/config.ts';
@@ -28,6 +30,7 @@ import type { StoreObserver } from '../model/shared.ts';
 import type { LogStore } from '../store/connection.ts';
 import { RevokedTokenAnnouncements } from '../store/revoked-tokens.ts';
 import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
+import { http } from '../lib/http/node-http.ts';
 import { MAX_ADDRESSES } from './admission.ts';
 import { createDocumentFetch } from './document-fetch.ts';
 import { createHandler, type Handler } from './handler.ts';
@@ -35,9 +38,6 @@ import { createKeys, readSecret } from './keys.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { createSharedStore } from './shared-store.ts';
 import type { Store } from './store.ts';
-import type { RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { http } from '../lib/http/node-http.ts';
 
 /** What a front door needs besides its configuration. Tests replace the optional ones. */
 export interface FrontDoorParts {

@@ -1,8 +1,8 @@
 import type { Account } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
-import { digestOf, type Store } from './store.ts';
 import { memberReader } from '../lib/json/pointer.ts';
 import type { ClaimsMapping } from '../model/front-door.ts';
+import { digestOf, type Store } from './store.ts';
 
 /** A person, as the provider last described them. */
 export interface Person {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { Denial } from '../model/denial.ts';
 import type { StoreObserver, StoreOperation, StoreResult, StoreState } from '../model/shared.ts';
 import { createBackOff } from '../lib/back-off.ts';
@@ -15,7 +16,6 @@ import {
 import { ClusterFinder } from './cluster.ts';
 import { STORE_PREFIX } from './sealing.ts';
 import { SentinelFinder } from './sentinel.ts';
-import { hash } from 'node:crypto';
 
 /** A connection to Redis or Valkey, which reconnects. While the store is away, commands fail at once. */
 export interface StoreConnection {

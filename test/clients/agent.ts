@@ -3,8 +3,8 @@ import { UnauthorizedError as UnauthorizedErrorV1 } from '@modelcontextprotocol/
 import { createBrowser, signIn, type Browser } from '../../demo/browser.ts';
 import { WalkingClient, redirectUrl } from '../../demo/walk/oauth-client.ts';
 import { createRecorder, type Recorder, type Seen } from '../../demo/walk/recorder.ts';
-import type { Connection, OfficialClient } from './official-clients.ts';
 import { demoApiClient } from '../../demo/obtain-token.ts';
+import type { Connection, OfficialClient } from './official-clients.ts';
 
 /** A person's AI agent on one of the official clients. */
 export interface Agent {

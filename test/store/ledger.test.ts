@@ -8,10 +8,10 @@ import { connectStore, type StoreConnection } from '../../src/store/connection.t
 import { createSharedLedger } from '../../src/store/ledger.ts';
 import { ledgerScripts } from '../../src/store/ledger-scripts.ts';
 import { call } from '../pipeline/history/call.ts';
+import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
 import { play } from './play.ts';
 import { steps } from './random-calls.ts';
 import { createReferenceLedger } from './reference-ledger.ts';
-import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
 import { listener, sealing, type Told } from './opened.ts';
 
 const HOUR = 3_600_000;

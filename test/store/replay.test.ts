@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import * as fc from 'fast-check';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import type { SharedStore } from '../../src/model/config.ts';
 import { createShared } from '../../src/store/store.ts';
 import { hasRedis, type Redis } from '../support/redis.ts';
-import * as fc from 'fast-check';
 import { Denial } from '../../src/model/denial.ts';
 import { createReplayMemory } from '../../src/store/replay.ts';
 import { closeOpened, KEY, listener, redisWith, replicaAt } from './opened.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { append, createTimeline, firstOf, noteGone, type Timed, createPrefixSums } from '../../src/store/track.ts';
 import fc from 'fast-check';
+import { append, createTimeline, firstOf, noteGone, type Timed, createPrefixSums } from '../../src/store/track.ts';
 
 test('keeps the order of what is left, and fewer items that have gone', () => {
   const timeline = createTimeline<Timed>();

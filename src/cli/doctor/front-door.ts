@@ -1,5 +1,6 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { randomBytes } from 'node:crypto';
 import { createDocumentFetch } from '../../front-door/document-fetch.ts';
 import { createProviderClient, type ProviderClient } from '../../front-door/identity-provider.ts';
 import { discoverKeys } from '../../front-door/issuer-discovery.ts';
@@ -10,8 +11,8 @@ import { reasonOf } from '../../lib/wording.ts';
 import type { Config } from '../../model/config.ts';
 import type { AssertionIssuer, FrontDoor, IdentityProvider } from '../../model/front-door.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
-import { fetchText, type Finding, findingsOn } from './finding.ts';
-import { randomBytes } from 'node:crypto';
+import { fetchText } from './fetch-text.ts';
+import { type Finding, findingsOn } from './finding.ts';
 
 /**
  * Examines the front door: what clients read of it, its keys, the providers behind it, the way to documents.
