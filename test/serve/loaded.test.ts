@@ -55,7 +55,7 @@ test('a start loads what every gateway needs, and no more of it', () => {
 
 describe('a process', () => {
   const features = {
-    approvals: /^src\/(?:pipeline\/approve\/|store\/(?:approvals|approval-script|memory-approvals)\.ts)/,
+    approvals: /^src\/(?:pipeline\/approve\/|store\/(?:approvals|memory-approvals)\.ts)/,
     'decision points': /^src\/pipeline\/decision-point\//,
     revocation: /^src\/(?:revocation\/|store\/revocation-store\.ts)/,
   };
