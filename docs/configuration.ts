@@ -7,25 +7,21 @@
  */
 
 import { writeFile } from 'node:fs/promises';
-import policy from '../schema/policy.schema.json' with { type: 'json' };
-import { definition, gateway, resolved, type Schema } from '../src/config/schema.ts';
+import { definition, gateway, resolved, type Schema } from '../src/config/keys.ts';
 
 const intro = `# Configuration
 
-\`gateway.yaml\` defines the routes and the authorization servers that they trust. Each \`policies/NAME.yaml\` is a
-[policy](policies.md). With the line \`# yaml-language-server: $schema=…\` at the top, editors complete and check both.
+\`gateway.yaml\` defines the routes and the authorization servers that they trust. What callers may do is in
+[policies](policies.md), one in each \`policies/NAME.yaml\`. With the line \`# yaml-language-server: $schema=…\` at the top,
+editors complete and explain the keys of both.
 
 - At start, the gateway refuses unknown keys, wrong types and contradictions, all at once, each with file, line and
   column. \`sallyport check\` does the same without starting.
 - \`\${env:NAME}\`, \`\${env:NAME:-default}\` and \`\${file:/run/secrets/x}\` work in any string. Their values never appear in an
   error, a log or a dump: use them for every secret.
 - Durations are \`500ms\`, \`30s\`, \`5m\`, \`1h\`, \`7d\`; sizes \`16KiB\`, \`1MiB\`.
-- Each key of a policy is described once. The parts of \`any\`, \`all\` and \`not\` have the conditions of a policy, and so have
-  entries, which have \`because\` too. The keys of an entry of \`tools\` also belong to entries of the other lists, but
-  \`arguments\` only to prompts, and those of \`after\` to \`never_after\`.
-
-\`npm run docs\` generates this page from the schemas in \`schema/\`. Each example loads as shown, with the keys of the
-other sections.
+- \`npm run docs\` generates this page from \`schema/gateway.schema.json\`. Each example loads as shown, with the keys of the
+  other sections.
 `;
 
 /** A part of the page: the keys that it describes with all below them, unless another section has these. */
@@ -35,7 +31,7 @@ interface Section {
   readonly example: string;
 }
 
-const gatewaySections: readonly Section[] = [
+const sections: readonly Section[] = [
   {
     heading: 'Addresses and secrets',
     keys: ['public_url', 'listen', 'allowed_hosts', 'allowed_origins', 'policies', 'session_key'],
@@ -187,131 +183,58 @@ telemetry: { otlp: http://collector:4318, sample: 0.1 }`,
   },
 ];
 
-const policySections: readonly Section[] = [
-  {
-    heading: 'Policies: conditions',
-    keys: ['scope', 'claims', 'any', 'all', 'not', 'acr', 'max_age', 'max_lifetime'],
-    example: `
-scope: read
-any:
-  - claims: { department: support }
-  - { scope: break-glass, max_lifetime: 10m }`,
-  },
-  {
-    heading: 'Policies: values',
-    keys: ['claims.NAME'],
-    example: `
-claims:
-  country: [SE, NO]
-  risk: { integer: true, below: 50 }
-  /realm_access/roles: { contains: trader }`,
-  },
-  {
-    heading: 'Policies: entries',
-    keys: ['tools', 'resources', 'prompts', 'methods', 'requests', 'lists'],
-    example: `
-scope: read
-tools:
-  'get_*': {}
-  transfer_funds: { scope: payments, arguments: { /amount: { at_most: 1000 } } }
-resources: { 'reports://**': {} }`,
-  },
-  {
-    heading: 'Policies: rules over time',
-    keys: ['tools.NAME.after', 'tools.NAME.never_after', 'tools.NAME.quota'],
-    example: `
-tools:
-  approve: {}
-  disburse:
-    after: { tool: approve, within: 1h, same: [/claim_id] }
-    quota: [{ sum: /amount, at_most: 5000, per: 1d }]`,
-  },
-  {
-    heading: 'Policies: refusals',
-    keys: ['because', 'mode', 'lock'],
-    example: `
-mode: shadow
-because: Ask support@acme.example for access.
-scope: read`,
-  },
-];
-
 /** An item of a list. */
-interface Row {
+interface Item {
   readonly path: string;
   readonly text: string;
 }
 
-/** The text of the page. */
+/** The text of the page. @throws Error for a key that no section has. */
 export function configurationPage(): string {
-  return [
-    intro,
-    ...sections(gatewaySections, 'gateway.yaml', referring(describe(gateway, gateway, '', new Set()))),
-    ...sections(policySections, 'policies/tools.yaml', once(describe(policy, policy, '', new Set()))),
-  ].join('\n');
-}
-
-/** @throws Error for a key that no section has. */
-function sections(parts: readonly Section[], file: string, rows: readonly Row[]): string[] {
-  const keys = parts.flatMap((part) => part.keys).toSorted((a, b) => b.length - a.length);
-  const keyOf = ({ path }: Row): string => {
+  const keys = sections.flatMap((section) => section.keys).toSorted((a, b) => b.length - a.length);
+  const keyOf = (path: string): string => {
     const key = keys.find((each) => path === each || path.startsWith(`${each}.`) || path.startsWith(`${each}[`));
     if (key === undefined) throw new Error(`no section of docs/configuration.ts has the key ${path}`);
     return key;
   };
-  return parts.map((part) => {
-    const own = rows
-      .filter((each) => part.keys.includes(keyOf(each)))
+  const items = referring(itemsOf(gateway, '', new Set()));
+  const parts = sections.map((section) => {
+    const own = items
+      .filter(({ path }) => section.keys.includes(keyOf(path)))
       .map(({ path, text }) => `- \`${path}\`: ${text}`);
-    return `## ${part.heading}\n\n\`\`\`yaml\n# ${file}${part.example}\n\`\`\`\n\n${own.join('\n')}\n`;
+    return `## ${section.heading}\n\n\`\`\`yaml\n# gateway.yaml${section.example}\n\`\`\`\n\n${own.join('\n')}\n`;
+  });
+  return [intro, ...parts].join('\n');
+}
+
+/** A text that another key of the same name has too becomes a reference to the shortest path. */
+function referring(items: readonly Item[]): readonly Item[] {
+  const identity = ({ path, text }: Item): string => `${path.slice(path.lastIndexOf('.') + 1)} ${text}`;
+  const longestFirst = items.toReversed().toSorted((a, b) => b.path.length - a.path.length);
+  const first = new Map(longestFirst.map((item) => [identity(item), item.path]));
+  return items.map((item) => {
+    const path = first.get(identity(item)) ?? item.path;
+    return path === item.path ? item : { path: item.path, text: `As \`${path}\`.` };
   });
 }
 
-/** A text that another key of the same name has too becomes a reference. */
-function referring(rows: readonly Row[]): readonly Row[] {
-  const first = firstOf(rows);
-  return rows.map((each) => {
-    const before = first.get(identity(each)) ?? each.path;
-    return before === each.path ? each : { path: each.path, text: `As \`${before}\`.` };
-  });
-}
-
-/** The rows without those of a key that is the same elsewhere: conditions of alternatives and of entries. */
-function once(rows: readonly Row[]): readonly Row[] {
-  const first = firstOf(rows);
-  return rows.filter((each) => first.get(identity(each)) === each.path);
-}
-
-function firstOf(rows: readonly Row[]): ReadonlyMap<string, string> {
-  // The shortest path: `not`, not `any[].not`.
-  const longestFirst = rows.toReversed().toSorted((a, b) => b.path.length - a.path.length);
-  return new Map(longestFirst.map((each) => [identity(each), each.path]));
-}
-
-function identity({ path, text }: Row): string {
-  return `${path.slice(path.lastIndexOf('.') + 1)} ${text}`;
-}
-
-/** A row for each key below `schema`. A definition is described where it first appears. */
-function describe(root: Schema, schema: Schema, path: string, described: Set<string>): Row[] {
-  const rows: Row[] = [];
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    rows.push(
-      ...row(root, property, path === '' ? name : `${path}.${name}`, described, schema.required?.includes(name)),
-    );
-  }
+/** An item for each key below `schema`. A definition is described where it first appears. */
+function itemsOf(schema: Schema, path: string, described: Set<string>): Item[] {
+  const items = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+    item(property, path === '' ? name : `${path}.${name}`, described, schema.required?.includes(name)),
+  );
   if (typeof schema.additionalProperties === 'object' && path !== '') {
-    rows.push(...row(root, schema.additionalProperties, `${path}.NAME`, described, false));
+    items.push(...item(schema.additionalProperties, `${path}.NAME`, described, false));
   }
-  if (schema.items !== undefined) rows.push(...below(root, schema.items, `${path}[]`, described));
-  return rows;
+  if (schema.items !== undefined) items.push(...below(schema.items, `${path}[]`, described));
+  return items;
 }
 
 /** The routes on which a key has an effect. */
 const kinds: Readonly<Record<string, string>> = { mcp: 'mcp only.', protected: 'Not on public routes.' };
 
-function row(root: Schema, schema: Schema, path: string, described: Set<string>, required = false): Row[] {
-  const { description, default: value, 'x-restart': needsRestart = false, ...more } = resolved(schema, root);
+function item(schema: Schema, path: string, described: Set<string>, required = false): Item[] {
+  const { description, default: value, 'x-restart': needsRestart = false, ...more } = resolved(schema, gateway);
   const words = [
     required ? '**Required.**' : '',
     kinds[more['x-routes'] ?? ''] ?? '',
@@ -322,15 +245,15 @@ function row(root: Schema, schema: Schema, path: string, described: Set<string>,
     value === undefined ? '' : `Default: ${flow(value)}.`,
   ].filter((part) => part !== '');
   const own = words.length === 0 ? [] : [{ path, text: words.join(' ') }];
-  return [...own, ...below(root, schema, path, described)];
+  return [...own, ...below(schema, path, described)];
 }
 
-function below(root: Schema, schema: Schema, path: string, described: Set<string>): Row[] {
-  for (let target: Schema | undefined = schema; target?.$ref !== undefined; target = definition(root, target)) {
+function below(schema: Schema, path: string, described: Set<string>): Item[] {
+  for (let target: Schema | undefined = schema; target?.$ref !== undefined; target = definition(gateway, target)) {
     if (described.has(target.$ref)) return [];
     described.add(target.$ref);
   }
-  return describe(root, resolved(schema, root), path, described);
+  return itemsOf(resolved(schema, gateway), path, described);
 }
 
 /** A value as YAML has it, on one line. */

@@ -5,7 +5,7 @@ export interface Block {
   /** The word after the fence. */
   readonly language: string;
   readonly text: string;
-  /** The file that its first line names: `# policies/tools.yaml`, `// agent.mjs`. */
+  /** The file that its first line names: `# policies/tools.yaml`, `// items.mjs`. */
   readonly file: string | undefined;
 }
 
