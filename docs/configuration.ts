@@ -19,6 +19,7 @@ editors complete and explain the keys of both.
   column. \`sallyport check\` does the same without starting.
 - \`\${env:NAME}\`, \`\${env:NAME:-default}\` and \`\${file:/run/secrets/x}\` work in any string. Their values never appear in an
   error, a log or a dump: use them for every secret.
+- A key without a default has none. _Not public_: the key is not for routes with \`public: true\`.
 - Durations are \`500ms\`, \`30s\`, \`5m\`, \`1h\`, \`7d\`; sizes \`16KiB\`, \`1MiB\`.
 - \`npm run docs\` generates this page from \`schema/gateway.schema.json\`. Each example loads as shown, with the keys of the
   other sections.
@@ -207,14 +208,14 @@ export function configurationPage(): string {
   return [intro, ...parts].join('\n');
 }
 
-/** A text that another key of the same name has too becomes a reference to the shortest path. */
+/** A long text that another key of the same name has too becomes a reference to the shortest path. */
 function referring(items: readonly Item[]): readonly Item[] {
   const identity = ({ path, text }: Item): string => `${path.slice(path.lastIndexOf('.') + 1)} ${text}`;
   const longestFirst = items.toReversed().toSorted((a, b) => b.path.length - a.path.length);
   const first = new Map(longestFirst.map((item) => [identity(item), item.path]));
   return items.map((item) => {
     const path = first.get(identity(item)) ?? item.path;
-    return path === item.path ? item : { path: item.path, text: `As \`${path}\`.` };
+    return path === item.path || item.text.length < 100 ? item : { path: item.path, text: `As \`${path}\`.` };
   });
 }
 
@@ -231,7 +232,7 @@ function itemsOf(schema: Schema, path: string, described: Set<string>): Item[] {
 }
 
 /** The routes on which a key has an effect. */
-const kinds: Readonly<Record<string, string>> = { mcp: 'mcp only.', protected: 'Not on public routes.' };
+const kinds: Readonly<Record<string, string>> = { mcp: 'mcp only.', protected: 'Not public.' };
 
 function item(schema: Schema, path: string, described: Set<string>, required = false): Item[] {
   const { description, default: value, 'x-restart': needsRestart = false, ...more } = resolved(schema, gateway);
@@ -244,7 +245,8 @@ function item(schema: Schema, path: string, described: Set<string>, required = f
     needsRestart ? 'A change needs a restart.' : '',
     value === undefined ? '' : `Default: ${flow(value)}.`,
   ].filter((part) => part !== '');
-  const own = words.length === 0 ? [] : [{ path, text: words.join(' ') }];
+  const text = words.join(' ').replace(/ Default: none\.$/, '');
+  const own = text === '' ? [] : [{ path, text }];
   return [...own, ...below(schema, path, described)];
 }
 
