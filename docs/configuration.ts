@@ -20,7 +20,7 @@ editors complete and explain the keys of both.
 - \`\${env:NAME}\`, \`\${env:NAME:-default}\` and \`\${file:/run/secrets/x}\` work in any string. Their values never appear in an
   error, a log or a dump: use them for every secret.
 - A key without a default has none. _Not public_: the key is not for routes with \`public: true\`.
-- Durations are \`500ms\`, \`30s\`, \`5m\`, \`1h\`, \`7d\`; sizes \`16KiB\`, \`1MiB\`.
+- Durations are \`500ms\`, \`30s\`, \`5m\`, \`1h\`, \`7d\`; sizes \`16KiB\`, \`1MiB\`. A relative path starts at the folder of this file.
 - \`npm run docs\` generates this page from \`schema/gateway.schema.json\`. Each example loads as shown, with the keys of the
   other sections.
 `;
