@@ -63,21 +63,8 @@ async function signedIn(): Promise<string> {
 }
 
 describe('a web page that binds its name to the admin listener’s address', () => {
-  const names = [
-    'evil.example',
-    'evil.example:9090',
-    'localhost.evil.example',
-    '127.0.0.1.evil.example',
-    'evil.example.',
-    'gateway.',
-    'evil@localhost',
-    'localhost:9090@evil.example',
-    '[::1].evil.example',
-    '[evil]',
-    'localhost..',
-    '127.1',
-    '',
-  ];
+  // test/admin/host-rule.test.ts has the table of names.
+  const names = ['evil.example:9090', '127.0.0.1.evil.example', 'localhost:9090@evil.example', ''];
   test.each(paths)('reads nothing at %s', async (path) => {
     for (const host of names) {
       for (const credential of ['Accept: text/html', `Authorization: Bearer ${TOKEN}`]) {

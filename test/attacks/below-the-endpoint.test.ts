@@ -25,21 +25,14 @@ const posted = (target: string, authorization?: string): string => {
 
 const below = ['/mcp/admin/shutdown', '/mcp/admin/shutdown?confirm=yes', '/mcp/'];
 
-test.each(below)('R-107: refuses a harmless message at %s', async (target) => {
-  const { answers } = await world.withstand(posted(target, world.authorization), {
-    statuses: [404],
-    reasons: ['route.unknown'],
-  });
-  expect(bodyOf(answers[0])).toMatchObject({ error: { code: 404, data: { reason: 'route.unknown' } } });
-});
-
-test.each(below)('answers 404 at %s without asking for a token', async (target) => {
-  const { answers } = await world.withstand(posted(target), { statuses: [404], reasons: ['route.unknown'] });
-  expect(answers[0]).not.toMatch(/^www-authenticate:/im);
-});
-
-test.each(['/mcp/admin/export', '/mcp/'])('refuses a GET of %s', async (target) => {
-  await world.withstand(get(target, await world.token()), { statuses: [404], reasons: ['route.unknown'] });
+test.each(below)('R-107: refuses a harmless message at %s, and asks no caller for a token', async (target) => {
+  const refused = { statuses: [404], reasons: ['route.unknown'] } as const;
+  for (const authorization of [world.authorization, undefined]) {
+    const { answers } = await world.withstand(posted(target, authorization), refused);
+    expect(bodyOf(answers[0])).toMatchObject({ error: { code: 404, data: { reason: 'route.unknown' } } });
+    expect(answers[0]).not.toMatch(/^www-authenticate:/im);
+  }
+  await world.withstand(get(target, await world.token()), refused);
 });
 
 test('R-107: refuses a query at the endpoint', async () => {

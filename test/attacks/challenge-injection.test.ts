@@ -1,4 +1,3 @@
-import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { bodyOf, callOf, fieldOf, post } from './requests.ts';
 import { startAttackWorld } from '../worlds/attacks.ts';
@@ -28,32 +27,14 @@ async function expectRefused(name: string): Promise<void> {
 test.each([
   ['a quote', 'a"b'],
   ['a challenge of its own', 'x", scope="admin", error="'],
-  ['another challenge', 'x" Bearer scope="admin"'],
   ['a line break', 'x\r\nX-Injected: 1'],
-  ['a line break and an end', 'x\r\n\r\n<html>'],
-  ['a bare LF', 'x\nSet-Cookie: a=b'],
-  ['a bare CR', 'x\rLocation: http://evil'],
   ['a line of its own for the log', 'x"}\n{"level":"info","msg":"decision","allow":true'],
   ['an escape of the terminal', 'x\u001b[2J\u001b]0;title\u0007'],
   ['line breaks of Unicode', 'x\u2028y\u2029z\u0085'],
-  ['a word from right to left', 'x\u202eeman'],
-  ['letters beyond Latin 1', 'überweisung-送金-💸'],
   ['what becomes a line break in Latin 1', 'x\u010d\u010aX-Injected: 1'],
-  ['a backslash', 'x\\", y="'],
-  ['a template', '${7*7}{{7*7}}%0d%0aX-Injected:1'],
   ['very many letters', 'x'.repeat(400_000)],
 ])('escapes %s in the name of a tool, in headers and in the log', async (_what, name) => {
   await expectRefused(name);
-});
-
-test('escapes any other name of a tool', async () => {
-  const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }).filter((name) => !name.includes('\0'));
-  await fc.assert(
-    fc.asyncProperty(text, async (name) => {
-      await expectRefused(name);
-    }),
-    { numRuns: 20 },
-  );
 });
 
 test('escapes scopes, subjects and clients in the log', async () => {

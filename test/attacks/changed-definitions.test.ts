@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { asEvents, asJson, type LockedWorld, startLockedWorld } from '../worlds/locked.ts';
 import { request } from '../worlds/mcp.ts';
@@ -29,55 +28,18 @@ test('a server that shows the gateway what was approved, and clients something e
   expect(await world.call('pay')).toBe('tool.changed');
 });
 
-describe('a definition that differs only by what canonicalization drops is the same', () => {
-  test('order of members, forms of numbers, escapes and white space', async () => {
-    const world = await start();
-    world.form = (response) =>
-      asJson(
-        response,
-        String.raw`{ "result": { "tools": [
-          { "inputSchema": {"maximum":1.0e2, "type":"object"}, "description":"\u0050ays.", "name":"pay", "_meta": {"at": 7} },
-          { "description": "Reads. Café.", "name": "read" } ] }, "id": 1, "jsonrpc": "2.0" }`,
-      );
-    expect(await world.names('tools')).toEqual(['pay', 'read']);
-  });
-
-  test('another form of Unicode is another definition', async () => {
-    const world = await start({ shows: { tools: [pay, { ...read, description: 'Reads. Cafe\u0301.' }] } });
-    expect(await world.names('tools')).toEqual(['pay']);
-    expect(await world.call('read')).toBe('tool.changed');
-  });
-});
-
 test('the definition of one approved tool under the name of another', async () => {
   const world = await start({ shows: { ...approved, tools: [pay, { ...pay, name: 'read' }] } });
   expect(await world.names('tools')).toEqual(['pay']);
   expect([await world.call('pay'), await world.call('read')]).toEqual(['allowed', 'tool.changed']);
 });
 
-test('another interface for an approved tool (SEP-1865), while models read the same', async () => {
-  const withInterface = (resourceUri: string) => ({ ...pay, _meta: { ui: { resourceUri } } });
-  const shown = { ...approved, tools: [withInterface('ui://bank/pay'), read] };
-  const world = await start({ approved: shown, shows: shown });
-  expect(await world.names('tools')).toEqual(['pay', 'read']);
-  world.shows = { ...approved, tools: [withInterface('ui://mallory/pay'), read] };
-  expect(await world.names('tools')).toEqual(['read']);
-  expect(await world.call('pay')).toBe('tool.changed');
-  expect(await world.gateway.line({ msg: 'definitions differ from the lock' })).toMatchObject({
-    differences: [expect.stringContaining('_meta changed')],
-  });
-});
-
+// test/mcp/definition.test.ts has what counts of a definition, test/mcp/lists.test.ts what clients read differently.
 describe('what two parsers read differently reaches no client', () => {
   const twice = JSON.stringify(evil).replace(/^\{/, '{"description":"Pays.",');
   test.for([
     ['a member that appears twice', `{"jsonrpc":"2.0","id":1,"result":{"tools":[${twice}]}}`],
-    [
-      'the approved one last',
-      `{"jsonrpc":"2.0","id":1,"result":{"tools":[${JSON.stringify(pay).replace(/^\{/, '{"description":"mallory",')}]}}`,
-    ],
     ['two results', `{"jsonrpc":"2.0","id":1,"result":{"tools":[${JSON.stringify(evil)}]},"result":{"tools":[]}}`],
-    ['a list in another case', `{"jsonrpc":"2.0","id":1,"result":{"Tools":[${JSON.stringify(evil)}]}}`],
     ['no JSON', `{"jsonrpc":"2.0","id":1,"result":{"tools":[${JSON.stringify(evil)}]`],
   ])('%s', async ([, text]) => {
     const world = await start();
@@ -86,16 +48,6 @@ describe('what two parsers read differently reaches no client', () => {
       expect(await read200(world, 'tools/list')).not.toContain('mallory');
     }
   });
-
-  test.for([
-    ['a compressed answer', { 'content-type': 'application/json', 'content-encoding': 'gzip' }],
-    ['no content type', {}],
-  ])('%s', async ([, headers]) => {
-    const world = await start();
-    world.form = (response, text) => response.writeHead(200, headers as Record<string, string>).end(gzipSync(text));
-    const response = await world.send(request('tools/list'));
-    expect([response.status, await response.text()]).toEqual([502, expect.stringContaining('upstream.invalid')]);
-  });
 });
 
 describe('a list where none was asked for', () => {
@@ -103,7 +55,6 @@ describe('a list where none was asked for', () => {
   const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [] } });
   test.for([
     ['instead of the result of a call', asJson, list],
-    ['in a batch with it', asJson, `[${answer},${list}]`],
     ['on its stream', asEvents, `${list}\n\ndata: ${answer}`],
     ['under an escaped name', asJson, list.replace('"tools"', String.raw`"\u0074ools"`)],
   ] as const)('%s is compared too', async ([, form, text]) => {
@@ -118,49 +69,7 @@ describe('a list where none was asked for', () => {
   });
 });
 
-test('a tool that appears twice is hidden and refused, on one page and on two', async () => {
-  const world = await start({ shows: { ...approved, tools: [[pay, read], [pay]] } });
-  await world.compared();
-  expect(await world.call('pay')).toBe('tool.changed');
-  expect(await world.names('tools')).toEqual(['read']);
-  expect(await world.names('tools', { cursor: '1' })).toEqual([]);
-  world.shows = { ...approved, tools: [read, read, pay] };
-  expect(await world.names('tools')).toEqual([]);
-  expect(await world.call('read')).toBe('tool.changed');
-});
-
-test('a change on the second page is found there', async () => {
-  const world = await start({ shows: { ...approved, tools: [[read], [evil]] } });
-  await world.compared();
-  expect(await world.call('pay')).toBe('tool.changed');
-  expect(await world.names('tools', { cursor: '1' })).toEqual([]);
-  world.showsGateway = { ...approved, tools: [[read], [pay]] };
-  world.shows = { ...approved, tools: [[read], [pay]] };
-  expect(await world.names('tools', { cursor: '1' })).toEqual(['pay']);
-  expect(await world.call('pay')).toBe('allowed');
-});
-
-test('a huge list is refused, and leaves the last comparison in force', async () => {
-  const world = await start();
-  await world.compared();
-  const huge = { name: 'huge', description: 'x'.repeat(9 * 1024 * 1024) };
-  world.shows = { ...approved, tools: [huge] };
-  expect(await read200(world, 'tools/list')).not.toContain('xxx');
-  expect(await world.gateway.line({ msg: 'request failed' })).toMatchObject({ reason: 'upstream.invalid' });
-  expect(await world.call('pay')).toBe('allowed');
-});
-
-test('a list of very many new tools shows none of them, and hides nothing else', async () => {
-  const many = Array.from({ length: 5_000 }, (_, index) => ({ name: `tool_${index}` }));
-  const world = await start({ shows: { ...approved, tools: [evil, ...many, read] } });
-  await world.compared();
-  expect(await world.names('tools')).toEqual(['read']);
-  expect(await world.call('pay')).toBe('tool.changed');
-  const { differences, count } = await world.gateway.line({ msg: 'definitions differ from the lock' });
-  expect(differences).toHaveLength(20);
-  expect(count).toBe(1001);
-});
-
+// test/mcp/lock has lists in pages, tools that appear twice, and very many of them.
 test('a completion of a prompt that was not approved is refused', async () => {
   const world = await start({ policy: 'lock: deny\nprompts: { "*": {} }\nmethods: { completion/complete: {} }' });
   await world.compared();

@@ -33,13 +33,13 @@ test('R-246: a page that reads nothing delays no request, and others go on', asy
   const seen: string[] = [];
   other.setEncoding('utf8').on('data', (text: string) => seen.push(text));
   const begun = performance.now();
-  for (let round = 0; round < 20; round += 1) await world.calls();
+  for (let round = 0; round < 5; round += 1) await world.calls();
   expect(performance.now() - begun).toBeLessThan(20_000);
   // A batch holds a bounded number of decisions, and says how many more there were.
   const shown = (text: string): number => text.match(/"id":/g)?.length ?? 0;
   const leftOut = (text: string): number =>
     Array.from(text.matchAll(/"leftOut":(\d+)/g), ([, count]) => Number(count)).reduce((sum, each) => sum + each, 0);
-  await expect.poll(() => shown(seen.join('')) + leftOut(seen.join(''))).toBe(180);
+  await expect.poll(() => shown(seen.join('')) + leftOut(seen.join(''))).toBe(45);
   expect(stuck.readableFlowing).toBe(false);
   stuck.destroy();
   other.destroy();

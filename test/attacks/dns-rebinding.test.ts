@@ -1,21 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { lastHead } from '../support/raw.ts';
+import { handshake, question } from './requests.ts';
 import { startAttackWorld } from '../worlds/attacks.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
 // test/pipeline/listen/allow.test.ts has the tables of hosts and origins.
 
 const foreign = 'Origin: https://evil.example';
-const starts = [
-  'GET /public',
-  'POST /public',
-  'GET /api',
-  'DELETE /admin',
-  'POST /mcp',
-  'GET /mcp',
-  'OPTIONS /mcp',
-  'GET /socket',
-];
+const starts = ['GET /public', 'GET /api', 'POST /mcp', 'OPTIONS /mcp', 'GET /socket'];
 
 const world = startBeforeAll(startAttackWorld);
 
@@ -29,19 +21,16 @@ describe('a page of another origin', () => {
   });
 
   test('gets 403 for a WebSocket handshake, which browsers send without a preflight', async () => {
-    const handshake = [
-      'Upgrade: websocket',
-      'Sec-WebSocket-Version: 13',
-      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
-    ];
     const attack = lastHead('GET /socket', world.authorization, foreign, ...handshake).replace('close', 'Upgrade');
     await world.withstand(attack, { statuses: [403], reasons: ['request.origin'] });
   });
 
   test('gets 403 if a proxy asks about it', async () => {
-    const asked = ['X-Forwarded-Method: GET', 'X-Forwarded-Uri: /public', 'X-Forwarded-Host: gateway.test'];
-    const question = lastHead('GET /_sallyport/authorize', ...asked, foreign);
-    await world.withstand(question, { statuses: [403], reasons: ['request.origin'] }, world.gateway.forwardAuthUrl);
+    await world.withstand(
+      question('/public', foreign),
+      { statuses: [403], reasons: ['request.origin'] },
+      world.gateway.forwardAuthUrl,
+    );
   });
 });
 

@@ -1,11 +1,11 @@
 import { decodeJwt } from 'jose';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { get } from './requests.ts';
+import { get, handshake } from './requests.ts';
 import { AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { lastHead } from '../support/raw.ts';
-import { startBeforeEach } from '../support/start-before.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 let sockets: WebSocketServer;
 
@@ -15,9 +15,9 @@ const route = (name: string, servers: string, more = ''): string =>
 const identity =
   'identity: { x-auth-subject: sub, x-auth-issuer: iss, signed: { header: x-auth-identity, audience: them, claims: [/iss] } }';
 
-const partner = startBeforeEach(startIssuer);
-const plain = startBeforeEach(startIssuer);
-const world = startBeforeEach(() =>
+const partner = startBeforeAll(startIssuer);
+const plain = startBeforeAll(startIssuer);
+const world = startBeforeAll(() =>
   startAttackWorld({
     yaml: 'limits: { failures: off }',
     server: `introspection: { ${explains}, prefix: bank_ }`,
@@ -36,7 +36,10 @@ const world = startBeforeEach(() =>
     answer: (_request, response) => void response.end(UPSTREAM_TEXT),
   }),
 );
-beforeEach(async () => {
+beforeEach(() => {
+  for (const { requests } of [world.issuer, partner, plain]) requests.length = 0;
+});
+beforeAll(() => {
   sockets = new WebSocketServer({ server: world.upstream.server });
   const about = { active: true, sub: 'alice', aud: AUDIENCE, scope: 'read' };
   for (const token of ['bank_1', 'unclaimed']) world.issuer.introspection.set(token, about);
@@ -50,9 +53,7 @@ beforeEach(async () => {
     return true;
   };
 });
-afterEach(async () => {
-  sockets.close();
-});
+afterAll(() => sockets.close());
 
 /** Every token that a server was shown. */
 const shownTo = (issuer: Issuer): readonly (string | null)[] =>
@@ -106,11 +107,6 @@ describe('an authorization server receives only its own opaque tokens', () => {
     expect(decodeJwt(authorization.slice('Bearer '.length))).toMatchObject({ iss: partner.url });
     await expectRefused(get('/phantom', 'bank_1'));
     await expectRefused(lastHead('GET /bound', 'Authorization: DPoP unclaimed', 'DPoP: x'));
-    const handshake = [
-      'Upgrade: websocket',
-      'Sec-WebSocket-Version: 13',
-      'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
-    ];
     await expectRefused(
       lastHead('GET /both', 'Authorization: Bearer unclaimed', ...handshake).replace('close', 'Upgrade, close'),
     );

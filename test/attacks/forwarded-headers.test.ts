@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { head, lastHead } from '../support/raw.ts';
-import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
+import { startBeforeAll } from '../support/start-before.ts';
+import { startAttackWorld } from '../worlds/attacks.ts';
+import { question } from './requests.ts';
 
 /** What a proxy would say, or a framework obeys: where a call comes from, and that it is another than it is. */
 const said = [
@@ -50,11 +52,7 @@ describe.each([
     'x-forwarded-for: 6.6.6.6, 127.0.0.1',
   ],
 ])('from %s', (peer, yaml, forwardedFor) => {
-  let world: AttackWorld;
-  beforeAll(async () => {
-    world = await startAttackWorld({ yaml });
-  });
-  afterAll(() => world.close());
+  const world = startBeforeAll(() => startAttackWorld({ yaml }));
 
   test('R-130: do not change the decision, and do not reach the upstream', async () => {
     const lines = said
@@ -102,14 +100,9 @@ describe.each([
 });
 
 describe('in a proxy’s question', () => {
-  let world: AttackWorld;
-  beforeAll(async () => {
-    world = await startAttackWorld();
-  });
-  afterAll(() => world.close());
+  const world = startBeforeAll(startAttackWorld);
 
   test('are refused if they name another request, because the proxy would forward them', async () => {
-    const asked = ['X-Forwarded-Method: GET', 'X-Forwarded-Uri: /public', 'X-Forwarded-Host: gateway.test'];
     const naming = said.filter((line) =>
       /^(?:X-Original-(?:UR|Method)|X-Rewrite|X-HTTP-Method|X-Method|Base-|X-Script|X-Path|X-Forwarded-(?:Uri|Method|Host))/.test(
         line,
@@ -117,9 +110,8 @@ describe('in a proxy’s question', () => {
     );
     expect(naming.length).toBeGreaterThan(10);
     for (const line of naming) {
-      const question = lastHead('GET /_sallyport/authorize', ...asked, line);
       await world.withstand(
-        question,
+        question('/public', line),
         { statuses: [400], reasons: ['forward_auth.request'] },
         world.gateway.forwardAuthUrl,
       );

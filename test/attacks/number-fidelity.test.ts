@@ -11,24 +11,8 @@ const world = startBeforeAll(() =>
   }),
 );
 
-const numbers = [
-  '0',
-  '-0',
-  '1',
-  '9007199254740992',
-  '9007199254740993',
-  '-9223372036854775808',
-  '18446744073709551616',
-  '123456789012345678901234567890',
-  '1e400',
-  '-1e400',
-  '1e-400',
-  '1E2',
-  '1.0',
-  '0.1000000000000000055511151231257827',
-  `1${'0'.repeat(400)}`,
-  `0.${'0'.repeat(400)}1`,
-];
+// test/lib/json has the tables of numbers.
+const numbers = ['-0', '9007199254740993', '1e400', '1.0', `1${'0'.repeat(400)}`];
 
 const call = (name: string, amount: string, id: string): string =>
   `{ "jsonrpc" : "2.0",\n"id":${id}, "method":"tools/call","params":{"name":"${name}","arguments":{"amount":${amount}}}}\n`;

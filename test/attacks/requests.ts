@@ -28,3 +28,16 @@ export function bodyOf(answer: string | undefined): unknown {
 export function fieldOf(answer: string | undefined, name: string): string | undefined {
   return new RegExp(`^${name}: (.*)\r$`, 'im').exec(answer ?? '')?.[1];
 }
+
+/** The header fields of a WebSocket handshake, but Connection. */
+export const handshake = [
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+];
+
+/** The question of a proxy about a GET of `target`. */
+export function question(target: string, ...lines: readonly string[]): string {
+  const asked = ['X-Forwarded-Method: GET', `X-Forwarded-Uri: ${target}`, 'X-Forwarded-Host: gateway.test'];
+  return lastHead('GET /_sallyport/authorize', ...asked, ...lines);
+}

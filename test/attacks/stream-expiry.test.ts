@@ -1,17 +1,18 @@
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { callOf } from './requests.ts';
 import { AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
-import { startBeforeEach } from '../support/start-before.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
 /** A timer counts from the beginning of its turn of the event loop, which may be a moment ago on a busy machine. */
 const EARLY_MS = 100;
 
 let sockets: WebSocketServer;
 
-const world = startBeforeEach(() =>
+const world = startBeforeAll(() =>
   startAttackWorld({
     server: 'introspection: { client_id: gateway, client_secret: s3cr3t, cache: 10m }, clock_tolerance: 0s',
     routes: [
@@ -31,12 +32,10 @@ const world = startBeforeEach(() =>
     },
   }),
 );
-beforeEach(async () => {
+beforeAll(() => {
   sockets = new WebSocketServer({ server: world.upstream.server });
 });
-afterEach(async () => {
-  sockets.close();
-});
+afterAll(() => sockets.close());
 
 /** Reads a stream to its end, and says when that was. */
 async function endOf(path: string, token: string, post?: string): Promise<number> {
@@ -52,48 +51,52 @@ async function endOf(path: string, token: string, post?: string): Promise<number
   return Date.now();
 }
 
-describe('a stream ends with its token', () => {
-  test.each([
-    ['an event stream', '/api', undefined],
-    ['a stream of an MCP server', '/mcp', undefined],
-    ['an answer of an MCP server', '/mcp', callOf('get_price')],
-  ])('%s', async (_what, path, post) => {
-    const exp = Math.ceil(Date.now() / 1000) + 2;
-    const ended = await endOf(path, await world.token({ exp }), post);
-    expect(ended).toBeGreaterThanOrEqual(exp * 1000 - EARLY_MS);
-    expect(ended).toBeLessThan(exp * 1000 + 5_000);
-    await expect.poll(() => world.gateway.metrics()).not.toMatch(/open_streams\{[^}]*\} [1-9]/);
-  });
+/** Opens a WebSocket, and says when it ended. */
+async function endOfSocket(token: string): Promise<number> {
+  const headers = { authorization: `Bearer ${token}` };
+  const socket = new WebSocket(`${world.url.replace('http', 'ws')}/socket`, { headers });
+  await once(socket, 'open');
+  await once(socket, 'close');
+  return Date.now();
+}
 
-  test('a WebSocket', async () => {
-    const exp = Math.ceil(Date.now() / 1000) + 2;
-    const headers = { authorization: `Bearer ${await world.token({ exp })}` };
-    const socket = new WebSocket(`${world.url.replace('http', 'ws')}/socket`, { headers });
-    await once(socket, 'open');
-    await once(socket, 'close');
-    expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000 - EARLY_MS);
-  });
+/** Opens a stream without reading anything of it, and says when it ended at the upstream. */
+async function endOfUnread(token: string): Promise<number> {
+  const { hostname, port } = new URL(world.url);
+  // What the client never read is reset with it.
+  const socket = connect(Number(port), hostname).on('error', () => {});
+  socket.write(`GET /api/unread HTTP/1.1\r\nHost: gateway.test\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  const [{ socket: upstream }] = (await once(world.upstream.server, 'request')) as [IncomingMessage];
+  socket.pause();
+  // By a FIN or a reset, of which `once` would make an error.
+  await expect.poll(() => upstream.destroyed).toBe(true);
+  socket.destroy();
+  return Date.now();
+}
 
-  test('ends even if the client reads nothing', async () => {
-    const exp = Math.ceil(Date.now() / 1000) + 2;
-    const { hostname, port } = new URL(world.url);
-    // What it never read is reset with it.
-    const socket = connect(Number(port), hostname).on('error', () => {});
-    socket.write(
-      `GET /api HTTP/1.1\r\nHost: gateway.test\r\nAuthorization: Bearer ${await world.token({ exp })}\r\n\r\n`,
-    );
-    await expect.poll(() => world.upstream.seen).toHaveLength(1);
-    socket.pause();
-    const [upstream] = [...world.upstream.sockets];
-    // By a FIN or a reset, of which `once` would make an error.
-    await expect.poll(() => upstream?.destroyed).toBe(true);
-    expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000 - EARLY_MS);
-    socket.destroy();
-  });
+test('a stream ends with its token', async () => {
+  const exp = Math.ceil(Date.now() / 1000) + 2;
+  const token = await world.token({ exp });
+  world.upstream.seen.length = 0;
+  const unread = endOfUnread(token);
+  await expect.poll(() => world.upstream.seen).toHaveLength(1);
+  const ends = {
+    unread,
+    'an event stream': endOf('/api', token),
+    'a stream of an MCP server': endOf('/mcp', token),
+    'an answer of an MCP server': endOf('/mcp', token, callOf('get_price')),
+    'a WebSocket': endOfSocket(token),
+  };
+  for (const [stream, end] of Object.entries(ends)) {
+    expect(await end, stream).toBeGreaterThanOrEqual(exp * 1000 - EARLY_MS);
+    expect(await end, stream).toBeLessThan(exp * 1000 + 5_000);
+  }
+  await expect.poll(() => world.gateway.metrics()).not.toMatch(/open_streams\{[^}]*\} [1-9]/);
 });
 
 test('a stream ends when its token is revoked, although the token is cached', async () => {
   world.issuer.introspection.set('opaque', { active: true, sub: 'alice', aud: AUDIENCE, scope: 'read' });
+  world.upstream.seen.length = 0;
   const streams = [endOf('/asked', 'opaque'), endOf('/asked', 'opaque')];
   await expect.poll(() => world.upstream.seen).toHaveLength(2);
   world.issuer.introspection.delete('opaque');

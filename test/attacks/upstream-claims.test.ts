@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { head, lastHead, startRawUpstream } from '../support/raw.ts';
 import { startBeforeAll } from '../support/start-before.ts';
+import { handshake } from './requests.ts';
 
 /** The bytes of its answer. */
 let answer = '';
@@ -17,7 +18,7 @@ function route(name: string, more: string): string {
   return `name: ${name}, path: /${name}, ${trust}, upstream: { url: "${upstream.url}"${more} }`;
 }
 
-const key = 'dGhlIHNhbXBsZSBub25jZQ==';
+/** For the key of {@link handshake}, RFC 6455 §4.2.2. */
 const accept = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
 const switching = ['Connection: Upgrade, x-hop', 'Upgrade: websocket', `Sec-WebSocket-Accept: ${accept}`];
 
@@ -48,12 +49,7 @@ function answerOf(status: string, ...fields: readonly string[]): string {
 }
 
 const page = 'Origin: http://gateway.test';
-const handshakes = [
-  'Connection: Upgrade',
-  'Upgrade: websocket',
-  'Sec-WebSocket-Version: 13',
-  `Sec-WebSocket-Key: ${key}`,
-];
+const handshakes = ['Connection: Upgrade', ...handshake];
 const text = `Content-Length: ${UPSTREAM_TEXT.length}`;
 
 describe.each([

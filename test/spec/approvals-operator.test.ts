@@ -1,83 +1,62 @@
 /** What operators and their programs see of approvals: the admin listener, the command, and the hook. */
 import { createHmac } from 'node:crypto';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { listen, type Running } from '../../demo/listen.ts';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { approvals } from '../../src/cli/approvals.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { type Issuer, startIssuer } from '../support/issuer.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startBeforeAll } from '../support/start-before.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { type Answer, startWorld } from '../worlds/gateway.ts';
 
 const adminToken = 'Kx7-0123-of-the-operators';
 
 describe('operators', () => {
-  let issuer: Issuer;
-  let upstream: Upstream;
-  let hook: Running;
-  let gateway: TestGateway;
-  let folder: string;
-  const told: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
-  let refusals = 1;
-  beforeAll(async () => {
-    [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
-    const server = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        refusals -= 1;
-        if (refusals < 0) told.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
-        response.writeHead(refusals < 0 ? 204 : 503).end();
-      });
-    });
-    hook = await listen(server, 0);
-    gateway = await startTestGateway({
+  const hook = startBeforeAll(() =>
+    startUpstream((_request, response) => void response.writeHead(hook.seen.length === 1 ? 503 : 204).end()),
+  );
+  /** What arrived after the first try, which failed. */
+  const told = () => hook.seen.slice(1);
+  const world = startBeforeAll(() =>
+    startWorld({
       admin: `{ listen: '127.0.0.1:0', token: '${adminToken}' }`,
-      yaml: `
+      yaml: (issuer, upstream) => `
 approvals: { authorization_servers: [main], notify: { url: '${hook.url}/hook', secret: 'of-the-hook' } }
-authorization_servers: { main: { issuer: '${issuer.url}', jwt: { algorithms: [RS256] } } }
-routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { url: '${upstream.url}/mcp' } }]`,
+authorization_servers: { main: { issuer: '${issuer}', jwt: { algorithms: [RS256] } } }
+routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { url: '${upstream}/mcp' } }]`,
       policies: { tools: 'tools: { pay: { approval: { by: { claims: { role: boss } }, shows: [/amount] } } }' },
-    });
+      claims: { aud: 'http://gateway.test/mcp', client_id: 'agent' },
+    }),
+  );
+  /** The folder of a configuration that names the token of the admin listener. */
+  let folder: string;
+  beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
     await writeFile(
       join(folder, 'gateway.yaml'),
-      `public_url: http://gateway.test\nadmin: { listen: '127.0.0.1:1', token: '${adminToken}' }\nroutes: [{ name: tools, path: /, public: true, upstream: { url: '${upstream.url}' } }]\n`,
+      `public_url: http://gateway.test\nadmin: { listen: '127.0.0.1:1', token: '${adminToken}' }\nroutes: [{ name: tools, path: /, public: true, upstream: { url: 'http://127.0.0.1:9' } }]\n`,
     );
   });
-  afterAll(async () => {
-    await Promise.all([
-      gateway.close(),
-      upstream.close(),
-      issuer.close(),
-      hook.close(),
-      rm(folder, { recursive: true }),
-    ]);
-  });
 
-  const pay = async (amount: number | string): Promise<Response> =>
-    fetch(`${gateway.url}/mcp`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${await issuer.sign({ aud: 'http://gateway.test/mcp', sub: 'alice', client_id: 'agent' })}`,
-        'content-type': 'application/json',
-      },
-      body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay","arguments":{"amount":${amount},"pin":"of-alice"}}}`,
-    });
-  const idOf = async (response: Response): Promise<string> =>
-    ((await response.json()) as { error: { data: { approval: { id: string } } } }).error.data.approval.id;
+  const pay = async (amount: number | string) =>
+    world.post(
+      '/mcp',
+      await world.token(),
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay","arguments":{"amount":${amount},"pin":"of-alice"}}}`,
+    );
+  const idOf = ({ text }: Answer): string =>
+    (JSON.parse(text) as { error: { data: { approval: { id: string } } } }).error.data.approval.id;
   const admin = async (path: string, init: Pick<RequestInit, 'method' | 'body'> = {}): Promise<Response> =>
-    fetch(gateway.adminUrl + path, { ...init, headers: { authorization: `Bearer ${adminToken}` } });
+    fetch(world.gateway.adminUrl + path, { ...init, headers: { authorization: `Bearer ${adminToken}` } });
   const decide = async (id: string, decision: string): Promise<Response> =>
     admin(`/approvals/${id}`, { method: 'POST', body: JSON.stringify({ decision }) });
 
   test('R-331: see and decide requests with the token, on loopback too', async () => {
-    const id = await idOf(await pay(10));
-    expect((await fetch(`${gateway.adminUrl}/approvals`)).status).toBe(401);
+    const id = idOf(await pay(10));
+    expect((await fetch(`${world.gateway.adminUrl}/approvals`)).status).toBe(401);
     expect(
-      (await fetch(`${gateway.adminUrl}/approvals/${id}`, { method: 'POST', body: '{"decision":"approve"}' })).status,
+      (await fetch(`${world.gateway.adminUrl}/approvals/${id}`, { method: 'POST', body: '{"decision":"approve"}' }))
+        .status,
     ).toBe(401);
     expect(await (await admin('/approvals')).json()).toMatchObject({
       approvals: expect.arrayContaining([
@@ -96,12 +75,14 @@ routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { ur
     expect((await decide(id, 'approve')).status).toBe(200);
     expect((await decide(id, 'deny')).status).toBe(409);
     expect((await pay(10)).status).toBe(200);
-    expect(await gateway.line({ msg: 'approval', event: 'approved', approval: id })).toMatchObject({ by: 'operator' });
+    expect(await world.gateway.line({ msg: 'approval', event: 'approved', approval: id })).toMatchObject({
+      by: 'operator',
+    });
   });
 
   test('R-332: use the command, which shows digits as they are and commands of a terminal as text', async () => {
-    const id = await idOf(await pay('[9007199254740993,"\\u001b[2J"]'));
-    const options = { config: join(folder, 'gateway.yaml'), follow: false, json: false, admin: gateway.adminUrl };
+    const id = idOf(await pay('[9007199254740993,"\\u001b[2J"]'));
+    const options = { config: join(folder, 'gateway.yaml'), follow: false, json: false, admin: world.gateway.adminUrl };
     let shown = '';
     const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
       shown += String(text);
@@ -137,9 +118,9 @@ routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { ur
   });
 
   test('R-333: get signed messages at the hook, again after a failure, with what `shows` allows alone', async () => {
-    const id = await idOf(await pay(30));
+    const id = idOf(await pay(30));
     await decide(id, 'deny');
-    const of = (event: string) => told.find(({ body }) => body.includes(id) && body.includes(`"event":"${event}"`));
+    const of = (event: string) => told().find(({ body }) => body.includes(id) && body.includes(`"event":"${event}"`));
     await expect.poll(() => of('requested') && of('denied'), { timeout: 10_000 }).toBeDefined();
     const message = of('requested');
     const [, seconds = '', mac] =
@@ -150,6 +131,10 @@ routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { ur
       url: `http://gateway.test/approvals/${id}`,
       approval: { id, call: { name: 'pay', arguments: { amount: 30 }, hidden: 1 }, caller: { subject: 'alice' } },
     });
-    expect(told.map(({ body }) => body).join(' ')).not.toContain('of-alice');
+    expect(
+      told()
+        .map(({ body }) => body)
+        .join(' '),
+    ).not.toContain('of-alice');
   });
 });

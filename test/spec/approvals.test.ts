@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type McpWorld, request, startMcpWorld } from '../worlds/mcp.ts';
+import { type McpWorld, modernRequest, request, startMcpWorld } from '../worlds/mcp.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { startBeforeAll } from '../support/start-before.ts';
@@ -232,24 +232,15 @@ describe('one gateway', () => {
     expect((await view(id)).call).toMatchObject({ arguments: { amount: 1 }, hidden: 4 });
   });
 
+  /** Calls `confirm` as a client of MCP 2026-07-28. */
+  async function modern(params: object, capabilities: object = {}): Promise<Response> {
+    const { message, headers } = modernRequest('tools/call', { name: 'confirm', ...params }, capabilities);
+    return world.send(message, { claims: { sub: 'alice', scope: 'read', client_id: 'agent' }, headers });
+  }
+
   test('R-305: the rounds of one call are one call, each once', async () => {
-    const modern = (params: object): Promise<Response> =>
-      world.send(
-        request('tools/call', {
-          name: 'confirm',
-          arguments: { round: 1 },
-          ...params,
-          _meta: {
-            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-            'io.modelcontextprotocol/clientCapabilities': {},
-          },
-        }),
-        {
-          claims: { sub: 'alice', scope: 'read', client_id: 'agent' },
-          headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'confirm' },
-        },
-      );
-    const id = await waitingId(await modern({}));
+    const round = (params: object): Promise<Response> => modern({ arguments: { round: 1 }, ...params });
+    const id = await waitingId(await round({}));
     const { digest } = (await (await api('alice', `/${id}`)).json()) as View;
     await api('alice', `/${id}`, { decision: 'approve', digest });
     const rounds = ['first', 'second'];
@@ -267,38 +258,24 @@ describe('one gateway', () => {
       expect(response.status).toBe(200);
       return ((await response.json()) as { result: { requestState: string } }).result.requestState;
     };
-    const first = await stateOf(await modern({}));
-    const second = await stateOf(await modern({ requestState: first, inputResponses: {} }));
-    expect((await modern({ requestState: first, inputResponses: {} })).status).toBe(403);
-    expect((await modern({ requestState: second, arguments: { round: 2 } })).status).toBe(403);
-    expect((await modern({ requestState: second, inputResponses: {} })).status).toBe(200);
-    expect((await modern({})).status).toBe(403);
+    const first = await stateOf(await round({}));
+    const second = await stateOf(await round({ requestState: first, inputResponses: {} }));
+    expect((await round({ requestState: first, inputResponses: {} })).status).toBe(403);
+    expect((await round({ requestState: second, arguments: { round: 2 } })).status).toBe(403);
+    expect((await round({ requestState: second, inputResponses: {} })).status).toBe(200);
+    expect((await round({})).status).toBe(403);
   });
 
   test('R-306: sends the user of a client that opens pages to the page, and keeps its state to itself', async () => {
-    const modern = (params: object): Promise<Response> =>
-      world.send(
-        request('tools/call', {
-          name: 'confirm',
-          arguments: { opens: true },
-          ...params,
-          _meta: {
-            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-            'io.modelcontextprotocol/clientCapabilities': { elicitation: { url: {} } },
-          },
-        }),
-        {
-          claims: { sub: 'alice', scope: 'read', client_id: 'agent' },
-          headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'confirm' },
-        },
-      );
+    const opening = (params: object): Promise<Response> =>
+      modern({ arguments: { opens: true }, ...params }, { elicitation: { url: {} } });
     interface Asked {
       readonly result: {
         readonly requestState: string;
         readonly inputRequests: Record<string, { params: { url: string } }>;
       };
     }
-    const asked = await modern({});
+    const asked = await opening({});
     expect(asked.status).toBe(200);
     const { result } = (await asked.json()) as Asked;
     expect(result).toMatchObject({ resultType: 'input_required', requestState: expect.any(String) });
@@ -306,10 +283,10 @@ describe('one gateway', () => {
     expect(params).toMatchObject({ mode: 'url', message: 'This call needs an approval' });
     const id = params.url.split('/').at(-1) ?? '';
     const repeated = { requestState: result.requestState, inputResponses: { [key]: { action: 'accept' } } };
-    expect(((await (await modern(repeated)).json()) as Asked).result.inputRequests).toEqual(result.inputRequests);
+    expect(((await (await opening(repeated)).json()) as Asked).result.inputRequests).toEqual(result.inputRequests);
     const { digest } = (await (await api('alice', `/${id}`)).json()) as View;
     await api('alice', `/${id}`, { decision: 'approve', digest });
-    expect((await modern(repeated)).status).toBe(200);
+    expect((await opening(repeated)).status).toBe(200);
     const [sent] = world.upstream.seen;
     expect(Object.keys((JSON.parse(String(sent?.body)) as { params: object }).params)).toEqual([
       'name',

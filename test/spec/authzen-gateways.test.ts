@@ -2,10 +2,11 @@
  * The decisions of the AuthZEN working group's test for API gateways (openid/authzen, interop/authzen-api-gateways): a
  * to-do application behind the gateway, and a decision point with its policy.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hasDuplicateMembers } from '../../src/lib/json/scanner.ts';
-import { json, type Pdp, startPdp } from '../support/decision-point.ts';
-import { startWorld, type World } from '../worlds/gateway.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { hasDuplicateMembers } from '../../src/lib/json/duplicate-members.ts';
+import { json, startPdp } from '../support/decision-point.ts';
+import { startBeforeAll } from '../support/start-before.ts';
+import { startWorld } from '../worlds/gateway.ts';
 
 type Role = 'admin' | 'editor' | 'viewer';
 
@@ -50,10 +51,18 @@ interface Evaluation {
   readonly resource?: { readonly type?: unknown; readonly id?: string };
 }
 
-let pdp: Pdp;
-let world: World;
-beforeAll(async () => {
-  pdp = await startPdp();
+const pdp = startBeforeAll(startPdp);
+const world = startBeforeAll(() =>
+  startWorld({
+    yaml: (issuer, upstream) => `
+decision_points: { todo: { url: "${pdp.server.url}", timeout: 2s } }
+authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: todo, path: /, audience: todo, decision_point: todo, upstream: { url: "${upstream}" } }
+`,
+  }),
+);
+beforeAll(() => {
   // As strict as the standard allows: a member of the wrong form is a 400, and no decision.
   pdp.evaluation = (request, response, body) => {
     const asked = JSON.parse(body) as Evaluation;
@@ -75,17 +84,6 @@ beforeAll(async () => {
     const decision = role !== undefined && allowedTo[`${asked.action?.name} ${route}`]?.includes(role) === true;
     json(200, JSON.stringify({ decision }), { 'x-request-id': String(id) })(request, response, body);
   };
-  world = await startWorld({
-    yaml: (issuer, upstream) => `
-decision_points: { todo: { url: "${pdp.server.url}", timeout: 2s } }
-authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
-routes:
-  - { name: todo, path: /, audience: todo, decision_point: todo, upstream: { url: "${upstream}" } }
-`,
-  });
-});
-afterAll(async () => {
-  await Promise.all([world.close(), pdp.server.close()]);
 });
 
 test.for(subjects.flatMap(([id, role]) => requests.map((request) => ({ id, role, request }))))(

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { json, type Pdp, startPdp } from '../support/decision-point.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 import type { RequestHandler } from '../support/upstream.ts';
 import { type McpWorld, request, startMcpWorld } from '../worlds/mcp.ts';
 
@@ -10,20 +11,17 @@ prompts: { greet: {} }
 `;
 const claims = { sub: 'alice', client_id: 'agent' };
 
-let pdp: Pdp;
-let world: McpWorld;
-
-beforeAll(async () => {
-  pdp = await startPdp();
-  world = await startMcpWorld({
+/** A gateway whose calls are decided by `pdp` too. */
+function startFor({ server }: Pdp, timeout: string): Promise<McpWorld> {
+  return startMcpWorld({
     policy,
-    top: `decision_points: { acme: { url: "${pdp.server.url}", timeout: 1500ms } }`,
+    top: `decision_points: { acme: { url: "${server.url}", timeout: ${timeout} } }`,
     route: 'decision_point: acme',
   });
-});
-afterAll(async () => {
-  await Promise.all([world.close(), pdp.server.close()]);
-});
+}
+
+const pdp = startBeforeAll(startPdp);
+const world = startBeforeAll(() => startFor(pdp, '1500ms'));
 beforeEach(() => {
   pdp.server.seen.length = 0;
   answers(...yes('one', 'three'));
@@ -206,16 +204,12 @@ describe('without an answer about a list', () => {
 
 test('R-346: metadata without an endpoint for lists refuse them before the server is asked, and no calls', async () => {
   const other = await startPdp();
-  onTestFinished(() => other.server.close());
+  onTestFinished(() => other.close());
   other.metadata = json(
     200,
     JSON.stringify({ policy_decision_point: other.server.url, access_evaluation_endpoint: `${other.server.url}/ask` }),
   );
-  const own = await startMcpWorld({
-    policy,
-    top: `decision_points: { acme: { url: "${other.server.url}", timeout: 5s } }`,
-    route: 'decision_point: acme',
-  });
+  const own = await startFor(other, '5s');
   onTestFinished(() => own.close());
   expect((await own.send(request('tools/list'), { claims })).status).toBe(503);
   expect(own.upstream.seen).toEqual([]);
@@ -224,13 +218,9 @@ test('R-346: metadata without an endpoint for lists refuse them before the serve
 
 test('R-337: metadata are read at start, and the log says why they are not used', async () => {
   const other = await startPdp();
-  onTestFinished(() => other.server.close());
+  onTestFinished(() => other.close());
   other.metadata = json(200, JSON.stringify({ policy_decision_point: 'https://elsewhere.example' }));
-  const own = await startMcpWorld({
-    policy,
-    top: `decision_points: { acme: { url: "${other.server.url}", timeout: 5s } }`,
-    route: 'decision_point: acme',
-  });
+  const own = await startFor(other, '5s');
   onTestFinished(() => own.close());
   expect(await own.gateway.line({ msg: 'decision point unavailable' })).toMatchObject({
     level: 'warn',

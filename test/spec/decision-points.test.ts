@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { DecisionRecord } from '../../src/model/decision.ts';
 import { isPolicyDecision, recordedDecision } from '../../src/review/recorded-decision.ts';
-import { allows, json, noMetadata, type Pdp, startPdp } from '../support/decision-point.ts';
+import { allows, json, noMetadata, startPdp } from '../support/decision-point.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 import type { RequestHandler } from '../support/upstream.ts';
-import { startWorld, type World } from '../worlds/gateway.ts';
-import { type McpWorld, request, startMcpWorld } from '../worlds/mcp.ts';
+import { startWorld } from '../worlds/gateway.ts';
+import { type McpWorld, modernRequest, request, startMcpWorld } from '../worlds/mcp.ts';
 
 const policy = `
 scope: read
@@ -20,14 +21,32 @@ function yamlOf(url: string, more = ''): string {
   return `decision_points: { acme: { url: "${url}/base", token: pdp-token-1234, timeout: 1500ms ${more} } }`;
 }
 
-let pdp: Pdp;
+const pdp = startBeforeAll(startPdp);
 let world: McpWorld;
 
-async function start(more?: string, route = ''): Promise<void> {
+interface Start {
+  /** More members of the decision point. */
+  readonly more?: string;
+  /** More lines at the top level. */
+  readonly top?: string;
+  /** More lines of the route. */
+  readonly route?: string;
+  readonly policy?: string;
+}
+
+async function start({ more, top = '', route = '', policy: of = policy }: Start = {}): Promise<void> {
   world = await startMcpWorld({
-    policy,
-    top: yamlOf(pdp.server.url, more),
+    policy: of,
+    top: `${yamlOf(pdp.server.url, more)}\n${top}`,
     route: `decision_point: acme\n    ${route}`,
+  });
+}
+
+/** Starts the world of a block, and closes it after the tests of the block. */
+function startForAll(options?: Start): void {
+  beforeAll(async () => {
+    await start(options);
+    return () => world.close();
   });
 }
 
@@ -38,20 +57,15 @@ const transfer = async (own: object = {}): Promise<Response> =>
 const lastReason = async (): Promise<unknown> => (await world.gateway.decision())['reason'];
 const questionBodies = (): unknown[] => pdp.questions().map(({ body }) => JSON.parse(body) as unknown);
 
-beforeEach(() => {
-  if (pdp === undefined) return;
+afterEach(() => {
   pdp.evaluation = json(200, allows);
+  pdp.metadata = noMetadata;
   pdp.server.seen.length = 0;
+  world.upstream.seen.length = 0;
 });
 
 describe('on an MCP route', () => {
-  beforeAll(async () => {
-    pdp = await startPdp();
-    await start();
-  });
-  afterAll(async () => {
-    await Promise.all([world.close(), pdp.server.close()]);
-  });
+  startForAll();
 
   test('R-334: a call passes that the policy and the decision point allow', async () => {
     expect((await transfer()).status).toBe(200);
@@ -172,32 +186,18 @@ describe('on an MCP route', () => {
   test('R-334: a result that caches may share becomes private: the decision point knows callers', async () => {
     const result = { contents: [], resultType: 'complete', cacheScope: 'public', ttlMs: 1000 };
     world.handle = json(200, JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
-    const meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientInfo': { name: 'c', version: '1' },
-      'io.modelcontextprotocol/clientCapabilities': {},
-    };
-    const answer = await world.send(request('resources/read', { uri: 'file:///a', _meta: meta }), {
-      claims,
-      headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'resources/read', 'mcp-name': 'file:///a' },
-    });
+    const { message, headers } = modernRequest('resources/read', { uri: 'file:///a' });
+    const answer = await world.send(message, { claims, headers });
     expect(await answer.text()).toContain('"cacheScope":"private"');
     world.handle = json(200, '{}');
   });
 });
 
 describe('on a route with approvals', () => {
-  beforeAll(async () => {
-    pdp = await startPdp();
-    world = await startMcpWorld({
-      policy:
-        'tools: { once: { quota: [{ count: 1, per: 1h }], approval: { by: {}, self: true } }, other: { approval: { by: {}, self: true } } }',
-      top: `${yamlOf(pdp.server.url)}\napprovals: { authorization_servers: [main] }`,
-      route: 'decision_point: acme',
-    });
-  });
-  afterAll(async () => {
-    await Promise.all([world.close(), pdp.server.close()]);
+  const approval = 'approval: { by: {}, self: true }';
+  startForAll({
+    policy: `tools: { once: { quota: [{ count: 1, per: 1h }], ${approval} }, other: { ${approval} } }`,
+    top: 'approvals: { authorization_servers: [main] }',
   });
   const api = async (path: string, decision?: object): Promise<Response> =>
     fetch(`${world.gateway.url}/approvals${path}`, {
@@ -239,15 +239,7 @@ describe('on a route with approvals', () => {
 });
 
 describe('without a decision', () => {
-  beforeAll(async () => {
-    pdp = await startPdp();
-  });
-  beforeEach(async () => {
-    pdp.metadata = noMetadata;
-    await start();
-    return async () => world.close();
-  });
-  afterAll(async () => pdp.server.close());
+  startForAll();
 
   test.for<readonly [string, RequestHandler]>([
     ['a 403', json(403, allows)],
@@ -294,7 +286,7 @@ describe('without a decision', () => {
     pdp.evaluation = json(307, allows, { location: `${elsewhere.server.url}/access/v1/evaluation` });
     expect((await transfer()).status).toBe(503);
     expect(elsewhere.server.seen).toEqual([]);
-    await elsewhere.server.close();
+    await elsewhere.close();
   });
 
   test('R-336: five failures in a row stop the questions, until a trial succeeds', async () => {
@@ -316,14 +308,6 @@ describe('without a decision', () => {
 });
 
 describe('metadata', () => {
-  beforeAll(async () => {
-    pdp = await startPdp();
-  });
-  beforeEach(() => {
-    return async () => world.close();
-  });
-  afterAll(async () => pdp.server.close());
-
   const metadata = (more: object = {}): RequestHandler =>
     json(
       200,
@@ -337,6 +321,7 @@ describe('metadata', () => {
   test('R-337: name the endpoint, and are read once an hour', async () => {
     pdp.metadata = metadata();
     await start();
+    onTestFinished(() => world.close());
     expect((await Promise.all([transfer(), transfer()])).map(({ status }) => status)).toEqual([200, 200]);
     expect(pdp.server.seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'GET /.well-known/authzen-configuration/base',
@@ -345,13 +330,7 @@ describe('metadata', () => {
     ]);
     pdp.metadata = metadata({ access_evaluation_endpoint: `${pdp.server.url}/new` });
     world.advance(3_601);
-    expect(
-      (
-        await world.send(request('tools/call', { name: 'transfer' }), {
-          claims: { ...claims, exp: Math.floor(Date.now() / 1000) + 8_000 },
-        })
-      ).status,
-    ).toBe(200);
+    expect((await transfer({ exp: Math.floor(Date.now() / 1000) + 8_000 })).status).toBe(200);
     expect(pdp.questions().at(-1)?.url).toBe('/new');
   });
 
@@ -368,6 +347,7 @@ describe('metadata', () => {
   ])('R-337: %s are not used, and no call passes', async ([, handle]) => {
     pdp.metadata = handle();
     await start();
+    onTestFinished(() => world.close());
     expect((await transfer()).status).toBe(503);
     expect(await lastReason()).toBe('decision_point.unavailable');
     expect(pdp.questions()).toEqual([]);
@@ -375,13 +355,7 @@ describe('metadata', () => {
 });
 
 describe('with arguments', () => {
-  beforeAll(async () => {
-    pdp = await startPdp();
-    await start(', arguments: true', 'refusals: { final: tool_error }');
-  });
-  afterAll(async () => {
-    await Promise.all([world.close(), pdp.server.close()]);
-  });
+  startForAll({ more: ', arguments: true', route: 'refusals: { final: tool_error }' });
 
   test('R-335: the decision point gets the numbers as they were written', async () => {
     const answer = await fetch(`${world.gateway.url}/mcp`, {
@@ -402,12 +376,11 @@ describe('with arguments', () => {
 });
 
 test('R-334: it also decides where the policy only watches, and what a proxy asks', async () => {
-  pdp = await startPdp();
-  world = await startMcpWorld({
+  await start({
     policy: 'mode: shadow\ntools: { other: {} }',
-    top: `${yamlOf(pdp.server.url)}\nforward_auth: { listen: '127.0.0.1:0', trusted: [127.0.0.1] }`,
-    route: 'decision_point: acme',
+    top: "forward_auth: { listen: '127.0.0.1:0', trusted: [127.0.0.1] }",
   });
+  onTestFinished(() => world.close());
   const ask = async (): Promise<number> => {
     const answer = await fetch(`${world.gateway.forwardAuthUrl}/_sallyport/authorize`, {
       method: 'POST',
@@ -427,25 +400,19 @@ test('R-334: it also decides where the policy only watches, and what a proxy ask
   pdp.evaluation = json(200, '{"decision":false}');
   expect([(await transfer()).status, await ask()]).toEqual([403, 403]);
   expect(pdp.questions()).toHaveLength(4);
-  await Promise.all([world.close(), pdp.server.close()]);
 });
 
 describe('on an HTTP route', () => {
-  let plain: World;
-  beforeAll(async () => {
-    pdp = await startPdp();
-    plain = await startWorld({
+  const plain = startBeforeAll(() =>
+    startWorld({
       yaml: (issuer, upstream) => `
 ${yamlOf(pdp.server.url)}
 authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
 routes:
   - { name: api, path: /api, audience: a, decision_point: acme, upstream: { url: "${upstream}", identity: { x-mail: email } } }
 `,
-    });
-  });
-  afterAll(async () => {
-    await Promise.all([plain.close(), pdp.server.close()]);
-  });
+    }),
+  );
 
   test('R-335: it is asked about method and path, and claims of identity headers', async () => {
     const token = await plain.token({ sub: 'alice', email: 'a@b.example' });

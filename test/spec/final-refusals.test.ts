@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { publicUrl, startWorld, type Answer } from '../worlds/gateway.ts';
+import { modernRequest } from '../worlds/mcp.ts';
 import { toolCall } from '../worlds/wire.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
@@ -15,7 +16,6 @@ tools:
     arguments: { /amount: { at_most: 1000 } }
     because: For more use request_transfer.
   order: { scope: orders, because: For more use request_transfer. }
-  short: { max_lifetime: 60s, because: For more use request_transfer. }
 `;
 
 const world = startBeforeAll(() =>
@@ -66,36 +66,19 @@ routes:
   }),
 );
 
-async function post(path: string, claims: Record<string, unknown>, body: string, headers = {}): Promise<Answer> {
-  return world.send(path, {
-    method: 'POST',
-    token: await world.token(claims),
-    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
-    body,
-  });
-}
-
 async function call(tool: string, claims: Record<string, unknown>, path = '/mcp'): Promise<Answer> {
-  return post(path, claims, toolCall(tool));
+  return world.post(path, await world.token(claims), toolCall(tool));
 }
 
 /** The same call as MCP 2026-07-28 writes it. */
 async function modernCall(tool: string, claims: Record<string, unknown>, path: string): Promise<Answer> {
-  const revision = '2026-07-28';
-  const meta = {
-    'io.modelcontextprotocol/protocolVersion': revision,
-    'io.modelcontextprotocol/clientCapabilities': {},
-  };
-  const params = { name: tool, arguments: {}, _meta: meta };
-  const headers = { 'mcp-protocol-version': revision, 'mcp-method': 'tools/call', 'mcp-name': tool };
-  return post(path, claims, JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params }), headers);
+  const { message, headers } = modernRequest('tools/call', { name: tool, arguments: {} });
+  return world.post(path, await world.token(claims), JSON.stringify({ ...message, id: 7 }), headers);
 }
 
 describe('the words of the operator', () => {
   test.for([
     ['of the entry that refuses', 'pay', { role: 'clerk' }, 'claim.denied', 'For more use request_transfer.'],
-    ['of the entry for arguments', 'pay', {}, 'argument.denied', 'For more use request_transfer.'],
-    ['of the policy for its own claims', 'pay', { blocked: true }, 'claim.denied', 'Ask support for access.'],
     ['of the policy for what is not listed', 'drop', {}, 'tool.unlisted', 'Ask support for access.'],
   ] as const)('R-215: are %s', async ([, tool, claims, reason, because]) => {
     const { status, challenge, text } = await call(tool, claims);
@@ -113,10 +96,8 @@ describe('the words of the operator', () => {
     expect(JSON.parse(text)).toMatchObject({ title: 'Access denied', detail: 'Only Acme calls this.' });
   });
 
-  const lifetime = { iat: Math.floor(Date.now() / 1000), exp: Math.floor(Date.now() / 1000) + 900 };
   test.for([
     ['are not for a missing scope', 'order', {}, 403, 'scope.insufficient'],
-    ['are not for a lifetime', 'short', lifetime, 403, 'lifetime.exceeded'],
     ['are not for a token that is no longer valid', 'get_x', { exp: 1 }, 401, 'token.expired'],
   ] as const)('R-216: %s', async ([, tool, claims, status, reason]) => {
     const answer = await call(tool, claims);
@@ -142,7 +123,6 @@ describe('refusals: { final: tool_error }', () => {
 
   test.for([
     ['pay', { role: 'clerk' }, 'claim.denied', 'Access denied: For more use request_transfer.'],
-    ['pay', {}, 'argument.denied', 'Access denied: For more use request_transfer.'],
     ['drop', {}, 'tool.unlisted', 'Access denied: Ask support for access.'],
   ] as const)('R-219: answers %s of %j with a tool result in both eras', async ([tool, claims, reason, text]) => {
     for (const [send, era] of [
@@ -172,7 +152,6 @@ describe('refusals: { final: tool_error }', () => {
 
   test.for([
     ['a missing scope', 'order', {}, 403, 'scope.insufficient'],
-    ['a lifetime', 'short', {}, 403, 'lifetime.exceeded'],
     ['a token that is no longer valid', 'pay', { exp: 1 }, 401, 'token.expired'],
   ] as const)('R-220: keeps HTTP for %s', async ([, tool, claims, status, reason]) => {
     const answer = await call(tool, claims, '/words');
@@ -192,7 +171,7 @@ describe('refusals: { final: tool_error }', () => {
     const task = message({ params: { name: 'drop', task: { ttl: 1 } } });
     const notification = message({ id: undefined, params: { name: 'drop' } });
     for (const body of [read, task, notification])
-      expect(await post('/words', {}, body)).toMatchObject({ status: 403 });
+      expect(await world.post('/words', await world.token(), body)).toMatchObject({ status: 403 });
   });
 });
 

@@ -5,6 +5,7 @@ import { startIssuer } from '../support/issuer.ts';
 import { keepSecret } from '../support/secrecy.ts';
 import { publicUrl, startWorld, type World } from '../worlds/gateway.ts';
 import { startBeforeAll } from '../support/start-before.ts';
+import { toolCall } from '../worlds/wire.ts';
 
 const earlier = 'https://sts.example/TENANT/';
 const mcp = (name: string, more: string, upstream: string): string =>
@@ -39,20 +40,16 @@ ${mcp('more', 'audience: b, resource: { name: More }', upstream)}
   }),
 );
 
-const call = (tool: string): string =>
-  JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: {} } });
-const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-
 describe('R-289: scope_prefix', () => {
   const metadata = `${publicUrl}/.well-known/oauth-protected-resource/tools`;
 
   test('R-289: is shown in challenges, data.scope and scopes_supported, and not on scopes of OpenID or full names', async () => {
-    const first = await world.send('/tools', { method: 'POST', headers: json, body: call('look') });
+    const first = await world.post('/tools', undefined, toolCall('look'));
     expect(first.challenge).toBe(
       `Bearer error="invalid_token", scope="api://tools/read", resource_metadata="${metadata}"`,
     );
     const token = await world.token({ scope: 'read' });
-    const stepUp = await world.send('/tools', { method: 'POST', headers: json, body: call('pay'), token });
+    const stepUp = await world.post('/tools', token, toolCall('pay'));
     const wanted = 'api://tools/read api://tools/pay';
     expect(stepUp.challenge).toBe(
       `Bearer error="insufficient_scope", scope="${wanted}", resource_metadata="${metadata}"`,
@@ -65,7 +62,7 @@ describe('R-289: scope_prefix', () => {
 
   test('R-289: in a token gives nothing', async () => {
     const token = await world.token({ scope: 'api://tools/read api://tools/pay' });
-    const { status } = await world.send('/tools', { method: 'POST', headers: json, body: call('pay'), token });
+    const { status } = await world.post('/tools', token, toolCall('pay'));
     expect(status).toBe(403);
   });
 });

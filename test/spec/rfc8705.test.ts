@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { x509 } from '../support/certificates.ts';
-import { createProver } from '../support/prover.ts';
-import { publicUrl, startWorld, type Answer } from '../worlds/gateway.ts';
+import { startWorld, type Answer } from '../worlds/gateway.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
 /** Behind a proxy that is trusted with what it says of certificates. */
@@ -17,7 +16,6 @@ authorization_servers:
     introspection: { client_id: gateway, client_secret: secret, cache: 30s }
 routes:
   - { name: api, path: /api, audience: a, upstream: { url: "${upstream}" } }
-  - { name: both, path: /both, audience: a, dpop: {}, upstream: { url: "${upstream}" } }
   - { name: required, path: /required, audience: a, dpop: { required: true }, upstream: { url: "${upstream}" } }
 `,
   }),
@@ -69,27 +67,9 @@ test('R-73, RFC 8705 §3.1: refuses a thumbprint in another form', async () => {
   expect(await reason()).toBe('token.sender_constrained');
 });
 
-test('R-73, RFC 8705 §3.1: compares x5t#S256 with the SHA-256 of the DER in base64url', async () => {
-  expect(thumbprint(mine)).toMatch(/^[\w-]{43}$/);
-  expect((await show(await token({ cnf: { 'x5t#S256': thumbprint(others) } }), others)).status).toBe(200);
-});
-
 test('R-74, RFC 8705 §3.2: binds an opaque token by the cnf of its introspection', async () => {
   world.issuer.introspection.set('opaque', { active: true, sub: 'alice', aud: 'a', cnf });
   expect((await show('opaque', mine)).status).toBe(200);
   expect((await show('opaque', others)).status).toBe(401);
   expect(await reason()).toBe('token.binding');
-});
-
-test('R-72, RFC 8705 §3: asks for both proofs of a token that is bound to a key as well', async () => {
-  const client = await createProver();
-  const shown = await token({ cnf: { ...cnf, ...client.cnf } });
-  const url = `${publicUrl}/both`;
-  const cert = (der: Buffer) => ({ 'client-cert': `:${der.toString('base64')}:` });
-  const proved = async () => client.headers({ url, token: shown });
-  expect((await world.send('/both', { headers: { ...(await proved()), ...cert(mine) } })).status).toBe(200);
-  expect((await world.send('/both', { headers: await proved() })).status).toBe(401);
-  expect((await world.send('/both', { headers: { ...(await proved()), ...cert(others) } })).status).toBe(401);
-  expect((await show(shown, mine, '/both')).status, 'without a proof').toBe(401);
-  expect(await reason()).toBe('token.sender_constrained');
 });

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { createKey } from '../support/issuer.ts';
-import { forgedToken } from './forged-token.ts';
 import { startWorld } from '../worlds/gateway.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
@@ -35,10 +34,9 @@ test('R-42, RFC 9068 §4: accepts a token whose aud contains an audience of the 
 });
 
 test('R-43, RFC 9068 §4: refuses alg none', async () => {
-  const claims = { iss: world.issuer.url, aud: 'a', exp: Math.floor(Date.now() / 1000) + 300 };
-  expect(await world.send('/', { token: forgedToken({ alg: 'none', typ: 'at+jwt' }, claims) })).toMatchObject({
-    status: 401,
-  });
+  const [, claims] = (await world.issuer.sign({ aud: 'a' })).split('.');
+  const header = Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url');
+  expect(await world.send('/', { token: `${header}.${claims}.` })).toMatchObject({ status: 401 });
 });
 
 test('R-44, RFC 9068 §4: verifies with the keys that the server publishes now', async () => {

@@ -1,32 +1,23 @@
-import { type AddressInfo, createServer, type Server } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWorld, type World } from '../worlds/gateway.ts';
+import { expect, test } from 'vitest';
+import { startRawUpstream } from '../support/raw.ts';
+import { startBeforeAll } from '../support/start-before.ts';
+import { startWorld } from '../worlds/gateway.ts';
 
-let world: World;
-/** Answers with bytes that no HTTP library would let through. */
-let bare: Server;
+/** The bytes of an answer that no HTTP library would let through. */
 let answer = '';
-beforeAll(async () => {
-  bare = createServer((socket) => {
-    socket.on('error', () => {}).once('data', () => socket.end(answer));
-  });
-  await new Promise<void>((resolve) => bare.listen(0, '127.0.0.1', resolve));
-  const { port } = bare.address() as AddressInfo;
-  world = await startWorld({
+const bare = startBeforeAll(() => startRawUpstream(({ socket }) => socket.end(answer)));
+const world = startBeforeAll(() =>
+  startWorld({
     yaml: (issuer, upstream) => `
 authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
 routes:
   - { name: open, path: /open, public: true, upstream: { url: "${upstream}" } }
   - { name: read, path: /read, public: true, methods: [GET, HEAD], upstream: { url: "${upstream}" } }
-  - { name: bare, path: /bare, public: true, upstream: { url: "http://127.0.0.1:${port}" } }
+  - { name: bare, path: /bare, public: true, upstream: { url: "${bare.url}" } }
   - { name: api, path: /api, audience: a, upstream: { url: "${upstream}" } }
 `,
-  });
-});
-afterAll(async () => {
-  bare.close();
-  await world.close();
-});
+  }),
+);
 
 /** The header section of the last request that reached the upstream. */
 function seenFields(): Record<string, unknown> {

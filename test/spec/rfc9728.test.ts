@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { startBeforeAll } from '../support/start-before.ts';
 import { publicUrl, startWorld, type World } from '../worlds/gateway.ts';
 
 function yaml(issuer: string, upstream: string, at: string, resource: string): string {
@@ -9,21 +10,13 @@ routes:
 `;
 }
 
+const everything =
+  'name: "Tools ü", scopes_supported: [read, write], documentation: "https://d.example/", policy_uri: "https://p.example/p", tos_uri: "https://t.example/t"';
+
 /** A resource at the root, whose metadata has nothing after the well-known path. */
-let root: World;
+const root = startBeforeAll(() => startWorld({ yaml: (...urls) => yaml(...urls, '/', 'name: Tools') }));
 /** One below it, with every field that a route may set. */
-let path: World;
-beforeAll(async () => {
-  const everything =
-    'name: "Tools ü", scopes_supported: [read, write], documentation: "https://d.example/", policy_uri: "https://p.example/p", tos_uri: "https://t.example/t"';
-  [root, path] = await Promise.all([
-    startWorld({ yaml: (issuer, upstream) => yaml(issuer, upstream, '/', 'name: Tools') }),
-    startWorld({ yaml: (issuer, upstream) => yaml(issuer, upstream, '/deep/mcp', everything) }),
-  ]);
-});
-afterAll(async () => {
-  await Promise.all([root.close(), path.close()]);
-});
+const path = startBeforeAll(() => startWorld({ yaml: (...urls) => yaml(...urls, '/deep/mcp', everything) }));
 
 const wellKnown = '/.well-known/oauth-protected-resource';
 

@@ -66,12 +66,7 @@ export async function startService(): Promise<Service> {
       return token;
     },
     message: (token, method, params = {}) =>
-      world.send('/mcp', {
-        method: 'POST',
-        ...(token !== undefined && { token }),
-        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 7, method, params }),
-      }),
+      world.post('/mcp', token, JSON.stringify({ jsonrpc: '2.0', id: 7, method, params })),
   };
 }
 

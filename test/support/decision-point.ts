@@ -10,6 +10,7 @@ export interface Pdp {
   evaluation: RequestHandler;
   metadata: RequestHandler;
   questions(): Upstream['seen'];
+  close(): Promise<void>;
 }
 
 /** Answers with JSON. */
@@ -32,6 +33,7 @@ export async function startPdp(): Promise<Pdp> {
     evaluation: json(200, allows),
     metadata: noMetadata,
     questions: () => server.seen.filter(({ method }) => method === 'POST'),
+    close: () => server.close(),
   };
   return pdp;
 }

@@ -34,6 +34,8 @@ export interface World {
   /** Makes an opaque token; introspection answers {@link WorldOptions.claims}, unless `claims` differ. */
   opaque(claims?: Record<string, unknown>): string;
   readonly send: (path: string, options?: SendOptions) => Promise<Answer>;
+  /** Posts JSON as an MCP client does, with a token unless it is undefined. */
+  post(path: string, token: string | undefined, body: string, headers?: Record<string, string>): Promise<Answer>;
   /** Sends the lines of a request head as they are, without a body, and returns the bytes of the answer. */
   sendRaw(...lines: readonly string[]): Promise<string>;
   /** Moves {@link World.clock} on. */
@@ -78,6 +80,21 @@ export async function startWorld({ claims = { aud: 'a' }, ...options }: WorldOpt
     policies: options.policies ?? {},
     env: options.env?.(issuer.url, upstream.url) ?? {},
   });
+  const send: World['send'] = async (path, { method = 'GET', token, headers = {}, body } = {}) => {
+    const response = await fetch(gateway.url + path, {
+      method,
+      headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },
+      ...(body !== undefined && { body }),
+      redirect: 'manual',
+    });
+    return {
+      status: response.status,
+      challenge: response.headers.get('www-authenticate'),
+      headers: response.headers,
+      text: await response.text(),
+    };
+  };
+  const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
   return {
     issuer,
     upstream,
@@ -89,20 +106,9 @@ export async function startWorld({ claims = { aud: 'a' }, ...options }: WorldOpt
       issuer.introspection.set(token, { active: true, sub: 'alice', ...claims, ...own });
       return token;
     },
-    async send(path, { method = 'GET', token, headers = {}, body } = {}) {
-      const response = await fetch(gateway.url + path, {
-        method,
-        headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },
-        ...(body !== undefined && { body }),
-        redirect: 'manual',
-      });
-      return {
-        status: response.status,
-        challenge: response.headers.get('www-authenticate'),
-        headers: response.headers,
-        text: await response.text(),
-      };
-    },
+    send,
+    post: (path, token, body, headers) =>
+      send(path, { method: 'POST', ...(token !== undefined && { token }), headers: { ...json, ...headers }, body }),
     sendRaw: (...lines) => exchangeRaw(gateway.url, `${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`),
     advance(seconds) {
       passedMs += seconds * 1000;

@@ -91,3 +91,26 @@ routes:
 export function request(method: string, params: object = {}): object {
   return { jsonrpc: '2.0', id: 1, method, params };
 }
+
+/** A request of MCP 2026-07-28, and the header fields that it needs. */
+export function modernRequest(
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+  clientCapabilities: object = {},
+): { readonly message: object; readonly headers: Record<string, string> } {
+  const revision = '2026-07-28';
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': revision,
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': clientCapabilities,
+  };
+  const name = params['name'] ?? params['uri'];
+  return {
+    message: request(method, { ...params, _meta: meta }),
+    headers: {
+      'mcp-protocol-version': revision,
+      'mcp-method': method,
+      ...(name !== undefined && { 'mcp-name': String(name) }),
+    },
+  };
+}

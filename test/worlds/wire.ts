@@ -1,10 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { publicUrl, startWorld, type Answer, type World } from './gateway.ts';
-
-/** Routes of both protocols, for refusals and challenges. */
-export interface WireWorld extends World {
-  post(path: string, token: string | undefined, body: string): Promise<Answer>;
-}
+import { publicUrl, startWorld, type World } from './gateway.ts';
 
 /** The protected resource metadata that the challenges of `/mcp` and `/api` name. */
 export const metadataOf = (path: string): string => `${publicUrl}/.well-known/oauth-protected-resource${path}`;
@@ -13,8 +8,8 @@ export const metadataOf = (path: string): string => `${publicUrl}/.well-known/oa
 export const toolCall = (name: string, id: string | number = 7): string =>
   JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: {} } });
 
-/** Starts it: a route of each kind, one upstream that runs and one address without a server. */
-export function startWireWorld(): Promise<WireWorld> {
+/** Starts routes of both protocols, for refusals and challenges, before an upstream and an address without a server. */
+export function startWireWorld(): Promise<World> {
   return startWorld({
     yaml: (issuer, upstream) => `
 authorization_servers:
@@ -47,16 +42,7 @@ routes:
     },
     upstream: answer,
     claims: { aud: 'a', scope: 'read' },
-  }).then((world) => ({
-    ...world,
-    post: (path, token, body) =>
-      world.send(path, {
-        method: 'POST',
-        ...(token !== undefined && { token }),
-        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-        body,
-      }),
-  }));
+  });
 }
 
 /** Never answers a path with `slow`; answers the rest with an event stream that has a Content-Length. */
