@@ -92,14 +92,14 @@ describe('the consent form', () => {
     expect(decisions().slice(before)).toEqual([]);
   });
 
-  test.each(['cross-site', 'same-site', 'none'])('is refused from %s', async (site) => {
+  test.each(['cross-site', 'same-site'])('is refused from %s', async (site) => {
     const { tab, url } = await consentPage(await registerClient(world.issuer));
     const before = decisions().length;
     expect((await tab(url, { method: 'POST', body: form, headers: { 'sec-fetch-site': site } })).status).toBe(400);
     expect(decisions().slice(before)).toEqual([]);
   });
 
-  test.each(['https://evil.example', 'null', 'http://127.0.0.1:1'])('is refused with the origin %s', async (origin) => {
+  test.each(['https://evil.example', 'null'])('is refused with the origin %s', async (origin) => {
     const { tab, url } = await consentPage(await registerClient(world.issuer));
     const before = decisions().length;
     expect((await tab(url, { method: 'POST', body: form, headers: { origin } })).status).toBe(400);

@@ -20,10 +20,8 @@ describe('operators', () => {
   const world = startBeforeAll(() =>
     startWorld({
       admin: `{ listen: '127.0.0.1:0', token: '${adminToken}' }`,
-      yaml: (issuer, upstream) => `
-approvals: { authorization_servers: [main], notify: { url: '${hook.url}/hook', secret: 'of-the-hook' } }
-authorization_servers: { main: { issuer: '${issuer}', jwt: { algorithms: [RS256] } } }
-routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { url: '${upstream}/mcp' } }]`,
+      top: `approvals: { authorization_servers: [main], notify: { url: '${hook.url}/hook', secret: 'of-the-hook' } }`,
+      routes: ['name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { url: "UPSTREAM/mcp" }'],
       policies: { tools: 'tools: { pay: { approval: { by: { claims: { role: boss } }, shows: [/amount] } } }' },
       claims: { aud: 'http://gateway.test/mcp', client_id: 'agent' },
     }),

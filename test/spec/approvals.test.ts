@@ -177,12 +177,6 @@ describe('one gateway', () => {
     expect((await call('confirm', {})).status).toBe(200);
   });
 
-  test('R-301: the caller may read the state of its request, and no more', async () => {
-    const id = await waitingId(await call('transfer', { amount: 4500 }));
-    const response = await api('alice', `/${id}`, undefined, { client_id: 'agent' });
-    expect(Object.keys((await response.json()) as object)).toEqual(['id', 'status', 'expires_at']);
-  });
-
   test('R-302: a denial holds until it is withdrawn', async () => {
     const id = await waitingId(await call('transfer', { amount: 6000 }));
     await decide(id, 'deny');

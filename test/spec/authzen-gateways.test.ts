@@ -54,12 +54,8 @@ interface Evaluation {
 const pdp = startBeforeAll(startPdp);
 const world = startBeforeAll(() =>
   startWorld({
-    yaml: (issuer, upstream) => `
-decision_points: { todo: { url: "${pdp.server.url}", timeout: 2s } }
-authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
-routes:
-  - { name: todo, path: /, audience: todo, decision_point: todo, upstream: { url: "${upstream}" } }
-`,
+    top: `decision_points: { todo: { url: "${pdp.server.url}", timeout: 2s } }`,
+    routes: ['name: todo, path: /, audience: todo, decision_point: todo, upstream: { url: "UPSTREAM" }'],
   }),
 );
 beforeAll(() => {

@@ -202,15 +202,9 @@ test('R-41: fetches the keys from the jwks_uri of the metadata', async () => {
 test('R-48: finds claims under the names that OAuth gives them, and under no others', async () => {
   const platform = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier';
   const world = await startWorld({
-    yaml: (issuer, upstream) => `
-authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
-routes:
-  - name: api
-    path: /
-    audience: a
-    policy: p
-    upstream: { url: "${upstream}", identity: { x-sub: sub, x-scope: scope, x-client: client_id, x-role: role, x-long: "${platform}" } }
-`,
+    routes: [
+      `name: api, path: /, audience: a, policy: p, upstream: { url: "UPSTREAM", identity: { x-sub: sub, x-scope: scope, x-client: client_id, x-role: role, x-long: "${platform}" } }`,
+    ],
     policies: { p: 'scope: read\nclaims: { role: trader }\n' },
   });
   const claims = { aud: 'a', sub: 'alice', scope: 'read', client_id: 'web', role: 'trader' };

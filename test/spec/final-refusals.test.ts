@@ -18,45 +18,19 @@ tools:
   order: { scope: orders, because: For more use request_transfer. }
 `;
 
+const tools = (path: string, more = 'policy: tools'): string =>
+  `name: ${path.slice(1)}, path: ${path}, protocol: mcp, audience: a, ${more}, upstream: { url: "UPSTREAM/mcp" }`;
 const world = startBeforeAll(() =>
   startWorld({
-    yaml: (issuer, upstream) => `
-authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
-routes:
-  - { name: tools, path: /mcp, protocol: mcp, audience: a, policy: tools, upstream: { url: "${upstream}/mcp" } }
-  - { name: dry, path: /dry, protocol: mcp, audience: a, policy: dry, upstream: { url: "${upstream}/mcp" } }
-  - { name: api, path: /api, audience: a, policy: api, upstream: { url: "${upstream}/api" } }
-  - name: words
-    path: /words
-    protocol: mcp
-    audience: a
-    policy: tools
-    refusals: { final: tool_error }
-    upstream: { url: "${upstream}/mcp" }
-  - name: limited
-    path: /limited
-    protocol: mcp
-    audience: a
-    policy: tools
-    rate: { requests: 1, per: 1h }
-    refusals: { final: tool_error }
-    upstream: { url: "${upstream}/mcp" }
-  - name: wide
-    path: /wide
-    protocol: mcp
-    audience: a
-    policy: tools
-    resource: { scopes_supported: [read, payments] }
-    first_challenge: supported
-    upstream: { url: "${upstream}/mcp" }
-  - name: silent
-    path: /silent
-    protocol: mcp
-    audience: a
-    policy: tools
-    first_challenge: none
-    upstream: { url: "${upstream}/mcp" }
-`,
+    routes: [
+      tools('/mcp'),
+      tools('/dry', 'policy: dry'),
+      'name: api, path: /api, audience: a, policy: api, upstream: { url: "UPSTREAM/api" }',
+      tools('/words', 'policy: tools, refusals: { final: tool_error }'),
+      tools('/limited', 'policy: tools, rate: { requests: 1, per: 1h }, refusals: { final: tool_error }'),
+      tools('/wide', 'policy: tools, resource: { scopes_supported: [read, payments] }, first_challenge: supported'),
+      tools('/silent', 'policy: tools, first_challenge: none'),
+    ],
     policies: {
       tools: policy,
       dry: `mode: shadow\n${policy}`,

@@ -64,20 +64,7 @@ describe.for([
   });
 });
 
-test('R-260: refuses with the words of the operator, as a tool result where the route says so', async () => {
-  const world = await start({
-    shows: { ...approved, tools: [evil] },
-    policy: 'lock: deny\nbecause: Ask the platform team.\ntools: { "*": {} }',
-    route: 'refusals: { final: tool_error }',
-  });
-  await world.compared();
-  const response = await world.send(request('tools/call', { name: 'pay', arguments: {} }));
-  expect(response.status).toBe(200);
-  expect(await response.json()).toMatchObject({
-    result: { isError: true, content: [{ text: expect.stringContaining('Ask the platform team.') }] },
-  });
-});
-
+// test/mcp/lock has what is compared and when, and the words of a refusal.
 test('R-260: the policy decides first, so that a caller that it refuses learns nothing of the lock', async () => {
   const world = await start({ policy: 'lock: deny\ntools: { read: {} }', shows: { ...approved, tools: [evil, read] } });
   await world.compared();
@@ -150,29 +137,3 @@ test('R-264: under report everything passes, and the log and the metric have it'
   await world.gateway.line({ msg: 'definitions are as approved again' });
   expect(await sample(world.gateway, METRIC)).toBe(0);
 });
-
-test('R-260: what is right again is shown and called again', async () => {
-  const world = await start({ shows: { ...approved, tools: [evil, read] } });
-  await world.compared();
-  expect(await world.call('pay')).toBe('tool.changed');
-  world.shows = approved;
-  expect(await world.names('tools')).toEqual(['pay', 'read']);
-  expect(await world.call('pay')).toBe('allowed');
-  await world.gateway.line({ msg: 'definitions are as approved again' });
-  expect(await sample(world.gateway, METRIC)).toBe(0);
-});
-
-test('R-261: the gateway looks again once the server announces a change', async () => {
-  const world = await start();
-  await world.compared();
-  world.showsGateway = { ...approved, tools: [evil, read] };
-  world.form = (response, text) => {
-    const announced = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(`data: ${announced}\n\ndata: ${text}\n\n`);
-  };
-  await (await world.send(request('tools/call', { name: 'read', arguments: {} }))).text();
-  world.form = asJson;
-  await world.gateway.line({ msg: 'definitions differ from the lock' });
-  expect(await world.call('pay')).toBe('tool.changed');
-}, 20_000);

@@ -43,10 +43,7 @@ const tokens: readonly (readonly [claims: Record<string, unknown>, detail: RegEx
   [{ aud: 'https://other.example' }, /^aud is "https:\/\/other\.example"; accepted: "https:\/\/api\.demo\.example"$/],
   [{ aud: ['a', 'b', 'c', 'd'] }, /^aud is "a", "b", "c" and 1 more; accepted: /],
   [{ iss: 'https://evil.example' }, /^iss is "https:\/\/evil\.example"; accepted: "http:/],
-  [{ iss: ['x'] }, /^iss is an array of 1; accepted: "http:/],
   [{ exp: 1 }, /^exp is \d+ d ago; clock_tolerance is 5 s$/],
-  [{ sub: ['alice'] }, /^sub is an array of 1; it must be a string that is not empty$/],
-  [{ aud: 'x'.repeat(1000) }, /^aud is "x{64}…"; accepted: /],
   [{ aud: 'a\u202eb' }, /^aud is "a\\u\{202e\}b"; accepted: /],
 ];
 

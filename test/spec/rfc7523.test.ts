@@ -8,17 +8,11 @@ const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256
 
 const world = startBeforeAll(() =>
   startWorld({
-    yaml: (issuer, upstream) => `
-authorization_servers:
-  main:
-    issuer: "${issuer}"
-    introspection: { client_id: gateway, client_auth: private_key_jwt, client_key: "\${env:KEY}", client_key_id: k7, cache: 0s }
-routes:
-  - name: api
-    path: /
-    audience: a
-    upstream: { url: "${upstream}", token: exchange, exchange: { audience: b } }
-`,
+    server:
+      'introspection: { client_id: gateway, client_auth: private_key_jwt, client_key: "${env:KEY}", client_key_id: k7, cache: 0s }',
+    routes: [
+      'name: api, path: /, audience: a, upstream: { url: "UPSTREAM", token: exchange, exchange: { audience: b } }',
+    ],
     env: () => ({ KEY: privateKey.export({ format: 'pem', type: 'pkcs8' }) as string }),
   }),
 );

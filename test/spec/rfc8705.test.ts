@@ -7,17 +7,12 @@ import { startBeforeAll } from '../support/start-before.ts';
 /** Behind a proxy that is trusted with what it says of certificates. */
 const world = startBeforeAll(() =>
   startWorld({
-    yaml: (issuer, upstream) => `
-certificate_proxies: [127.0.0.1/32]
-authorization_servers:
-  main:
-    issuer: ${issuer}
-    jwt: { algorithms: [RS256] }
-    introspection: { client_id: gateway, client_secret: secret, cache: 30s }
-routes:
-  - { name: api, path: /api, audience: a, upstream: { url: "${upstream}" } }
-  - { name: required, path: /required, audience: a, dpop: { required: true }, upstream: { url: "${upstream}" } }
-`,
+    top: 'certificate_proxies: [127.0.0.1/32]',
+    server: 'jwt: { algorithms: [RS256] }, introspection: { client_id: gateway, client_secret: secret, cache: 30s }',
+    routes: [
+      'name: api, path: /api, audience: a, upstream: { url: "UPSTREAM" }',
+      'name: required, path: /required, audience: a, dpop: { required: true }, upstream: { url: "UPSTREAM" }',
+    ],
   }),
 );
 

@@ -6,11 +6,10 @@ import { startBeforeAll } from '../support/start-before.ts';
 /** A server that accepts what RFC 9068 defines and nothing else. */
 const world = startBeforeAll(() =>
   startWorld({
-    yaml: (issuer, upstream) => `
-authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256, ES256], types: [at+jwt] } } }
-routes:
-  - { name: api, path: /, audience: [a, b], upstream: { url: "${upstream}", identity: { x-sub: sub, x-client: client_id } } }
-`,
+    server: 'jwt: { algorithms: [RS256, ES256], types: [at+jwt] }',
+    routes: [
+      'name: api, path: /, audience: [a, b], upstream: { url: "UPSTREAM", identity: { x-sub: sub, x-client: client_id } }',
+    ],
   }),
 );
 

@@ -4,21 +4,19 @@ import { x509 } from '../support/certificates.ts';
 import { startWorld, type World } from '../worlds/gateway.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
-const yaml = (issuer: string, upstream: string): string => `
-authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
-routes:
-  - { name: api, path: /api, audience: a, upstream: { url: "${upstream}" } }
-  - { name: public, path: /public, public: true, upstream: { url: "${upstream}" } }
-`;
-
 /** Behind a proxy that verifies certificates, behind one that reports addresses only, and behind none. */
-const trusting = startBeforeAll(() =>
-  startWorld({ yaml: (...urls) => `certificate_proxies: [127.0.0.0/8]${yaml(...urls)}` }),
-);
-const addressing = startBeforeAll(() =>
-  startWorld({ yaml: (...urls) => `trusted_proxies: [127.0.0.0/8]${yaml(...urls)}` }),
-);
-const plain = startBeforeAll(() => startWorld({ yaml }));
+const [trusting, addressing, plain] = ['certificate_proxies: [127.0.0.0/8]', 'trusted_proxies: [127.0.0.0/8]', ''].map(
+  (top) =>
+    startBeforeAll(() =>
+      startWorld({
+        top,
+        routes: [
+          'name: api, path: /api, audience: a, upstream: { url: "UPSTREAM" }',
+          'name: public, path: /public, public: true, upstream: { url: "UPSTREAM" }',
+        ],
+      }),
+    ),
+) as [World, World, World];
 
 const base64 = (name: string): string => x509(name).raw.toString('base64');
 const mine = `Client-Cert: :${base64('client')}:`;

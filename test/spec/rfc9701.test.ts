@@ -9,20 +9,11 @@ let asked: readonly Question[];
 
 const world = startBeforeAll(() =>
   startWorld({
-    yaml: (issuer, upstream) => `
-authorization_servers:
-  main:
-    issuer: "${issuer}"
-    jwt: { algorithms: [RS256] }
-    introspection: { client_id: gateway, client_secret: s, response: jwt }
-routes:
-  - name: phantom
-    path: /
-    audience: a
-    tokens: [opaque]
-    upstream: { url: "${upstream}", token: phantom, identity: { x-auth-subject: sub } }
-  - { name: api, path: /api, audience: a, upstream: { url: "${upstream}" } }
-`,
+    server: 'jwt: { algorithms: [RS256] }, introspection: { client_id: gateway, client_secret: s, response: jwt }',
+    routes: [
+      'name: phantom, path: /, audience: a, tokens: [opaque], upstream: { url: "UPSTREAM", token: phantom, identity: { x-auth-subject: sub } }',
+      'name: api, path: /api, audience: a, upstream: { url: "UPSTREAM" }',
+    ],
   }),
 );
 beforeAll(async () => {

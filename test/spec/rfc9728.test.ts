@@ -2,21 +2,17 @@ import { expect, test } from 'vitest';
 import { startBeforeAll } from '../support/start-before.ts';
 import { publicUrl, startWorld, type World } from '../worlds/gateway.ts';
 
-function yaml(issuer: string, upstream: string, at: string, resource: string): string {
-  return `
-authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
-routes:
-  - { name: tools, path: "${at}", protocol: mcp, resource: { ${resource} }, upstream: { url: "${upstream}/mcp" } }
-`;
-}
+const at = (path: string, resource: string) => ({
+  routes: [`name: tools, path: "${path}", protocol: mcp, resource: { ${resource} }, upstream: { url: "UPSTREAM/mcp" }`],
+});
 
 const everything =
   'name: "Tools ü", scopes_supported: [read, write], documentation: "https://d.example/", policy_uri: "https://p.example/p", tos_uri: "https://t.example/t"';
 
 /** A resource at the root, whose metadata has nothing after the well-known path. */
-const root = startBeforeAll(() => startWorld({ yaml: (...urls) => yaml(...urls, '/', 'name: Tools') }));
+const root = startBeforeAll(() => startWorld(at('/', 'name: Tools')));
 /** One below it, with every field that a route may set. */
-const path = startBeforeAll(() => startWorld({ yaml: (...urls) => yaml(...urls, '/deep/mcp', everything) }));
+const path = startBeforeAll(() => startWorld(at('/deep/mcp', everything)));
 
 const wellKnown = '/.well-known/oauth-protected-resource';
 

@@ -5,10 +5,7 @@ import { startBeforeAll } from '../support/start-before.ts';
 /** An upstream whose stream never ends by itself. */
 const world = startBeforeAll(() =>
   startWorld({
-    yaml: (issuer, upstream) => `
-authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
-routes: [{ name: tools, path: /mcp, protocol: mcp, audience: a, upstream: { url: "${upstream}" } }]
-`,
+    routes: ['name: tools, path: /mcp, protocol: mcp, audience: a, upstream: { url: "UPSTREAM" }'],
     upstream: (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: message\ndata: {}\n\n');
     },

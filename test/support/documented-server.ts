@@ -1,8 +1,9 @@
 import { createPublicKey, KeyObject } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { jwtVerify, SignJWT } from 'jose';
 import { listen, type Running } from '../../demo/listen.ts';
 import { createKey, type IssuerKey } from './issuer.ts';
+import { bodyServer, sendJson } from './upstream.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -74,12 +75,10 @@ export async function startDocumentedServer(fixture: Fixture): Promise<Documente
   let phantom: string | undefined;
   let issued = 0;
   for (const host of fixture.hosts) {
-    const server = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => void answer(host, request, response, Buffer.concat(chunks).toString()));
-    });
-    const running = await listen(server, 0);
+    const running = await listen(
+      bodyServer((request, response, body) => void answer(host, request, response, body)),
+      0,
+    );
     places.set(host, running.url);
     servers.push(running);
   }
@@ -98,17 +97,17 @@ export async function startDocumentedServer(fixture: Fixture): Promise<Documente
     if (location === introspection?.location) return introspect(headers, response, new URLSearchParams(body));
     if (location === keySet.location) {
       const own = without({ ...key.publicJwk, ...keySet.members });
-      return json(response, 200, { keys: [...(keySet.others ?? []), own] });
+      return sendJson(response, 200, { keys: [...(keySet.others ?? []), own] });
     }
     const document = documents[location];
-    json(response, document === undefined ? 404 : 200, localized(document ?? {}));
+    sendJson(response, document === undefined ? 404 : 200, localized(document ?? {}));
   }
 
   async function introspect(headers: IncomingMessage['headers'], response: ServerResponse, form: URLSearchParams) {
-    if (!(await isGateway(headers.authorization, form))) return json(response, 401, { error: 'invalid_client' });
+    if (!(await isGateway(headers.authorization, form))) return sendJson(response, 401, { error: 'invalid_client' });
     const claims = answers.get(form.get('token') ?? '');
-    if (fixture.introspection?.answer !== 'phantom') return json(response, 200, claims ?? { active: false });
-    if (headers.accept?.includes('application/jwt') !== true) return json(response, 406, {});
+    if (fixture.introspection?.answer !== 'phantom') return sendJson(response, 200, claims ?? { active: false });
+    if (headers.accept?.includes('application/jwt') !== true) return sendJson(response, 406, {});
     if (claims === undefined) return void response.writeHead(204).end();
     phantom = await sign({ header: fixture.accessToken?.header ?? {}, claims });
     response.writeHead(200, { 'content-type': 'application/jwt' }).end(phantom);
@@ -156,10 +155,6 @@ export async function startDocumentedServer(fixture: Fixture): Promise<Documente
       await Promise.all(servers.map((server) => server.close()));
     },
   };
-}
-
-function json(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
 function signed(key: IssuerKey, header: Members, claims: Members): Promise<string> {

@@ -1,10 +1,11 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type JWTPayload, SignJWT } from 'jose';
 import { listen } from '../../demo/listen.ts';
 import type { TestIdentityProvider, TestPerson } from './identity-provider.ts';
 import { createKey, type IssuerKey } from './issuer.ts';
 import { keepCredential, keepForm, keepSecret } from './secrecy.ts';
+import { bodyServer, sendJson } from './upstream.ts';
 
 /** An OpenID provider that behaves as one of the large ones, or as a test wants. */
 export interface EmulatedProvider extends TestIdentityProvider {
@@ -119,11 +120,23 @@ interface Issued {
   readonly asked: URLSearchParams;
 }
 
+/** A request, and the response to it. */
+interface Exchange {
+  readonly asked: URLSearchParams;
+  readonly form: URLSearchParams;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
 /** Starts one on a free port of loopback, with `redirectUri` registered for its only client. */
 export async function startEmulatedProvider(habits: Habits, redirectUri: string): Promise<EmulatedProvider> {
   const key = await createKey('k1');
   const { paths, clientId } = habits;
-  const server = createServer();
+  const server = bodyServer((request, response, body) => {
+    const url = new URL(request.url ?? '/', origin);
+    const answer = endpoints[url.pathname] ?? (async () => sendJson(response, 404, {}));
+    void answer({ asked: url.searchParams, request, response, form: new URLSearchParams(body) });
+  });
   const { url: origin, close } = await listen(server, 0);
   const clientSecret = randomBytes(24).toString('base64url');
   keepSecret(clientSecret);
@@ -132,9 +145,9 @@ export async function startEmulatedProvider(habits: Habits, redirectUri: string)
   const authorizations: URLSearchParams[] = [];
   const exchanges: URLSearchParams[] = [];
 
-  const endpoints: Record<string, (url: URL, request: IncomingMessage, response: ServerResponse) => Promise<void>> = {
-    async [`${paths.issuer}/.well-known/openid-configuration`](_url, _request, response) {
-      send(response, 200, {
+  const endpoints: Record<string, (exchange: Exchange) => Promise<void>> = {
+    async [`${paths.issuer}/.well-known/openid-configuration`]({ response }) {
+      sendJson(response, 200, {
         issuer: provider.issuer,
         authorization_endpoint: origin + paths.authorize,
         token_endpoint: origin + paths.token,
@@ -146,13 +159,13 @@ export async function startEmulatedProvider(habits: Habits, redirectUri: string)
         ...habits.metadata,
       });
     },
-    [paths.keys]: async (_url, _request, response) => send(response, 200, { keys: [key.publicJwk] }),
-    async [paths.authorize]({ searchParams: asked }, request, response) {
+    [paths.keys]: async ({ response }) => sendJson(response, 200, { keys: [key.publicJwk] }),
+    async [paths.authorize]({ asked, request, response }) {
       if (request.method === 'GET' && provider.page?.(response) === true) return;
       authorizations.push(asked);
       const callback = new URL(redirectUri);
       if (asked.get('redirect_uri') !== redirectUri || asked.get('client_id') !== clientId) {
-        return send(response, 400, { error: 'redirect_uri_mismatch' });
+        return sendJson(response, 400, { error: 'redirect_uri_mismatch' });
       }
       const refusal =
         provider.person === undefined
@@ -169,9 +182,9 @@ export async function startEmulatedProvider(habits: Habits, redirectUri: string)
       provider.answer?.(callback);
       response.writeHead(302, { location: callback.href }).end();
     },
-    async [paths.token](_url, request, response) {
+    async [paths.token]({ request, response, form }) {
       keepCredential(request.headers.authorization);
-      const form = await readForm(request);
+      keepForm(String(form));
       exchanges.push(form);
       const code = form.get('code') ?? '';
       const issued = codes.get(code);
@@ -180,12 +193,12 @@ export async function startEmulatedProvider(habits: Habits, redirectUri: string)
         .update(form.get('code_verifier') ?? '')
         .digest('base64url');
       if (issued === undefined || issued.asked.get('code_challenge') !== challenge) {
-        return send(response, 400, { error: 'invalid_grant' });
+        return sendJson(response, 400, { error: 'invalid_grant' });
       }
       const accessToken = habits.accessToken();
       keepSecret(accessToken);
       tokens.set(accessToken, issued.person);
-      send(response, 200, {
+      sendJson(response, 200, {
         access_token: accessToken,
         token_type: 'Bearer',
         expires_in: 3599,
@@ -194,12 +207,12 @@ export async function startEmulatedProvider(habits: Habits, redirectUri: string)
         ...habits.tokenAnswer,
       });
     },
-    async [paths.userinfo](_url, request, response) {
+    async [paths.userinfo]({ request, response }) {
       provider.userInfoRequests += 1;
       const person = tokens.get((request.headers.authorization ?? '').replace('Bearer ', ''));
       return person === undefined
-        ? send(response, 401, { error: 'invalid_token' })
-        : send(response, 200, habits.userInfo(person));
+        ? sendJson(response, 401, { error: 'invalid_token' })
+        : sendJson(response, 200, habits.userInfo(person));
     },
   };
 
@@ -218,11 +231,6 @@ export async function startEmulatedProvider(habits: Habits, redirectUri: string)
     return provider.forge?.(claims) ?? signed(claims, key);
   }
 
-  server.on('request', (request, response) => {
-    const url = new URL(request.url ?? '/', origin);
-    const answer = endpoints[url.pathname] ?? (async () => send(response, 404, {}));
-    void answer(url, request, response);
-  });
   const provider: EmulatedProvider = {
     issuer: origin + paths.issuer,
     clientId,
@@ -243,15 +251,4 @@ export async function startEmulatedProvider(habits: Habits, redirectUri: string)
 /** Signs an ID token. */
 export function signed(claims: JWTPayload, { privateKey, alg, kid }: IssuerKey): Promise<string> {
   return new SignJWT(claims).setProtectedHeader({ alg, kid, typ: 'JWT' }).sign(privateKey);
-}
-
-async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
-  let body = '';
-  for await (const chunk of request) body += String(chunk);
-  keepForm(body);
-  return new URLSearchParams(body);
-}
-
-function send(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }

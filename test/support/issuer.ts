@@ -1,7 +1,8 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
 import { listen } from '../../demo/listen.ts';
 import { keepForm } from './secrecy.ts';
+import { bodyServer, sendJson } from './upstream.ts';
 
 /** One key of an {@link Issuer}. */
 export interface IssuerKey {
@@ -81,28 +82,22 @@ export async function startIssuer(port = 0, key?: IssuerKey): Promise<Issuer> {
   if (idle.delete(signing)) lent.add(signing);
   const introspection = new Map<string, unknown>();
   const requests: Issuer['requests'] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const body = Buffer.concat(chunks).toString();
-      keepForm(body);
-      requests.push({ path: request.url ?? '', body, authorization: request.headers.authorization });
-      if (issuer.intercept?.(request, response, body) === true) return;
-      const answers: Record<string, () => unknown> = {
-        '/.well-known/oauth-authorization-server': () => ({
-          issuer: issuer.url,
-          jwks_uri: `${issuer.url}/jwks`,
-          introspection_endpoint: `${issuer.url}/introspect`,
-          token_endpoint: `${issuer.url}/token`,
-        }),
-        '/jwks': () => ({ keys: issuer.keys }),
-        '/introspect': () => introspection.get(new URLSearchParams(body).get('token') ?? '') ?? { active: false },
-      };
-      const answer = answers[request.url ?? ''];
-      response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(answer?.() ?? {}));
-    });
+  const server = bodyServer((request, response, body) => {
+    keepForm(body);
+    requests.push({ path: request.url ?? '', body, authorization: request.headers.authorization });
+    if (issuer.intercept?.(request, response, body) === true) return;
+    const answers: Record<string, () => unknown> = {
+      '/.well-known/oauth-authorization-server': () => ({
+        issuer: issuer.url,
+        jwks_uri: `${issuer.url}/jwks`,
+        introspection_endpoint: `${issuer.url}/introspect`,
+        token_endpoint: `${issuer.url}/token`,
+      }),
+      '/jwks': () => ({ keys: issuer.keys }),
+      '/introspect': () => introspection.get(new URLSearchParams(body).get('token') ?? '') ?? { active: false },
+    };
+    const answer = answers[request.url ?? ''];
+    sendJson(response, answer === undefined ? 404 : 200, answer?.() ?? {});
   });
   const { url, close } = await listen(server, port);
   const issuer: Issuer = {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SignJWT } from 'jose';
+import { listen } from '../../demo/listen.ts';
 import { createKey, type IssuerKey } from './issuer.ts';
+import { bodyServer, sendJson } from './upstream.ts';
 
 export const caep = 'https://schemas.openid.net/secevent/caep/event-type/';
 export const risc = 'https://schemas.openid.net/secevent/risc/event-type/';
@@ -89,26 +90,16 @@ export async function startTransmitter(port = 0, key?: IssuerKey): Promise<Trans
   const signing = key ?? (await createKey('t1'));
   const polls = new Set<() => void>();
   const done = new Map<string, () => void>();
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const body = Buffer.concat(chunks).toString();
-      const { method = '', url: target = '', headers } = request;
-      it.requests.push({ method, path: target, body, authorization: headers.authorization });
-      if (it.intercept?.(request, response, body) !== true) answer(request, response, body);
-    });
+  const server = bodyServer((request, response, body) => {
+    const { method = '', url: target = '', headers } = request;
+    it.requests.push({ method, path: target, body, authorization: headers.authorization });
+    if (it.intercept?.(request, response, body) !== true) answer(request, response, body);
   });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await listen(server, port);
 
   function answer(request: IncomingMessage, response: ServerResponse, body: string): void {
     const { pathname, searchParams } = new URL(request.url ?? '', url);
-    const json = (status: number, value?: unknown): void => {
-      response
-        .writeHead(status, { 'content-type': 'application/json' })
-        .end(value === undefined ? '' : JSON.stringify(value));
-    };
+    const json = (status: number, value?: unknown): void => sendJson(response, status, value);
     if (pathname === '/.well-known/ssf-configuration') return json(200, it.metadata);
     if (pathname === '/jwks') return json(200, { keys: [signing.publicJwk] });
     if (request.headers.authorization !== `Bearer ${transmitterToken}`) return json(401);
@@ -238,11 +229,7 @@ export async function startTransmitter(port = 0, key?: IssuerKey): Promise<Trans
       for (const give of polls) give();
       return settled;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
   return it;
 }

@@ -24,32 +24,34 @@ export interface Upstream {
 /** Answers a request, whose body was read. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
+/** A server that answers each request once its body was read. */
+export function bodyServer(handle: RequestHandler): Server {
+  return createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => handle(request, response, Buffer.concat(chunks).toString()));
+  });
+}
+
+/** Answers with JSON; without a body if `value` is undefined. */
+export function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+}
+
 /** Starts an upstream on loopback; `handle` answers after the body was read. Default: 200 with a small JSON. */
 export async function startUpstream(
-  handle: RequestHandler = (_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
-  },
+  handle: RequestHandler = (_request, response) => sendJson(response, 200, { ok: true }),
 ): Promise<Upstream> {
   const seen: SeenRequest[] = [];
   const sockets = new Set<Socket>();
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const body = Buffer.concat(chunks).toString();
-      const { method = '', url = '', headers, rawHeaders } = request;
-      seen.push({ method, url, headers, rawHeaders, body });
-      handle(request, response, body);
-    });
+  const server = bodyServer((request, response, body) => {
+    const { method = '', url = '', headers, rawHeaders } = request;
+    seen.push({ method, url, headers, rawHeaders, body });
+    handle(request, response, body);
   });
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  return {
-    ...(await listen(server, 0)),
-    server,
-    seen,
-    sockets,
-  };
+  return { ...(await listen(server, 0)), server, seen, sockets };
 }

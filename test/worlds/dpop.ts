@@ -17,21 +17,16 @@ export interface DpopWorld extends World {
 /** Starts it. */
 export async function startDpopWorld(): Promise<DpopWorld> {
   const world = await startWorld({
-    yaml: (issuer, upstream) => `
-session_key: a-key-that-is-longer-than-thirty-two
-authorization_servers:
-  main:
-    issuer: ${issuer}
-    jwt: { algorithms: [RS256] }
-    introspection: { client_id: gateway, client_secret: secret, cache: 30s }
-routes:
-  - { name: tools, path: /mcp, protocol: mcp, audience: a, policy: read, dpop: {}, upstream: { url: "${upstream}" } }
-  - { name: api, path: /api, audience: a, policy: read, dpop: {}, upstream: { url: "${upstream}" } }
-  - { name: required, path: /required, audience: a, resource: {}, dpop: { required: true }, upstream: { url: "${upstream}" } }
-  - { name: nonce, path: /nonce, audience: a, dpop: { nonce: true }, upstream: { url: "${upstream}" } }
-  - { name: narrow, path: /narrow, audience: a, dpop: { algorithms: [ES384], proof_lifetime: 5s }, upstream: { url: "${upstream}" } }
-  - { name: plain, path: /plain, audience: a, resource: {}, policy: read, upstream: { url: "${upstream}" } }
-`,
+    top: 'session_key: a-key-that-is-longer-than-thirty-two',
+    server: 'jwt: { algorithms: [RS256] }, introspection: { client_id: gateway, client_secret: secret, cache: 30s }',
+    routes: [
+      'name: tools, path: /mcp, protocol: mcp, policy: read, dpop: {}',
+      'name: api, path: /api, policy: read, dpop: {}',
+      'name: required, path: /required, resource: {}, dpop: { required: true }',
+      'name: nonce, path: /nonce, dpop: { nonce: true }',
+      'name: narrow, path: /narrow, dpop: { algorithms: [ES384], proof_lifetime: 5s }',
+      'name: plain, path: /plain, resource: {}, policy: read',
+    ].map((route) => `${route}, audience: a, upstream: { url: "UPSTREAM" }`),
     policies: { read: 'scope: read\n' },
     upstream: (_request, response) => {
       response.writeHead(200, { 'dpop-nonce': 'of the upstream', 'cache-control': 'max-age=60' }).end();

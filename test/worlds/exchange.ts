@@ -39,53 +39,34 @@ export const granted = {
 const ownToken = { access_token: 'gateway-itself', token_type: 'Bearer', expires_in: 600 };
 
 const exchange = (members: string): string =>
-  `token: exchange, exchange: { client_id: gateway, client_secret: secret, ${members} }`;
+  `, token: exchange, exchange: { client_id: gateway, client_secret: secret, ${members} }`;
+
+const main = 'authorization_servers: [main]';
+
+/** A route, with more members of its upstream and of itself. */
+const route = (name: string, path: string, upstream: string, more = main): string =>
+  `name: ${name}, path: ${path}, audience: a, ${more}, upstream: { url: "UPSTREAM"${upstream} }`;
 
 /** Starts it. */
 export async function startExchangeWorld(): Promise<ExchangeWorld> {
   const base = await startWorld({
-    yaml: (issuer, upstream) => `
-authorization_servers:
-  main:
-    issuer: "${issuer}"
-    jwt: { algorithms: [RS256] }
-    introspection: { client_id: gateway, client_secret: secret, cache: 60s }
-  # Trusted for its tokens; gets no requests.
-  other: { issuer: "https://other.example", jwt: { algorithms: [RS256], jwks: "${issuer}/jwks" } }
-routes:
-  - name: api
-    path: /
-    audience: a
-    authorization_servers: [main]
-    upstream: { url: ${upstream}, ${exchange('server: main, audience: b, resource: "https://b.example/x", scope: [read, write]')} }
-  - name: lists
-    path: /lists
-    audience: a
-    authorization_servers: [main]
-    upstream: { url: ${upstream}, ${exchange('server: main, audience: [b, c], resource: ["https://b.example/", "https://c.example/"], token_type: jwt, subject_token_type: jwt')} }
-  - name: delegated
-    path: /delegated
-    audience: a
-    authorization_servers: [main]
-    upstream: { url: ${upstream}, ${exchange('server: main, actor: client_credentials')} }
-  - name: foreign
-    path: /foreign
-    audience: a
-    authorization_servers: [other]
-    upstream: { url: ${upstream}, ${exchange('server: main, scope: [read]')} }
-  - name: plain
-    path: /plain
-    audience: a
-    authorization_servers: [main]
-    upstream: { url: ${upstream} }
-  - name: tools
-    path: /mcp
-    protocol: mcp
-    audience: a
-    authorization_servers: [main]
-    policy: tools
-    upstream: { url: ${upstream}, ${exchange('server: main, scope: [api]')} }
-`,
+    server: 'jwt: { algorithms: [RS256] }, introspection: { client_id: gateway, client_secret: secret, cache: 60s }',
+    // Trusted for its tokens; gets no requests.
+    servers: 'other: { issuer: "https://other.example", jwt: { algorithms: [RS256], jwks: "ISSUER/jwks" } }',
+    routes: [
+      route('api', '/', exchange('server: main, audience: b, resource: "https://b.example/x", scope: [read, write]')),
+      route(
+        'lists',
+        '/lists',
+        exchange(
+          'server: main, audience: [b, c], resource: ["https://b.example/", "https://c.example/"], token_type: jwt, subject_token_type: jwt',
+        ),
+      ),
+      route('delegated', '/delegated', exchange('server: main, actor: client_credentials')),
+      route('foreign', '/foreign', exchange('server: main, scope: [read]'), 'authorization_servers: [other]'),
+      route('plain', '/plain', ''),
+      route('tools', '/mcp', exchange('server: main, scope: [api]'), `${main}, protocol: mcp, policy: tools`),
+    ],
     policies: { tools: 'scope: read\ntools: { pay: { scope: payments }, look: {} }\n' },
   });
   let callers = 0;

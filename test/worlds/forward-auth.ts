@@ -2,6 +2,9 @@ import { startWorld, type World } from './gateway.ts';
 
 const AUDIENCE = 'https://api.example';
 
+const route = (path: string, own: string, upstream = ''): string =>
+  `${own}, path: ${path}, audience: "${AUDIENCE}", upstream: { url: "UPSTREAM${path === '/' ? '' : path}"${upstream && `, ${upstream}`} }`;
+
 /**
  * Starts a gateway that proxies ask. Its tokens are for all routes but `/mcp`.
  *
@@ -9,46 +12,16 @@ const AUDIENCE = 'https://api.example';
  */
 export function startForwardAuthWorld({ forwardAuth = '', yaml = '' } = {}): Promise<World> {
   return startWorld({
-    yaml: (issuer, upstream) => `forward_auth: { listen: "127.0.0.1:0"${forwardAuth} }
-${yaml}
-authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
-routes:
-  - name: api
-    path: /
-    audience: ${AUDIENCE}
-    policy: api
-    upstream: { url: "${upstream}", identity: { x-auth-subject: sub, x-auth-client: client_id } }
-  - name: admin
-    path: /admin
-    audience: ${AUDIENCE}
-    policy: admin
-    upstream: { url: "${upstream}/admin" }
-  - name: public
-    path: /public
-    public: true
-    upstream: { url: "${upstream}/public" }
-  - name: reads
-    path: /reads
-    methods: [GET, HEAD]
-    audience: ${AUDIENCE}
-    upstream: { url: "${upstream}/reads", token: forward }
-  - name: signed
-    path: /signed
-    audience: ${AUDIENCE}
-    upstream: { url: "${upstream}/signed", identity: { signed: { header: x-auth-identity, audience: them } } }
-  - name: bound
-    path: /bound
-    audience: ${AUDIENCE}
-    dpop: {}
-    upstream: { url: "${upstream}/bound" }
-  - name: tools
-    path: /mcp
-    protocol: mcp
-    resource: { name: Tools }
-    policy: tools
-    refusals: { final: tool_error }
-    upstream: { url: "${upstream}/mcp" }
-`,
+    top: `forward_auth: { listen: "127.0.0.1:0"${forwardAuth} }\n${yaml}`,
+    routes: [
+      route('/', 'name: api, policy: api', 'identity: { x-auth-subject: sub, x-auth-client: client_id }'),
+      route('/admin', 'name: admin, policy: admin'),
+      'name: public, path: /public, public: true, upstream: { url: "UPSTREAM/public" }',
+      route('/reads', 'name: reads, methods: [GET, HEAD]', 'token: forward'),
+      route('/signed', 'name: signed', 'identity: { signed: { header: x-auth-identity, audience: them } }'),
+      route('/bound', 'name: bound, dpop: {}'),
+      'name: tools, path: /mcp, protocol: mcp, resource: { name: Tools }, policy: tools, refusals: { final: tool_error }, upstream: { url: "UPSTREAM/mcp" }',
+    ],
     policies: {
       api: 'scope: read',
       admin: 'scope: [read, admin]',

@@ -44,8 +44,16 @@ export interface World {
 }
 
 export interface WorldOptions {
-  /** gateway.yaml without public_url, listen and admin. */
-  readonly yaml: (issuer: string, upstream: string) => string;
+  /** gateway.yaml without public_url, listen and admin. Default: made of `top`, `server`, `servers` and `routes`. */
+  readonly yaml?: (issuer: string, upstream: string) => string;
+  /** More lines at the top level. In what these options say, `ISSUER` and `UPSTREAM` stand for the URLs of both. */
+  readonly top?: string;
+  /** The members of the authorization server `main` besides `issuer`. Default: it signs with RS256. */
+  readonly server?: string;
+  /** More authorization servers: `other: {…}`. */
+  readonly servers?: string;
+  /** Each a flow mapping without braces: `name: x, path: /x, …`. */
+  readonly routes?: readonly string[];
   /** `admin`, in YAML. Default 127.0.0.1:0. */
   readonly admin?: string | undefined;
   /** Name → text. */
@@ -72,7 +80,7 @@ export async function startWorld({ claims = { aud: 'a' }, ...options }: WorldOpt
   let passedMs = 0;
   const { clock = () => Date.now() + passedMs } = options;
   const gateway = await startTestGateway({
-    yaml: options.yaml(issuer.url, upstream.url),
+    yaml: (options.yaml ?? yamlOf(options))(issuer.url, upstream.url),
     publicUrl: options.publicUrl ?? publicUrl,
     clock,
     ledger: options.ledger,
@@ -118,4 +126,14 @@ export async function startWorld({ claims = { aud: 'a' }, ...options }: WorldOpt
       await Promise.all([issuer.close(), upstream.close()]);
     },
   };
+}
+
+function yamlOf(options: Pick<WorldOptions, 'top' | 'server' | 'servers' | 'routes'>) {
+  const { top = '', server = 'jwt: { algorithms: [RS256] }', servers = '', routes = [] } = options;
+  const text = `${top}
+authorization_servers: { main: { issuer: "ISSUER", ${server} }${servers && `, ${servers}`} }
+routes:
+${routes.map((route) => `  - { ${route} }\n`).join('')}`;
+  return (issuer: string, upstream: string): string =>
+    text.replaceAll('ISSUER', issuer).replaceAll('UPSTREAM', upstream);
 }

@@ -12,17 +12,12 @@ export interface RoutesWorld extends World, Omit<TestGateway, 'close'> {}
  * @param limits More lines at the top level; with `tls` among them, the gateway serves https.
  */
 export async function startRoutesWorld(routes: readonly string[], limits = ''): Promise<RoutesWorld> {
-  const lines = routes.map(
-    (route) => `  - { ${route}${route.includes('public:') ? '' : `, audience: ${audience}`} }\n`,
-  );
   const world = await startWorld({
     ...(/^tls:/m.test(limits) && { publicUrl: 'https://gateway.test' }),
     claims: { aud: audience },
-    yaml: (issuer) => `${limits}
-authorization_servers:
-  main: { issuer: ${issuer}, clock_tolerance: 0s, jwt: { algorithms: [RS256] } }
-routes:
-${lines.join('')}`,
+    top: limits,
+    server: 'clock_tolerance: 0s, jwt: { algorithms: [RS256] }',
+    routes: routes.map((route) => (route.includes('public:') ? route : `${route}, audience: ${audience}`)),
   });
   return { ...world.gateway, ...world };
 }

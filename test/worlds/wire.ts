@@ -11,30 +11,16 @@ export const toolCall = (name: string, id: string | number = 7): string =>
 /** Starts routes of both protocols, for refusals and challenges, before an upstream and an address without a server. */
 export function startWireWorld(): Promise<World> {
   return startWorld({
-    yaml: (issuer, upstream) => `
-authorization_servers:
-  main:
-    issuer: ${issuer}
-    jwt: { algorithms: [RS256] }
-    introspection: { client_id: gateway, client_secret: secret, cache: 30s }
-limits: { request_body: 1KiB }
-routes:
-  - { name: tools, path: /mcp, protocol: mcp, audience: a, policy: tools, upstream: { url: "${upstream}/mcp" } }
-  - { name: plain, path: /plain, audience: a, policy: api, upstream: { url: "${upstream}/plain" } }
-  - name: api
-    path: /api
-    audience: a
-    policy: api
-    resource: { name: The API }
-    upstream: { url: "${upstream}/api", timeouts: { response: 300ms } }
-  - { name: dead-api, path: /dead/api, audience: a, upstream: { url: "http://127.0.0.1:1" } }
-  - { name: dead-tools, path: /dead/mcp, protocol: mcp, audience: a, upstream: { url: "http://127.0.0.1:1" } }
-  - name: slow-tools
-    path: /slow/mcp
-    protocol: mcp
-    audience: a
-    upstream: { url: "${upstream}/slow", timeouts: { response: 300ms } }
-`,
+    top: 'limits: { request_body: 1KiB }',
+    server: 'jwt: { algorithms: [RS256] }, introspection: { client_id: gateway, client_secret: secret, cache: 30s }',
+    routes: [
+      'name: tools, path: /mcp, protocol: mcp, audience: a, policy: tools, upstream: { url: "UPSTREAM/mcp" }',
+      'name: plain, path: /plain, audience: a, policy: api, upstream: { url: "UPSTREAM/plain" }',
+      'name: api, path: /api, audience: a, policy: api, resource: { name: The API }, upstream: { url: "UPSTREAM/api", timeouts: { response: 300ms } }',
+      'name: dead-api, path: /dead/api, audience: a, upstream: { url: "http://127.0.0.1:1" }',
+      'name: dead-tools, path: /dead/mcp, protocol: mcp, audience: a, upstream: { url: "http://127.0.0.1:1" }',
+      'name: slow-tools, path: /slow/mcp, protocol: mcp, audience: a, upstream: { url: "UPSTREAM/slow", timeouts: { response: 300ms } }',
+    ],
     policies: {
       api: 'scope: read\nclaims: { blocked: { not: true } }\n',
       tools:
