@@ -41,7 +41,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // A test that leans on the one before it fails. The output begins with the seed: `npm test -- --sequence.seed=1`.
     sequence: { shuffle: { tests: true } },
-    expect: { poll: { timeout: 20_000 } },
+    // A condition that a test waits for mostly holds within milliseconds: the default interval of 50 ms adds up.
+    expect: { poll: { interval: 10, timeout: 20_000 } },
     // Most of the time is waiting: for processes, sockets and clocks. Vitest would cap `'400%'` at one worker a core.
     maxWorkers: 2 * availableParallelism(),
     // Files of one worker share the loaded modules: loading them for each file took half of the processor time.
