@@ -57,19 +57,19 @@ async function newTokensPass(): Promise<void> {
 }
 
 describe('R-153: refused tokens of one caller do not delay others at the same address', () => {
-  test('if it repeats an expired JWT a thousand times', async () => {
+  test('if it repeats an expired JWT a hundred times', async () => {
     const expired = await own.sign({ aud: 'r', exp: 1 });
-    expect(await statuses(1000, '/own', () => expired)).toEqual(new Set([401]));
+    expect(await statuses(100, '/own', () => expired)).toEqual(new Set([401]));
     await newTokensPass();
     expect(asked(own)).toBe(1);
   });
 
-  test('if it repeats an inactive opaque token a thousand times, for 50 s', async () => {
+  test('if it repeats an inactive opaque token a hundred times, for 50 s', async () => {
     const revoked = (): string => {
-      now += 50;
+      now += 500;
       return 'revoked';
     };
-    expect(await statuses(1000, '/own', revoked)).toEqual(new Set([401, 429]));
+    expect(await statuses(100, '/own', revoked)).toEqual(new Set([401, 429]));
     await newTokensPass();
     expect(asked(own)).toBeLessThan(12);
   });

@@ -29,13 +29,13 @@ async function statusesOf(tokens: readonly string[]): Promise<Set<number>> {
   return statuses;
 }
 
-describe('a thousand tokens that each name another key', () => {
+describe('two hundred tokens that each name another key', () => {
   beforeEach(() => start('limits: { failures: off }'));
 
   test('cause rare fetches of the keys, and do not stop tokens of known keys', async () => {
     await world.withstand(get('/api', await world.token()), { statuses: [200], reached: ['GET /api'] });
     const [, claims, signature] = (await world.issuer.sign({ aud: AUDIENCE, scope: 'read' })).split('.');
-    const tokens = Array.from({ length: 1000 }, (_, i) => {
+    const tokens = Array.from({ length: 200 }, (_, i) => {
       const header = JSON.stringify({ alg: 'RS256', typ: 'at+jwt', kid: `k-${i}` });
       return `${Buffer.from(header).toString('base64url')}.${claims}.${signature}`;
     });

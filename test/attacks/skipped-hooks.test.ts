@@ -33,9 +33,7 @@ describe.each([
       ['no token', 'POST /api', [], '401'],
       ['a token that is none', 'POST /api', ['Authorization: Bearer x'], '401'],
       ['two tokens', 'POST /api', ['Authorization: Bearer x', 'Authorization: Bearer x'], '400'],
-      ['no route', 'POST /nowhere', [], '404'],
-      ['another Host', 'POST /public', ['Origin: http://evil'], '403'],
-      ['a path that is two', 'POST /public/../api', [], '400'],
+      ['another origin', 'POST /public', ['Origin: http://evil'], '403'],
       ['no token, MCP', 'POST /mcp', ['Content-Type: application/json'], '401'],
     ])('RFC 9110 §10.1.1 — is refused without a request for the body: %s', async (_what, start, lines, status) => {
       expect(await asked(start, [...lines, framing], body)).toBe(status);

@@ -71,7 +71,7 @@ export interface AttackWorldOptions {
   readonly server?: string;
   /** More authorization servers, which only routes that name them trust: `other: {…}`. */
   readonly servers?: string;
-  /** More routes, each a flow mapping without braces: `name: x, path: /x, …`. `UPSTREAM` is the upstream's URL. */
+  /** More routes, as {@link startWorld} has them. */
   readonly routes?: readonly string[];
   /** More policies, or replacements of `api`, `admin` and `tools`. */
   readonly policies?: Readonly<Record<string, string>>;
@@ -79,6 +79,14 @@ export interface AttackWorldOptions {
   readonly answer?: RequestHandler;
   readonly clock?: Clock;
 }
+
+const main = 'authorization_servers: [main]';
+const identity =
+  'x-auth-subject: sub, x-auth-client: client_id, x-auth-absent: absent, x_auth_roles: roles, signed: { header: x-auth-identity, audience: them }';
+
+/** A route that trusts `main`. */
+const trusting = (name: string, own = '', upstream = ''): string =>
+  `name: ${name}, path: /${name}, audience: "${AUDIENCE}", ${main}${own}, upstream: { url: "UPSTREAM/${name}"${upstream} }`;
 
 /** Starts it on free ports. */
 export async function startAttackWorld(options: AttackWorldOptions = {}): Promise<AttackWorld> {
@@ -96,36 +104,18 @@ export async function startAttackWorld(options: AttackWorldOptions = {}): Promis
   const base = await startWorld({
     publicUrl,
     clock: options.clock,
-    yaml: (issuer, upstream) => `${yaml}
-${tls ? tlsLine() : ''}
-forward_auth: { listen: "127.0.0.1:0" }
-authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } ${server && `, ${server}`} }${servers && `, ${servers}`} }
-routes:
-  - { name: public, path: /public, public: true, upstream: { url: "${upstream}/public" } }
-  - name: api
-    path: /api
-    audience: ${AUDIENCE}
-    authorization_servers: [main]
-    policy: api
-    upstream:
-      url: ${upstream}/api
-      identity:
-        x-auth-subject: sub
-        x-auth-client: client_id
-        x-auth-absent: absent
-        x_auth_roles: roles
-        signed: { header: x-auth-identity, audience: them }
-  - { name: admin, path: /admin, audience: "${AUDIENCE}", authorization_servers: [main], policy: admin, upstream: { url: "${upstream}/admin" } }
-  - name: tools
-    path: /mcp
-    protocol: mcp
-    authorization_servers: [main]
-    resource: { name: Tools }
-    policy: tools
-    upstream: { url: "${upstream}/mcp" }
-  - { name: socket, path: /socket, audience: "${AUDIENCE}", authorization_servers: [main], upgrade: websocket, upstream: { url: "${upstream}/socket" } }
-  - { name: alive, path: /alive, audience: "${AUDIENCE}", authorization_servers: [main], upstream: { url: "${upstream}/alive" } }
-${routes.map((route) => `  - { ${route.replaceAll('UPSTREAM', upstream)} }\n`).join('')}`,
+    top: `${yaml}\n${tls ? tlsLine() : ''}\nforward_auth: { listen: "127.0.0.1:0" }`,
+    server: `jwt: { algorithms: [RS256] } ${server && `, ${server}`}`,
+    servers,
+    routes: [
+      'name: public, path: /public, public: true, upstream: { url: "UPSTREAM/public" }',
+      trusting('api', ', policy: api', `, identity: { ${identity} }`),
+      trusting('admin', ', policy: admin'),
+      `name: tools, path: /mcp, protocol: mcp, ${main}, resource: { name: Tools }, policy: tools, upstream: { url: "UPSTREAM/mcp" }`,
+      trusting('socket', ', upgrade: websocket'),
+      trusting('alive'),
+      ...routes,
+    ],
     policies: {
       api: 'scope: read',
       admin: 'scope: [read, admin]',
