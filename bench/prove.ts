@@ -6,7 +6,7 @@
  * @module
  */
 
-import { decidingBy } from '../src/review/run-properties.ts';
+import { decidingBy } from '../src/review/run-tests.ts';
 import { compilePolicy } from '../src/policy/compile.ts';
 import type { ConditionDocument, PolicyDocument } from '../src/policy/document.ts';
 import { closeHierarchy } from '../src/model/principal.ts';

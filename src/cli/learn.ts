@@ -5,7 +5,7 @@ import { counted } from '../lib/wording.ts';
 import type { Config } from '../model/config.ts';
 import type { Route } from '../model/route.ts';
 import { compilePolicy } from '../policy/compile.ts';
-import { countDifference, type CountedDifference, differenceOf } from '../review/difference.ts';
+import { countDifference, type CountedDifference, differenceOf } from '../review/replay.ts';
 import { learntPolicy, type LearntPolicy } from '../review/learnt-policy.ts';
 import { isPolicyDecision } from '../review/recorded-decision.ts';
 import { type LoggedDecision, LogReader } from './decision-log.ts';

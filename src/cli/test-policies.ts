@@ -6,10 +6,9 @@ import { ConfigError } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';
 import { printable } from '../lib/wording.ts';
 import { gapsOf } from '../review/coverage.ts';
-import { runProperties } from '../review/run-properties.ts';
-import { runTests, type TestResult } from '../review/run-tests.ts';
-import type { OptionsOf } from './options.ts';
-import { coloured, type ExitCode, reportProblems } from './terminal.ts';
+import { runProperties, runTests, type TestResult } from '../review/run-tests.ts';
+import { type ExitCode, reportProblems } from './exit.ts';
+import { coloured } from './colour.ts';
 
 /** The options of `sallyport test`, and the text that a test must have in its policy or name. */
 type TestOptions = OptionsOf<'test'> & { readonly filter: string | undefined };

@@ -7,7 +7,7 @@ export interface Decided {
 }
 
 /** A rule that no test decides. */
-export interface Gap {
+interface Gap {
   readonly rule: string;
   readonly missing: string;
 }

@@ -5,8 +5,10 @@ import type { Attempt, Decision, Explanation, Policy } from '../model/policy.ts'
 import { callerKey, type Principal } from '../model/principal.ts';
 import { decisionWith, type GivenApproval } from '../policy/approval.ts';
 import type { Decided } from './coverage.ts';
-import { createReviewLedger, deniedBy, failureOf } from './rules-over-time.ts';
-import { attemptOf } from './test-case.ts';
+import { attemptOf } from './described-caller.ts';
+import { createMemoryLedger, type MemoryLedger } from '../store/memory-ledger.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Failed, Reservation } from '../model/ledger.ts';
 
 /** A call and the calls before it. */
 interface CallInHistory {
@@ -148,4 +150,20 @@ function inWords(
 
 function seconds(ms: number): string {
   return `${Math.ceil(ms / 1000)} s`;
+}
+
+/** The ledger that counts for the gateway, for described or recorded calls: no bound refuses one. */
+export function createReviewLedger(clock: Clock): MemoryLedger {
+  return createMemoryLedger(clock, { ofAll: Infinity, ofOwner: Infinity });
+}
+
+/** Judges a call by one of its checks, and counts nothing. @returns undefined if it is met. */
+export function failureOf(ledger: MemoryLedger, call: Reservation, check: number): Failed | undefined {
+  return ledger.reserve({ ...call, checks: call.checks.slice(check, check + 1), entries: [] }).failed;
+}
+
+/** The decision on a call that a rule over time refuses. */
+export function deniedBy(check: HistoryCheck, isShadow: boolean): Decision {
+  const { rule, denial } = check;
+  return isShadow ? { allow: true, rule, shadow: denial } : { allow: false, rule, denial };
 }

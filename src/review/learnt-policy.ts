@@ -6,13 +6,12 @@ import type { Attempt } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
 import { compilePolicy } from '../policy/compile.ts';
 import { type PolicyDocument, PolicyError } from '../policy/document.ts';
-import { principalWith } from './described-caller.ts';
+import { attemptOf, principalWith } from './described-caller.ts';
 import { flowYaml } from './flow-yaml.ts';
 import { recordedAttempt } from './recorded-decision.ts';
-import { attemptOf } from './test-case.ts';
 
 /** A call of a log from which a policy is learnt. */
-export interface LearntCall {
+interface LearntCall {
   readonly record: DecisionRecord;
   /** The value of the claim of `--by`; undefined if the log does not have it. */
   readonly claim: unknown;

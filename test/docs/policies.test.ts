@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import policySchema from '../../schema/policy.schema.json' with { type: 'json' };
 import testSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
-import { attemptOf, callerOf, foundOf, fulfils } from '../../src/review/test-case.ts';
+import { attemptOf, callerOf, foundOf, fulfils } from '../../src/review/described-caller.ts';
 import type { PolicyTest } from '../../src/config/policy-tests.ts';
 import { violations } from '../../src/config/schema.ts';
 import { slowPart } from '../../src/policy/patterns/slow-pattern.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { attemptOf, callerOf, fulfils, foundOf } from '../../src/review/test-case.ts';
+import { attemptOf, callerOf, foundOf, fulfils } from '../../src/review/described-caller.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { PolicyTest } from '../../src/config/policy-tests.ts';
 import { blocksIn } from './page.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { callerOf } from '../../src/review/test-case.ts';
+import { callerOf } from '../../src/review/described-caller.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import type { PolicyTest } from '../../src/config/policy-tests.ts';

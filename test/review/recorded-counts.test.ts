@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { DecisionRecord } from '../../src/model/decision.ts';
 import type { HistoryCheck } from '../../src/model/history.ts';
 import type { LedgerCheck } from '../../src/model/ledger.ts';
-import { createTrackChanges, metAsRecorded } from '../../src/review/replayed-calls.ts';
+import { metAsRecorded, TrackChanges } from '../../src/review/replay.ts';
 
 /** A quota on one track. */
 const quota = (limit: number): LedgerCheck => ({ kind: 'quota', track: 'quota', amount: 1, limit });
@@ -69,7 +69,7 @@ describe('what a recorded decision tells of a rule over time, whatever came befo
 
 test('changes of a track are the calls that one policy counts and the other does not, until they end', () => {
   const left = (...tracks: string[]) => ({ entries: tracks.map((track) => ({ track, amount: 1, keepMs: 10 })) });
-  const changes = createTrackChanges();
+  const changes = new TrackChanges();
   changes.note(left('a', 'b'), left('a', 'c'), 0);
   changes.note(left('b'), undefined, 5);
   changes.note(undefined, left('b', 'c'), 5);
@@ -80,7 +80,7 @@ test('changes of a track are the calls that one policy counts and the other does
 
 // With a walk over all earlier changes for each call, this would take minutes.
 test('changes of a track are counted for 100,000 calls of one caller', () => {
-  const changes = createTrackChanges();
+  const changes = new TrackChanges();
   const entries = [{ track: 'a', amount: 1, keepMs: 60_000 }];
   let most = 0;
   for (let at = 0; at < 100_000; at += 1) {

@@ -4,7 +4,7 @@ import type { DecisionRecord } from '../../src/model/decision.ts';
 import type { Route } from '../../src/model/route.ts';
 import { testOf } from '../../src/admin/console/detail.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
-import { differenceOf } from '../../src/review/difference.ts';
+import { differenceOf } from '../../src/review/replay.ts';
 import { explainRecord } from '../../src/review/explained.ts';
 import { recordedDecision } from '../../src/review/recorded-decision.ts';
 

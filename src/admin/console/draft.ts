@@ -10,13 +10,12 @@ import { unknownArguments, type Attempt, type Policy } from '../../model/policy.
 import type { Route } from '../../model/route.ts';
 import { requestFlaw } from '../../policy/requests.ts';
 import { gapsOf } from '../../review/coverage.ts';
-import { countDifference, type CountedDifference, differenceOf } from '../../review/difference.ts';
+import { countDifference, type CountedDifference, differenceOf } from '../../review/replay.ts';
 import { explainCall, remediesIn } from '../../review/explained.ts';
 import { isPolicyDecision } from '../../review/recorded-decision.ts';
 import { flowYaml } from '../../review/flow-yaml.ts';
-import { decidingBy, runProperties } from '../../review/run-properties.ts';
-import { runTests, type TestResult } from '../../review/run-tests.ts';
-import { attemptOf, callerOf } from '../../review/test-case.ts';
+import { decidingBy, runProperties, runTests, type TestResult } from '../../review/run-tests.ts';
+import { attemptOf, callerOf } from '../../review/described-caller.ts';
 import type { CountedDecision } from '../../telemetry/recent-decisions.ts';
 import type {
   DraftAnswer,

@@ -1,4 +1,4 @@
-import { decidingBy } from '../../../src/review/run-properties.ts';
+import { decidingBy } from '../../../src/review/run-tests.ts';
 import type { Policy } from '../../../src/model/policy.ts';
 import { compilePolicy } from '../../../src/policy/compile.ts';
 import type { PolicyDocument, PolicyFault } from '../../../src/policy/document.ts';
