@@ -29,7 +29,7 @@ for (const [name, part] of chosen) {
   const { detected, survived, explained, wrong, ignored } = judged(await mutantsOf(part));
   const score = (100 * detected) / (detected + survived.length);
   process.stdout.write(survived.map((line) => `  ${line}\n`).join(''));
-  process.stdout.write(wrong.map((line) => `  a test notices it, remove it from equivalents.ts: ${line}\n`).join(''));
+  process.stdout.write(wrong.map((line) => `  a test notices it, remove it from equivalents.txt: ${line}\n`).join(''));
   process.stdout.write(
     `${name}: ${score.toFixed(1)} % (floor ${part.floor} %): ${detected} of ${detected + survived.length} noticed, ` +
       `${explained} equivalent, ${ignored} left out\n`,
@@ -75,13 +75,12 @@ interface Judged {
 }
 
 function judged(mutants: readonly MutantResult[]): Judged {
-  const names = Object.values(equivalents).flat();
   const survived: string[] = [];
   const wrong: string[] = [];
   const counts = { detected: 0, explained: 0, ignored: 0 };
   for (const found of placed(mutants, 1)) {
     const { status } = found.mutant;
-    const isExplained = names.some((name) => isNamed(name, found));
+    const isExplained = equivalents.some((name) => isNamed(name, found));
     if (status === 'Killed' || status === 'Timeout') {
       counts.detected += 1;
       if (isExplained) wrong.push(described(found));
@@ -100,6 +99,6 @@ function described({ mutant, path, nth }: PlacedMutant): string {
   const before = lines[start.line - 1]?.slice(0, start.column - 1) ?? '';
   const after = lines[end.line - 1]?.slice(end.column - 1) ?? '';
   const line = `${before}${replacement}${after}`.replaceAll(/\s+/g, ' ').trim();
-  const name = `${path}, ${mutatorName}, ${JSON.stringify(replacement)}, nth ${nth}`;
+  const name = `${path} ${mutatorName} ${nth}: ${replacement}`;
   return `${relative('.', fileName)}:${start.line}: ${line}\n    ${name}`;
 }
