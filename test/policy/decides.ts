@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Attempt } from '../../src/model/policy.ts';
+import type { Attempt, Decision } from '../../src/model/policy.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import { call, decide, type Given, message, told } from './caller.ts';
 
@@ -9,14 +9,19 @@ import { call, decide, type Given, message, told } from './caller.ts';
  * - CALLER: scopes, claims as JSON, and a lifetime such as `for 60s`, or `for null`; nothing and no `|` for a caller without any.
  * - CALL: `http`, `call TOOL ARGUMENTS`, `get PROMPT ARGUMENTS`, `read URI`, `listen URI…`, `response`, or a method with its
  *   targets, each `KIND NAME`. ARGUMENTS are JSON. A name in quotes is JSON too. ` / ` separates names with one decision.
- * - DECISION: as {@link told} writes it.
+ * - DECISION: as `tell` writes it.
  */
-export function decides(title: string, document: PolicyDocument, lines: string): void {
+export function decides(
+  title: string,
+  document: PolicyDocument,
+  lines: string,
+  tell: (decision: Decision) => string = told,
+): void {
   const rows = lines.trim().split('\n').flatMap(rowsOf);
   // oxlint-disable-next-line vitest/valid-title -- The caller has it.
   describe(title, () => {
     test.each(rows)('%s', (_line, given, attempt, decision) => {
-      expect(told(decide(document, given, attempt))).toBe(decision);
+      expect(tell(decide(document, given, attempt))).toBe(decision);
     });
   });
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { maxTestsPerCharacter, slowPart } from '../../../src/policy/patterns/slow-pattern.ts';
 import { testsOf } from './backtracking.ts';
 import { property } from '../../support/property.ts';
+import { wordsIn } from '../../support/words-in.ts';
 
 describe('refuses a pattern that takes more than linear time on some text', () => {
   test.each([
@@ -60,32 +61,15 @@ describe('refuses a pattern that takes more than linear time on some text', () =
 });
 
 test.each([
+  ...wordsIn`
+    ^ ops ^ops- @example\.com$ ^[a-z]+@example\.com$ ^[\w.-]+@[\w.-]+$ ^https://[^/]+\.example\.com/
+    ^\d{1,3}(\.\d{1,3}){3}$ ^\w+(\s\w+)*$ ^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$ ^.{1,4000}$ ^.*foo$ ^(?!admin)
+    ^(?=.*a)(?=.*b)[ab]+$ ^(?:a|b)-.*$ (?:^a|^b)c+$ ^[a-z]+$|-[0-9]$ [0-9]+ [a-z]* -[0-9]+$ \.(?:pdf|docx?|txt)$
+    ^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,}$ (?:){1000000000}
+  `,
   '',
-  '^',
-  'ops',
-  '^ops-',
-  '@example\\.com$',
-  '^[a-z]+@example\\.com$',
-  '^[\\w.-]+@[\\w.-]+$',
-  '^https://[^/]+\\.example\\.com/',
-  '^\\d{1,3}(\\.\\d{1,3}){3}$',
-  '^\\w+(\\s\\w+)*$',
   '^SE\\d{2}( ?\\d{4}){5}$',
-  '^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$',
-  '^.{1,4000}$',
-  '^.*foo$',
-  '^(?!admin)',
-  '^(?=.*a)(?=.*b)[ab]+$',
-  '^(?:a|b)-.*$',
-  '(?:^a|^b)c+$',
-  '^[a-z]+$|-[0-9]$',
-  '[0-9]+',
-  '[a-z]*',
-  '-[0-9]+$',
-  '\\.(?:pdf|docx?|txt)$',
   '^\\p{Lu}\\p{L}+(?:[ -]\\p{Lu}\\p{L}+)*$',
-  '^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z]{2,}$',
-  '(?:){1000000000}',
   '(', // Not slow: no pattern at all, which `matches` says better.
 ])('accepts %s', (source) => expect(slowPart(source)).toBeUndefined());
 

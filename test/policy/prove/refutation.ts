@@ -6,6 +6,7 @@ import { isExpected } from '../../../src/policy/property.ts';
 import { isDescribed } from '../../../src/policy/prove/prove.ts';
 import { compiled, deciding, policyOf } from './deciding.ts';
 import type { RandomProperty } from './random-properties.ts';
+import { wordsIn } from '../../support/words-in.ts';
 
 /** The code that serves, with a hierarchy of scopes. */
 export const setting = deciding({ write: ['read'] });
@@ -25,37 +26,8 @@ const oddObjects = [
   { 0: 'b', 1: 'a' },
 ];
 const values = [null, true, false, ...numbers, ...words, ...digits, ...arrays, ...objects, ...oddObjects];
-const names = [
-  'get_x',
-  'get_y',
-  'get_',
-  'g',
-  'zzz',
-  'x',
-  'Get_x',
-  'a:x',
-  'a:y',
-  'a:x/y',
-  'a:xy',
-  'a:x?q',
-  'a:X',
-  'a:Xy',
-  'p',
-  'px',
-  'ping',
-  'tools/call',
-];
-const methods = [
-  'ping',
-  'tools/call',
-  'tasks/x',
-  'tasks/list',
-  'resources/list',
-  'x',
-  'zz',
-  'notifications/x',
-  'x/list',
-];
+const names = [...wordsIn`get_x get_y get_ g zzz x Get_x a:x a:y a:x/y a:xy a:x?q a:X a:Xy p px ping tools/call`];
+const methods = [...wordsIn`ping tools/call tasks/x tasks/list resources/list x zz notifications/x x/list`];
 
 const requests = [
   'GET /a',
