@@ -28,7 +28,6 @@ interface CertificateFault {
   readonly message: string;
 }
 
-/** Certificates, or every fault of their files. */
 type CertificatesOrFaults =
   | { readonly certificates: Certificates; readonly faults?: never }
   | { readonly certificates?: never; readonly faults: readonly CertificateFault[] };

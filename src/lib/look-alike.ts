@@ -9,7 +9,6 @@ const ascii = /^[ -~]*$/;
 
 /** Invisible characters that many parsers drop: zero-width and other ignorable ones, controls. */
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}]/gu;
-/** ASCII without capitals, spaces and controls. */
 const plain = /^[!-@[-~]*$/;
 
 /** A text without differences of case, compatibility forms and invisible characters. */

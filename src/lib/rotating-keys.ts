@@ -91,7 +91,6 @@ function derive(secret: string | Buffer, info: string): SigningKey {
   };
 }
 
-/** The length of r and of s, RFC 7518 §3.4. */
 const OCTETS = 32;
 
 /**

@@ -14,7 +14,6 @@ import type { Clock } from '../lib/clock.ts';
 import { encodedValue } from './agreement.ts';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What bindings are made with. */
 interface BindingParts {
   readonly sessions: OwnerBound;
   readonly handles: HandleBinding;
@@ -22,16 +21,13 @@ interface BindingParts {
   readonly uuid: () => string;
 }
 
-/** What a client presents besides its message. */
 type PresentedFields = Pick<Fields, 'mcpSessionId' | 'lastEventId' | 'mcpName'>;
 
-/** A message that a client presents, with its bytes. */
 interface Received {
   readonly message: Message;
   readonly body: Buffer;
 }
 
-/** The upstream's own names for what a call presents. */
 type OwnNames = OwnHandles & Pick<Action, 'sessionId' | 'lastEventId'>;
 type OwnHandles = Pick<Action, 'mcpName' | 'tasks' | 'continues' | 'body'>;
 
@@ -179,7 +175,6 @@ export class Bindings {
   }
 }
 
-/** What our own state says. */
 const APPROVAL = 'approval';
 
 const noHandles = { mcpName: undefined, tasks: undefined, continues: undefined, body: undefined };
@@ -220,13 +215,15 @@ export interface HandleContext {
 }
 
 /** A handle as the upstream knows it, with the counted call that it came from. */
-interface Own {
+interface OwnHandle {
   readonly value: string;
   readonly counted: string | undefined;
 }
 
-/** Makes the refusal of a handle from a detail for operators. */
 type HandleRefusal = (detail: string) => Denial;
+
+/** The lifetime of a `requestState`: long enough for a person to answer. Each round of a call receives a new one. */
+const STATE_LIFETIME_MS = 10 * 60 * 1000;
 
 /**
  * Binds the task ids and `requestState` of an upstream to the caller that receives them, as `Mcp-Session-Id` is bound.
@@ -234,7 +231,15 @@ type HandleRefusal = (detail: string) => Denial;
  * is also bound to the method and target of its request, and expires (2026-07-28 §Multi round-trip requests). A
  * confirmation for one tool must not work for another, and must not be kept for later.
  */
-export interface HandleBinding {
+export class HandleBinding {
+  readonly #handles: OwnerBound;
+  readonly #clock: Clock;
+
+  constructor(handles: OwnerBound, clock: Clock) {
+    this.#handles = handles;
+    this.#clock = clock;
+  }
+
   /**
    * The text of a server's message with its handles bound; undefined where it has none or is not JSON. A handle that
    * passes unbound gives no access: the gateway refuses every request that presents it.
@@ -246,69 +251,59 @@ export interface HandleBinding {
     text: string,
     context: HandleContext,
     tasks: ReadonlyMap<string, string | undefined> | undefined,
-  ): string | undefined;
+  ): string | undefined {
+    const changes = given(text)
+      // UTF-8 cannot hold a lone surrogate: the upstream would get another handle back.
+      .filter(({ value }) => value.isWellFormed())
+      .filter(({ kind, value }) => kind !== 'task' || tasks === undefined || tasks.has(value))
+      .map(({ path, kind, value }) => {
+        const counted = (kind === 'task' ? tasks?.get(value) : undefined) ?? context.counted;
+        return { path, from: value, to: this.#bind(value, kind, context, counted) };
+      });
+    return changes.length === 0 ? undefined : spliceStrings(text, changes);
+  }
+
   /**
    * A client's message with the upstream's own handles in the place of the bound ones.
    *
    * @throws {Denial} what `refusal` makes, for a handle of another owner or another request, or one that has expired.
    */
-  unbindAll(text: string, handles: readonly Handle[], context: HandleContext, refusal: HandleRefusal): Unbound;
-}
-
-/** The lifetime of a `requestState`: long enough for a person to answer. Each round of a call receives a new one. */
-const STATE_LIFETIME_MS = 10 * 60 * 1000;
-
-/** Creates the binding of handles on top of the binding of any text. */
-export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBinding {
-  /** Its expiry, if it is a state, the counted call, if there is one, and the handle itself, between dots. */
-  function bind(value: string, kind: HandleKind, context: HandleContext, counted: string | undefined): string {
-    const parts = [Buffer.from(value).toString('base64url')];
-    if (counted !== undefined) parts.unshift(counted);
-    if (kind === 'state') parts.unshift((clock() + STATE_LIFETIME_MS).toString(36));
-    return handles.bind(parts.join('.'), parties(kind, context));
+  unbindAll(text: string, handles: readonly Handle[], context: HandleContext, refusal: HandleRefusal): Unbound {
+    const changes: Change[] = [];
+    let mcpName: string | undefined;
+    const tasks = new Map<string, string | undefined>();
+    let continues: string | undefined;
+    for (const handle of handles) {
+      const own = this.#unbind(handle.value, handle.kind, context);
+      // In a response to the server it may name a task that the client runs: the client made that id, unbound.
+      if (own === undefined && handle.path[0] === 'result') continue;
+      if (own === undefined) {
+        throw refusal(`${handle.path.join('.')} was not given to this caller on this route, or not for this request`);
+      }
+      changes.push({ path: handle.path, from: handle.value, to: own.value });
+      if (handle.kind === 'task') tasks.set(own.value, own.counted);
+      else continues = own.counted;
+      if (isNamedTask(handle)) mcpName = encodedValue(own.value);
+    }
+    return { text: changes.length === 0 ? text : spliceStrings(text, changes), mcpName, tasks, continues };
   }
 
-  function unbind(value: string, kind: HandleKind, context: HandleContext): Own | undefined {
-    const own = handles.unbind(value, parties(kind, context));
+  /** Its expiry, if it is a state, the counted call, if there is one, and the handle itself, between dots. */
+  #bind(value: string, kind: HandleKind, context: HandleContext, counted: string | undefined): string {
+    const parts = [Buffer.from(value).toString('base64url')];
+    if (counted !== undefined) parts.unshift(counted);
+    if (kind === 'state') parts.unshift((this.#clock() + STATE_LIFETIME_MS).toString(36));
+    return this.#handles.bind(parts.join('.'), parties(kind, context));
+  }
+
+  #unbind(value: string, kind: HandleKind, context: HandleContext): OwnHandle | undefined {
+    const own = this.#handles.unbind(value, parties(kind, context));
     if (own === undefined) return undefined;
     // parseInt stops at the dot behind the expiry.
-    if (kind === 'state' && Number.parseInt(own, 36) <= clock()) return undefined;
+    if (kind === 'state' && Number.parseInt(own, 36) <= this.#clock()) return undefined;
     const [counted] = own.split('.').slice(kind === 'state' ? 1 : 0, -1);
     return { value: Buffer.from(own.slice(own.lastIndexOf('.') + 1), 'base64url').toString(), counted };
   }
-
-  return {
-    bindAll(text, context, tasks) {
-      const changes = given(text)
-        // UTF-8 cannot hold a lone surrogate: the upstream would get another handle back.
-        .filter(({ value }) => value.isWellFormed())
-        .filter(({ kind, value }) => kind !== 'task' || tasks === undefined || tasks.has(value))
-        .map(({ path, kind, value }) => {
-          const counted = (kind === 'task' ? tasks?.get(value) : undefined) ?? context.counted;
-          return { path, from: value, to: bind(value, kind, context, counted) };
-        });
-      return changes.length === 0 ? undefined : spliceStrings(text, changes);
-    },
-    unbindAll(text, presented, context, refusal) {
-      const changes: Change[] = [];
-      let mcpName: string | undefined;
-      const tasks = new Map<string, string | undefined>();
-      let continues: string | undefined;
-      for (const handle of presented) {
-        const own = unbind(handle.value, handle.kind, context);
-        // In a response to the server it may name a task that the client runs: the client made that id, unbound.
-        if (own === undefined && handle.path[0] === 'result') continue;
-        if (own === undefined) {
-          throw refusal(`${handle.path.join('.')} was not given to this caller on this route, or not for this request`);
-        }
-        changes.push({ path: handle.path, from: handle.value, to: own.value });
-        if (handle.kind === 'task') tasks.set(own.value, own.counted);
-        else continues = own.counted;
-        if (isNamedTask(handle)) mcpName = encodedValue(own.value);
-      }
-      return { text: changes.length === 0 ? text : spliceStrings(text, changes), mcpName, tasks, continues };
-    },
-  };
 }
 
 /** What a handle is bound to: its owner, its kind, and for a state its request. */

@@ -80,16 +80,16 @@ export function createDroppingFilter(): BodyFilter {
 
 /** Creates the filter for an event stream: it sends each event once the event is complete. */
 export function createEventFilter(rewriting: Rewriting): BodyFilter {
-  const splitter = createEventSplitter(rewriting.mustRead ? MAX_BYTES : Infinity);
+  const splitter = new EventSplitter(rewriting.mustRead ? MAX_BYTES : Infinity);
   return {
     push(chunk) {
       // Most chunks are complete events with nothing to change.
-      if (splitter.held() === 0 && endsEvent(chunk) && !rewriting.concerns(chunk)) return [chunk];
+      if (splitter.held === 0 && endsEvent(chunk) && !rewriting.concerns(chunk)) return [chunk];
       const events = splitter.push(chunk).map((event) => rewritten(event, rewriting));
-      return splitter.held() > MAX_BYTES ? [...events, splitter.release()] : events;
+      return splitter.held > MAX_BYTES ? [...events, splitter.release()] : events;
     },
     // WHATWG HTML §9.2.6: clients ignore an event without its end, so that it may pass.
-    end: () => (rewriting.mustRead || splitter.held() === 0 ? [] : [splitter.release()]),
+    end: () => (rewriting.mustRead || splitter.held === 0 ? [] : [splitter.release()]),
   };
 }
 
@@ -116,64 +116,64 @@ function isEndpoint(event: string, data: string): boolean {
   return /^(?:\/|https?:\/\/)[!-~]*$/.test(data) && /^event: ?endpoint\r?$/m.test(event);
 }
 
-/**
- * Cuts an event stream (WHATWG HTML §9.2) into complete events, each with the empty line that ends it, byte for byte.
- */
-interface EventSplitter {
-  /** The events that `chunk` completes. */
-  push(chunk: Buffer): readonly Buffer[];
-  /** The number of bytes of the event that is not complete yet. */
-  held(): number;
-  /** Returns the bytes of that event, as they are. */
-  release(): Buffer;
-}
-
 /** The end of an event: two line ends in a row, of any of the three kinds. */
 const eventEnd = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g;
 
-/** @throws {RangeError} from `push` for an event of more than `maxBytes`. */
-export function createEventSplitter(maxBytes: number): EventSplitter {
-  let held: Buffer[] = [];
-  let heldBytes = 0;
+/**
+ * Cuts an event stream (WHATWG HTML §9.2) into complete events, each with the empty line that ends it, byte for byte.
+ */
+export class EventSplitter {
+  readonly #maxBytes: number;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
   /** The last characters that are held, the only ones to search again: the end of the event may begin in them. */
-  let tail = '';
+  #tail = '';
 
-  function take(last: Buffer): Buffer {
-    const event = heldBytes === 0 ? last : Buffer.concat([...held, last]);
-    held = [];
-    heldBytes = 0;
-    return event;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
-  return {
-    push(chunk) {
-      const text = tail + chunk.toString('latin1');
-      const before = tail.length;
-      const events: Buffer[] = [];
-      let start = 0;
-      let searched = 0;
-      eventEnd.lastIndex = 0;
-      for (;;) {
-        const end = eventEnd.exec(text);
-        // A CR at the end of the text may be half of a line end.
-        if (end === null || (eventEnd.lastIndex === text.length && text.endsWith('\r'))) break;
-        searched = eventEnd.lastIndex;
-        events.push(take(chunk.subarray(start, searched - before)));
-        start = searched - before;
-      }
-      const rest = chunk.subarray(start);
-      held.push(rest);
-      heldBytes += rest.length;
-      tail = text.slice(Math.max(searched, text.length - 3));
-      if (heldBytes > maxBytes) throw new RangeError(`an event of more than ${maxBytes} bytes`);
-      return events;
-    },
-    held: () => heldBytes,
-    release() {
-      tail = '';
-      return take(Buffer.alloc(0));
-    },
-  };
+  /** The events that `chunk` completes. @throws {RangeError} for an event that is too long. */
+  push(chunk: Buffer): readonly Buffer[] {
+    const text = this.#tail + chunk.toString('latin1');
+    const before = this.#tail.length;
+    const events: Buffer[] = [];
+    let start = 0;
+    let searched = 0;
+    eventEnd.lastIndex = 0;
+    for (;;) {
+      const end = eventEnd.exec(text);
+      // A CR at the end of the text may be half of a line end.
+      if (end === null || (eventEnd.lastIndex === text.length && text.endsWith('\r'))) break;
+      searched = eventEnd.lastIndex;
+      events.push(this.#take(chunk.subarray(start, searched - before)));
+      start = searched - before;
+    }
+    const rest = chunk.subarray(start);
+    this.#held.push(rest);
+    this.#heldBytes += rest.length;
+    this.#tail = text.slice(Math.max(searched, text.length - 3));
+    if (this.#heldBytes > this.#maxBytes) throw new RangeError(`an event of more than ${this.#maxBytes} bytes`);
+    return events;
+  }
+
+  /** The number of bytes of the event that is not complete yet. */
+  get held(): number {
+    return this.#heldBytes;
+  }
+
+  /** Returns the bytes of that event, as they are. */
+  release(): Buffer {
+    this.#tail = '';
+    return this.#take(Buffer.alloc(0));
+  }
+
+  #take(last: Buffer): Buffer {
+    const event = this.#heldBytes === 0 ? last : Buffer.concat([...this.#held, last]);
+    this.#held = [];
+    this.#heldBytes = 0;
+    return event;
+  }
 }
 
 /** Whether a chunk ends with an event. May be false for one that does, but not for one that does not. */
@@ -237,7 +237,6 @@ export function createEventIdFilter(bind: (id: string) => string): BodyFilter {
   /** Whether the next byte is the first of a line. */
   let atLineStart = true;
 
-  /** The end of the line that begins at `start`, or -1. */
   function lineEnd(bytes: Buffer, start: number): number {
     const limit = Math.min(bytes.length, start + MAX_ID_BYTES);
     for (let at = start; at < limit; at += 1) if (bytes[at] === LF || bytes[at] === CR) return at;

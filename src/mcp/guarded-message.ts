@@ -60,8 +60,8 @@ export function guardedMessage(text: string, guard: DefinitionGuard, asked?: Def
   // Digests are over plain numbers. What is written keeps the digits that the server wrote.
   const whole = parseToRewrite(text);
   const written = Array.isArray(whole)
-    ? (whole as unknown[]).map((each, index) => without(each, kept[index] as readonly Kept[]))
-    : without(whole, kept[0] as readonly Kept[]);
+    ? (whole as unknown[]).map((each, index) => without(each, kept[index] as readonly PassingEntries[]))
+    : without(whole, kept[0] as readonly PassingEntries[]);
   const changed = JSON.stringify(written);
   return changed === text ? undefined : changed;
 }
@@ -70,25 +70,23 @@ function isAnnouncement(message: unknown): boolean {
   return isObject(message) && announcements.has(decidingMember(message, 'method'));
 }
 
-/** The definitions under one member of a result. */
-interface Shown {
+interface ShownList {
   readonly member: string;
   readonly definitions: readonly (Definition | undefined)[];
   /** The kind of a list that no page follows. */
   readonly whole: DefinitionKind | undefined;
 }
 
-/** Which of the definitions under one member may pass. */
-interface Kept {
+interface PassingEntries {
   readonly member: string;
   readonly kept: readonly boolean[];
 }
 
-function shownIn(message: unknown): readonly Shown[] {
+function shownIn(message: unknown): readonly ShownList[] {
   if (Array.isArray(message)) throw unreadable('a batch within a batch');
   const result = resultOf(message);
   if (result === undefined) return [];
-  const shown: Shown[] = [];
+  const shown: ShownList[] = [];
   const isLastPage = typeof ownMember(result, 'nextCursor') !== 'string';
   // In a result of any method: a client may take any answer for the one it awaits.
   for (const { member, kind } of lockedLists) {
@@ -110,7 +108,7 @@ function shownIn(message: unknown): readonly Shown[] {
 }
 
 /** The message without the entries that are not kept. Of `instructions`, the only entry is the member itself. */
-function without(message: unknown, found: readonly Kept[]): unknown {
+function without(message: unknown, found: readonly PassingEntries[]): unknown {
   const result = resultOf(message) as Members;
   const changes = found.map(({ member, kept }) => {
     const value = result[member];

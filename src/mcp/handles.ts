@@ -74,7 +74,6 @@ export function isNamedTask({ kind, path }: Handle): boolean {
 /** The members that hold more than handles. */
 const containers: ReadonlySet<string> = new Set(['_meta', 'notifications']);
 
-/** A step on the way to a place. */
 interface Position {
   readonly place: HandlePlace;
   /** The number of steps of its path that were taken. */
@@ -83,7 +82,6 @@ interface Position {
   readonly index: number;
 }
 
-/** Adds the handles of a place in `value`, which stands at `position`. */
 function addPresented(presented: Handle[], value: unknown, position: Position, messageId: MessageId): void {
   const { place, depth } = position;
   const step = place.path[depth];

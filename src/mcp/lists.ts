@@ -87,7 +87,6 @@ interface KnownText {
 const SHOWN = '1';
 const HIDDEN = '0';
 
-/** The most texts that are remembered. */
 const MAX_TEXTS = 16;
 /** The length of the longest text that is remembered, in UTF-16 code units. */
 const MAX_LENGTH = 64 * 1024;
@@ -101,7 +100,6 @@ const MAX_WRITTEN = 8;
 const recent: KnownText[] = [];
 let next = 0;
 
-/** What is known of a text from now on. */
 function learnt(text: string, message: unknown): KnownText {
   const targets: McpTarget[] = [];
   const all = filtered(message, (target) => targets.push(target) > 0);

@@ -32,7 +32,6 @@ export interface Message {
   readonly trace: TraceContext | undefined;
 }
 
-/** The Tasks extension (SEP-2663) of 2026-07-28. */
 const tasksExtension = 'io.modelcontextprotocol/tasks';
 /** The capability that a client must declare for tasks: the `data` of a -32021. */
 export const tasksRequired = { requiredCapabilities: { extensions: { [tasksExtension]: {} } } };

@@ -13,9 +13,8 @@ import type { Principal } from '../model/principal.ts';
 import { type ArgumentCondition, compileArguments } from './argument.ts';
 import type { AllCondition } from './conditions/groups.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
-import { type DocumentPath, type EntryDocument, type PolicyFault, rulePath } from './document.ts';
+import { type EntryContext, type EntryDocument, rulePath } from './document.ts';
 
-/** In words, what a call wants. */
 const wanted = 'an approval of this call';
 
 /** `approval` of an entry. */
@@ -38,26 +37,16 @@ export interface Approval {
   readonly entryText: string;
 }
 
-/** What surrounds an approval. */
-interface Surrounding {
-  /** Where the entry stands. */
-  readonly path: DocumentPath;
-  /** Whether calls of the entry have arguments. */
-  readonly takesArguments: boolean;
-  readonly because: string | undefined;
-  readonly faults: PolicyFault[];
-}
-
 /** Compiles `approval` of an entry. Appends to `faults` what cannot be compiled. */
 export function compileApproval(
   entry: EntryDocument,
-  { path: of, takesArguments, because, faults }: Surrounding,
+  { key, path: of, because, faults }: EntryContext,
 ): Approval | undefined {
   const { approval } = entry;
   if (approval === undefined) return undefined;
   const path = [...of, 'approval'];
   const { when = {}, by, self = false, wait, valid, shows } = approval;
-  if (!takesArguments) {
+  if (key !== 'tools' && key !== 'prompts') {
     const message = 'only tools and prompts have arguments';
     if (when.arguments !== undefined) faults.push({ path: [...path, 'when', 'arguments'], message });
     if (shows !== undefined) faults.push({ path: [...path, 'shows'], message });

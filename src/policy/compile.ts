@@ -78,7 +78,6 @@ function checkLock({ mode, lock }: PolicyDocument, faults: PolicyFault[]): void 
   faults.push({ path: ['lock'], message: 'deny contradicts mode: shadow, which refuses nothing; write report' });
 }
 
-/** The rules of each compiled policy. */
 const compiled = new WeakMap<Policy, Rules>();
 
 /** The compiled rules by which a policy of {@link compilePolicy} decides, for those who examine policies. */
@@ -103,7 +102,6 @@ function claimsRead(readers: readonly (readonly [string, MemberReader])[], claim
   return found;
 }
 
-/** `filter` if the policy lists anything that servers list, else `show`. */
 function defaultLists({ tools, resources, prompts }: PolicyDocument): 'filter' | 'show' {
   return (tools ?? resources ?? prompts) === undefined ? 'show' : 'filter';
 }
@@ -126,7 +124,6 @@ function rulesOf({ condition }: Rules, entries: readonly Entry[]): readonly stri
   ];
 }
 
-/** The readers of all claims that the rules use, by claim as written. */
 function claimReaders({ condition }: Rules, entries: readonly Entry[]): ReadonlyMap<string, MemberReader> {
   const whens = entries.flatMap(({ approval }) => approval?.condition ?? []);
   const conditions = [condition, ...entries.map((entry) => entry.condition), ...whens].flatMap(leavesOf);

@@ -76,7 +76,6 @@ export interface ConditionDocument {
   readonly max_lifetime?: string;
 }
 
-/** What the operator says to a caller that is refused. */
 interface Words {
   /** One line for the client of a caller that no new token would help. */
   readonly because?: string;
@@ -107,6 +106,17 @@ export interface QuotaDocument {
   readonly per: string;
   /** As {@link PastDocument.by}. */
   readonly by?: string;
+}
+
+/** The entry that rules over time or an approval belong to. */
+export interface EntryContext {
+  readonly key: string;
+  readonly name: string;
+  readonly path: DocumentPath;
+  /** The operator's words for a caller that it refuses. */
+  readonly because: string | undefined;
+  /** Collects what cannot be compiled. */
+  readonly faults: PolicyFault[];
 }
 
 /** Rules over time. */
@@ -162,7 +172,6 @@ export interface PolicyDocument extends ConditionDocument, Words {
   readonly lock?: 'deny' | 'report';
 }
 
-/** A regular expression of a policy, and its place. */
 interface MatchedPattern {
   readonly path: DocumentPath;
   readonly source: string;

@@ -33,19 +33,15 @@ export function compileEntries(key: ListingKey, policy: PolicyDocument, faults: 
     const path = [key, name];
     const rule = rulePath(path);
     const because = document.because ?? policy.because;
+    const context = { key, name, path, because, faults };
     return {
       key,
       name,
       rule,
       condition: compileCondition(document, path, faults),
       arguments: compileArguments(document.arguments ?? {}, path, faults),
-      history: compileHistory(document, { key, name, path, because, faults }),
-      approval: compileApproval(document, {
-        path,
-        takesArguments: key === 'tools' || key === 'prompts',
-        because,
-        faults,
-      }),
+      history: compileHistory(document, context),
+      approval: compileApproval(document, context),
       because,
     };
   });

@@ -8,6 +8,7 @@ import { claimReader, type PointerReader, strictPointerReader } from '../lib/jso
 import { describeValue, malformedPointer } from '../lib/json/describe-value.ts';
 import {
   type DocumentPath,
+  type EntryContext,
   type HistoryDocument,
   type PastDocument,
   type PolicyFault,
@@ -28,7 +29,6 @@ const historyKinds = {
 /** A compiled rule over time. */
 export type HistoryRule = PastRule | QuotaRule;
 
-/** What all rules over time have. */
 interface AnyRule {
   /** Path in the policy file. */
   readonly rule: string;
@@ -70,25 +70,14 @@ export interface ComparedArgument {
   readonly read: PointerReader;
 }
 
-/** An argument whose values are summed up. */
 interface SummedArgument extends ComparedArgument {
   readonly isInteger: boolean;
   /** The most that a single call may have, as written. */
   readonly most: number;
 }
 
-/** The entry that has the rules. */
-interface Surroundings {
-  readonly key: string;
-  readonly name: string;
-  readonly path: DocumentPath;
-  readonly because: string | undefined;
-  /** Collects what cannot be compiled. */
-  readonly faults: PolicyFault[];
-}
-
 /** Compiles the rules over time of an entry, in the order in which they are judged. */
-export function compileHistory(document: HistoryDocument, entry: Surroundings): readonly HistoryRule[] {
+export function compileHistory(document: HistoryDocument, entry: EntryContext): readonly HistoryRule[] {
   const { after, never_after: neverAfter, quota = [] } = document;
   const rules: HistoryRule[] = [];
   if (neverAfter !== undefined) rules.push(compilePast('never_after', neverAfter, entry));
@@ -104,7 +93,7 @@ export function compileHistory(document: HistoryDocument, entry: Surroundings): 
   return rules;
 }
 
-function compilePast(kind: PastRule['kind'], document: PastDocument, entry: Surroundings): PastRule {
+function compilePast(kind: PastRule['kind'], document: PastDocument, entry: EntryContext): PastRule {
   const path = [...entry.path, kind];
   const { within, by = 'subject', tool, request } = document;
   const target = request === undefined ? 'tool' : 'request';
@@ -166,7 +155,7 @@ function matcherOf(names: readonly string[]): (name: string) => boolean {
   return (name) => exact.has(name) || patterns.some(({ matches }) => matches(name));
 }
 
-function compileQuota(document: QuotaDocument, path: DocumentPath, entry: Surroundings): QuotaRule {
+function compileQuota(document: QuotaDocument, path: DocumentPath, entry: EntryContext): QuotaRule {
   const { count, sum, at_most: most, integer = false, per, by = 'subject' } = document;
   const { faults, key, name } = entry;
   if ((count === undefined) === (sum === undefined)) {
@@ -215,7 +204,7 @@ function denialBy(
 }
 
 /** Compiles a pointer into the arguments, which only calls of tools and prompts have. */
-function compared(pointer: string, path: DocumentPath, { key, faults }: Surroundings): ComparedArgument {
+function compared(pointer: string, path: DocumentPath, { key, faults }: EntryContext): ComparedArgument {
   const read = strictPointerReader(pointer);
   if (read === undefined) faults.push({ path, message: malformedPointer(pointer) });
   if (key !== 'tools' && key !== 'prompts') {
@@ -224,7 +213,6 @@ function compared(pointer: string, path: DocumentPath, { key, faults }: Surround
   return { pointer, read: read ?? (() => undefined) };
 }
 
-/** A window that the schema's pattern accepted. */
 function windowOf(text: string): number {
   return durationMs(text) ?? Number.NaN;
 }
@@ -237,7 +225,6 @@ function sameInWords(pointers: readonly string[]): string {
   return pointers.length === 0 ? '' : ` with the same ${pointers.join(', ')}`;
 }
 
-/** Whose calls a rule over time counts together. */
 interface HistoryOwner {
   /** As the policy spells it: `subject`, `client`, `everyone`, or a claim. */
   readonly by: string;
@@ -285,7 +272,6 @@ export function isOwnerName(value: unknown): boolean {
 
 /** Sums stay below this number of units, so that they are exact in doubles, also beside one more amount. */
 const MAX_UNITS = 4_500_000_000_000_000;
-/** The most decimal places that a unit has. */
 const MAX_DECIMALS = 6;
 
 /** Counts amounts in whole units, a power of ten each, so that sums are exact: three times 0.1 is not above 0.3. */

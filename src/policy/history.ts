@@ -37,8 +37,7 @@ export function checkPast(listing: Listing, faults: PolicyFault[]): void {
   }
 }
 
-/** What one call means for one rule. */
-interface Counted {
+interface CallCount {
   /** The tracks that its rule looks at; none if no earlier call can be the same. */
   readonly tracks: readonly string[];
   readonly amount: number;
@@ -124,8 +123,7 @@ export function callHistory(
   return { checks, records: [...records.values()], unknown: [...unknown], isShadow };
 }
 
-/** One check for each track that a rule looks at, or one without a track. */
-function checksOf(rule: HistoryRule, { tracks, amount }: Counted): readonly HistoryCheck[] {
+function checksOf(rule: HistoryRule, { tracks, amount }: CallCount): readonly HistoryCheck[] {
   const { kind, rule: path, windowMs, denial } = rule;
   const { limit, decimals } = rule.kind === 'quota' ? rule.units : { limit: 0, decimals: 0 };
   const check = { kind, rule: path, windowMs, amount, limit, decimals, denial };
@@ -144,7 +142,7 @@ function countInShadow(
   principal: Principal,
   args: unknown,
   exact: (() => unknown) | undefined,
-): Counted | 'unknown' | undefined {
+): CallCount | 'unknown' | undefined {
   try {
     const counted = count(rule, principal, args, exact);
     return counted !== 'unknown' && 'reason' in counted ? undefined : counted;
@@ -159,19 +157,18 @@ function count(
   principal: Principal,
   args: unknown,
   exact?: () => unknown,
-): Counted | PolicyDenial | 'unknown' {
+): CallCount | PolicyDenial | 'unknown' {
   const owner = rule.owner.of(principal);
   if (owner === undefined) return withoutOwner(rule, principal);
   if (isUnknown(rule, args)) return 'unknown';
   return rule.kind === 'quota' ? countQuota(rule, owner, args) : countPast(rule, owner, args, exact);
 }
 
-/** Whether a rule reads arguments that were not recorded. */
 function isUnknown(rule: HistoryRule, args: unknown): boolean {
   return args === unknownArguments && (rule.kind === 'quota' ? rule.sum !== undefined : rule.same.length > 0);
 }
 
-function countQuota(rule: QuotaRule, owner: string, args: unknown): Counted | PolicyDenial {
+function countQuota(rule: QuotaRule, owner: string, args: unknown): CallCount | PolicyDenial {
   const { identity, sum, units } = rule;
   const tracks = [lengthPrefixed([identity, owner])];
   if (sum === undefined) return { tracks, amount: 1 };
@@ -183,7 +180,7 @@ function countQuota(rule: QuotaRule, owner: string, args: unknown): Counted | Po
   return counted.amount > units.limit ? mistyped(rule, sum, 'more', wanted) : counted;
 }
 
-function countPast(rule: PastRule, owner: string, args: unknown, exact?: () => unknown): Counted | PolicyDenial {
+function countPast(rule: PastRule, owner: string, args: unknown, exact?: () => unknown): CallCount | PolicyDenial {
   const values = comparedValues(rule, args, exact);
   if (typeof values === 'object')
     return mistyped(rule, values.argument, values.found, 'a string, a number or a boolean');
@@ -219,7 +216,6 @@ function trackOf({ identity }: PastRule, owner: string, values: string): string 
   return lengthPrefixed([identity, owner]) + values;
 }
 
-/** An argument that cannot be compared, and what it is. */
 interface Incomparable {
   readonly argument: ComparedArgument;
   readonly found: string;

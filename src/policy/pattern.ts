@@ -109,7 +109,6 @@ function endsSegment(character: string | undefined): boolean {
   return character === '/' || character === '?' || character === '#';
 }
 
-/** What a table reads of an entry. */
 interface NamedEntry {
   readonly key: string;
   readonly name: string;

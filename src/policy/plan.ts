@@ -53,7 +53,6 @@ export interface CallKind {
   readonly covering: readonly PastRule[];
 }
 
-/** What a policy wants of every call. */
 interface OwnConditions {
   readonly condition: AllCondition;
   readonly because: string | undefined;
@@ -242,7 +241,6 @@ function ownerStep(rule: PastRule): Step {
 /** The most entries of a call whose plan is kept: a call may name any number of resources. */
 const MAX_KEPT = 2;
 
-/** The plans of calls whose entries begin alike. */
 interface PlanNode {
   ofCalls?: CallPlan;
   ofReferences?: CallPlan;

@@ -57,12 +57,10 @@ export function underNot(reading: Reading): Reading {
   return opposites[reading];
 }
 
-/** Whether a value of another type meets a predicate. */
 function acceptsMistyped(reading: Reading): boolean {
   return reading === 'negated' || reading === 'cautious';
 }
 
-/** The surroundings of a predicate. */
 interface Context {
   /** Where it stands. */
   readonly path: DocumentPath;
@@ -73,7 +71,6 @@ interface Context {
   readonly reading: Reading;
 }
 
-/** What each predicate wants of a value. */
 type Wanted = Required<PredicateDocument>;
 
 /**

@@ -61,13 +61,11 @@ function isExact(path: string): boolean {
   return !path.includes('*');
 }
 
-/** The method and the path of a name. */
 function partsOf(name: string): readonly [method: string, path: string] {
   const space = name.indexOf(' ');
   return [name.slice(0, space), name.slice(space + 1)];
 }
 
-/** The segments of a path, at most `limit` of them. */
 function segmentsOf(path: string, limit?: number): readonly string[] {
   return path.split('/', limit === undefined ? undefined : limit + 1).slice(1);
 }
@@ -79,7 +77,6 @@ function rankOf(entry: RequestPattern, method: string): number {
   return entry.method === '*' ? 1 : 0;
 }
 
-/** Whether two patterns cover one path. */
 function haveCommonPath(one: RequestPattern, other: RequestPattern): boolean {
   const shared = Math.min(one.segments.length, other.segments.length);
   for (let index = 0; index < shared; index += 1) {
@@ -186,7 +183,6 @@ function routeSegments(path: string): readonly string[] {
   return path === '/' ? [] : segmentsOf(path);
 }
 
-/** Whether a segment of a pattern covers that of a path. */
 function covers(own: string | undefined, segment: string): boolean {
   return own === undefined ? segment !== '' : own === segment;
 }
@@ -226,17 +222,16 @@ export function plainRequest(name: string): string {
   return oddPath.test(path) ? `${method} /${plainSegments(path).join('/')}` : name;
 }
 
-/** What a table of requests reads of an entry. */
 interface RequestEntry {
   readonly key: string;
   readonly name: string;
 }
 
 /** A node in the tree of the segments of paths: what the paths that end there, or go on in any way, are decided by. */
-interface Node<Entry> {
-  readonly children: Map<string, Node<Entry>>;
+interface PathNode<Entry> {
+  readonly children: Map<string, PathNode<Entry>>;
   /** After `*`. */
-  anyChild?: Node<Entry>;
+  anyChild?: PathNode<Entry>;
   readonly ends: Candidate<Entry>[];
   readonly rests: Candidate<Entry>[];
 }
@@ -249,7 +244,7 @@ interface Candidate<Entry> extends RequestPattern {
 
 /** Finds the entry that decides a request, among patterns that are a tree. */
 class RequestTree<Entry> {
-  readonly #root: Node<Entry> = newNode();
+  readonly #root: PathNode<Entry> = newNode();
   #depth = 0;
 
   add(candidate: Candidate<Entry>): void {
@@ -266,7 +261,7 @@ class RequestTree<Entry> {
   }
 
   among(method: string, segments: readonly string[]): Candidate<Entry> | undefined {
-    let nodes: readonly Node<Entry>[] = [this.#root];
+    let nodes: readonly PathNode<Entry>[] = [this.#root];
     let found: Candidate<Entry> | undefined;
     for (const segment of segments) {
       for (const { rests } of nodes) found = preferred(found, rests, method);
@@ -282,11 +277,11 @@ class RequestTree<Entry> {
   }
 }
 
-function newNode<Entry>(): Node<Entry> {
+function newNode<Entry>(): PathNode<Entry> {
   return { children: new Map(), ends: [], rests: [] };
 }
 
-function childOf<Entry>(node: Node<Entry>, segment: string | undefined): Node<Entry> {
+function childOf<Entry>(node: PathNode<Entry>, segment: string | undefined): PathNode<Entry> {
   if (segment === undefined) return (node.anyChild ??= newNode());
   const child = node.children.get(segment) ?? newNode<Entry>();
   node.children.set(segment, child);

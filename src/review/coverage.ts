@@ -6,7 +6,6 @@ export interface Decided {
   readonly conditions: readonly Explanation[];
 }
 
-/** A rule that no test decides. */
 interface Gap {
   readonly rule: string;
   readonly missing: string;

@@ -5,7 +5,6 @@ import { listedKinds, mcpMethod, targetKinds } from '../model/mcp.ts';
 import type { Attempt, Decision } from '../model/policy.ts';
 import { durationSeconds } from '../policy/conditions/leaves.ts';
 
-/** The description of a caller. */
 interface DescribedCaller {
   readonly issuer: string;
   readonly subject: string | undefined;

@@ -10,7 +10,6 @@ import { createMemoryLedger, type MemoryLedger } from '../store/memory-ledger.ts
 import type { Clock } from '../lib/clock.ts';
 import type { Failed, Reservation } from '../model/ledger.ts';
 
-/** A call and the calls before it. */
 interface CallInHistory {
   readonly policy: Policy;
   readonly principal: Principal;
@@ -53,7 +52,7 @@ function afterEarlierCalls({ policy, principal, attempt, earlier }: CallInHistor
 
   let now = 0;
   const ledger = createReviewLedger(() => now);
-  const recorded: RecordedCall[] = [];
+  const recorded: EarlierEntry[] = [];
   for (const [index, { call, agoMs }] of oldestFirst(earlier ?? []).entries()) {
     const caller = call.subject === undefined ? principal : withSubject(principal, call.subject);
     const before = attemptOf(call);
@@ -71,7 +70,7 @@ function afterEarlierCalls({ policy, principal, attempt, earlier }: CallInHistor
   now = 0;
 
   const whole = reservationOf(history, { id: 'call', principal, route, continues: undefined });
-  const found = new Map<string, Found>();
+  const found = new Map<string, RuleOutcome>();
   let refusing: HistoryCheck | undefined;
   for (const [index, check] of history.checks.entries()) {
     // A rule with several checks is met if all of them are. The first that fails says what was found.
@@ -92,20 +91,19 @@ function afterEarlierCalls({ policy, principal, attempt, earlier }: CallInHistor
 }
 
 /** A rule over time with what it found; any other condition as it is. */
-function withFound(condition: Explanation, found: ReadonlyMap<string, Found>): Explanation {
+function withFound(condition: Explanation, found: ReadonlyMap<string, RuleOutcome>): Explanation {
   const known = condition.kind === 'history' && condition.outcome === 'unknown' ? found.get(condition.rule) : undefined;
   return known === undefined ? condition : { ...condition, ...known };
 }
 
-type Found = Pick<Explanation, 'outcome' | 'found'>;
+type RuleOutcome = Pick<Explanation, 'outcome' | 'found'>;
 type Allowed = Extract<Decision, { readonly allow: true }>;
 
 function judged(allowed: Allowed, check: HistoryCheck | undefined, { isShadow }: CallHistory): Decision {
   return check === undefined || allowed.shadow !== undefined ? allowed : deniedBy(check, isShadow);
 }
 
-/** An entry that an earlier call left. */
-interface RecordedCall {
+interface EarlierEntry {
   readonly track: string;
   readonly amount: number;
   readonly agoMs: number;
@@ -130,10 +128,9 @@ function withSubject(principal: Principal, subject: string): Principal {
   };
 }
 
-/** What a rule found among earlier calls. */
 function inWords(
   { kind, track, windowMs, limit, decimals }: HistoryCheck,
-  recorded: readonly RecordedCall[],
+  recorded: readonly EarlierEntry[],
   retryAfterMs: number | undefined,
 ): string {
   const within = recorded.filter((each) => each.track === track && each.agoMs < windowMs);

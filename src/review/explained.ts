@@ -36,7 +36,6 @@ export interface Explained {
   readonly conditions: readonly Explanation[];
 }
 
-/** What an explanation needs of a configuration. */
 type InForce = Pick<Config, 'routes' | 'scopeHierarchy'>;
 
 /**
@@ -142,7 +141,6 @@ function decidedBy(record: DecisionRecord): string {
   return record.policy === undefined ? 'no policy' : `policy ${record.policy}`;
 }
 
-/** The note on a decision that no policy made. */
 function otherStageNotes({ allow, reason = '' }: DecisionRecord, route: Route | undefined): readonly string[] {
   if (allow) return ['the route is public, or has no policy'];
   const status = Object.hasOwn(refusals, reason) ? refusals[reason as keyof typeof refusals].status : undefined;
@@ -257,7 +255,6 @@ export function nearMisses(
   return [...new Set(notes)];
 }
 
-/** The conditions of an explanation that have no parts. */
 function leaves(explanation: Explanation): readonly Explanation[] {
   const { parts } = explanation;
   return parts.length === 0 ? [explanation] : parts.flatMap(leaves);

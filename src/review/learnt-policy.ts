@@ -10,7 +10,6 @@ import { attemptOf, principalWith } from './described-caller.ts';
 import { flowYaml } from './flow-yaml.ts';
 import { recordedAttempt } from './recorded-decision.ts';
 
-/** A call of a log from which a policy is learnt. */
 interface LearntCall {
   readonly record: DecisionRecord;
   /** The value of the claim of `--by`; undefined if the log does not have it. */
@@ -29,8 +28,7 @@ export interface LearntPolicy {
   readonly omitted: readonly string[];
 }
 
-/** What a policy lists, and the calls of it. */
-interface Sighting {
+interface ListedCalls {
   readonly kind: ListedKind;
   readonly name: string;
   count: number;
@@ -54,7 +52,7 @@ export function learntPolicy(
   { name: routeName, protocol }: Pick<Route, 'name' | 'protocol'>,
   claim: string | undefined,
 ): LearntPolicy | undefined {
-  const sightings = new Map<string, Sighting>();
+  const sightings = new Map<string, ListedCalls>();
   let common: ReadonlySet<string> | undefined;
   let unknownPaths = 0;
   for (const { record, claim: value } of calls) {
@@ -92,9 +90,8 @@ export function learntPolicy(
   return { ...policyOf(entries, own, comments, protocol), tests: testsOf(entries, own, claim, protocol), omitted };
 }
 
-/** An entry of the policy. */
 interface LearntEntry {
-  readonly sighting: Sighting;
+  readonly sighting: ListedCalls;
   readonly key: ListingKey;
   readonly conditions: Readonly<Record<string, unknown>>;
   /** The values of the claim that its conditions want. */
@@ -103,7 +100,7 @@ interface LearntEntry {
   readonly comment: string;
 }
 
-function entryOf(sighting: Sighting, own: ReadonlySet<string>, claim: string | undefined): LearntEntry {
+function entryOf(sighting: ListedCalls, own: ReadonlySet<string>, claim: string | undefined): LearntEntry {
   const scope = [...sighting.scope].filter((token) => !own.has(token)).toSorted(compared);
   const listed = claim === undefined ? [] : [...(sighting.values ?? [])];
   const values = listed.toSorted(([one], [other]) => compared(one, other)).map(([, value]) => value);
@@ -192,7 +189,7 @@ function listedIn(attempt: Attempt): readonly { readonly kind: ListedKind; reado
 }
 
 /** Why an entry of this name would not cover exactly this name, in words; undefined if it would. */
-function flawOf({ kind, name }: Sighting): string | undefined {
+function flawOf({ kind, name }: ListedCalls): string | undefined {
   if (name === '') return 'it is empty';
   if (name.includes('*')) return 'a * in an entry is a pattern';
   const cut = kind === 'request' ? name.length - name.indexOf(' ') - 1 >= CUT.path : name.length >= CUT.name;

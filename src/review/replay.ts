@@ -14,11 +14,10 @@ import type { Principal } from '../model/principal.ts';
 import { createReviewLedger, deniedBy, failureOf } from './earlier-calls.ts';
 
 /** How a decision would change. `unknown`: it depends on values that are not logged. */
-type Change = 'would be denied' | 'would be allowed' | 'would get another answer' | 'unknown';
+type DecisionChange = 'would be denied' | 'would be allowed' | 'would get another answer' | 'unknown';
 
-/** A decision that would change, in words. */
 interface Difference {
-  readonly change: Change;
+  readonly change: DecisionChange;
   readonly route: string;
   /** The tool, or what else was called. */
   readonly called: string;
@@ -85,7 +84,6 @@ export function differenceOf(
   return after === before ? undefined : { ...base, change: changeOf(before, after), after };
 }
 
-/** A decision with the approval that the record tells of. */
 function withApproval(
   decision: Decision | undefined,
   { isCertain, isShadow, denial }: NeededApproval,
@@ -98,7 +96,6 @@ function withApproval(
   return isShadow ? { ...decision, shadow: denial } : { allow: false, rule: denial.rule, denial };
 }
 
-/** What a decision of a log needs beside the policy. */
 interface ReplayParts extends Pick<Config, 'scopeHierarchy'> {
   /** Default: rules over time remain open. */
   readonly judgeOverTime?: JudgeOverTime | undefined;
@@ -114,7 +111,6 @@ function whatIsMissing(
   return decision.allow && argumentsMatter ? 'depends on arguments, which are not logged' : undefined;
 }
 
-/** The conditions of a kind, without what they found. */
 function conditionsOf(kind: Explanation['kind'], explanations: readonly Explanation[]): readonly unknown[] {
   return explanations
     .flatMap((each) => [each, ...each.parts])
@@ -140,14 +136,14 @@ function outcome(kind: Kind, reason: string | undefined, scope: string | undefin
   return `${kind} ${reason ?? ''}${scope === undefined || scope === '' ? '' : ` (${scope})`}`;
 }
 
-function changeOf(before: string, after: string): Change {
+function changeOf(before: string, after: string): DecisionChange {
   const [passed, passes] = [before, after].map((each) => !each.startsWith('deny'));
   if (passed === passes) return 'would get another answer';
   return passes === true ? 'would be allowed' : 'would be denied';
 }
 
 /** A recorded call, decided again by a policy, apart from its rules over time. */
-interface RecordedCall {
+interface ReplayedCall {
   readonly record: DecisionRecord;
   /** The decision on it by the policy under which it was recorded. */
   readonly recordedBy: PolicyDecision | undefined;
@@ -157,7 +153,7 @@ interface RecordedCall {
 }
 
 /** Decides a call by rules over time too; undefined if what is recorded does not tell. */
-type JudgeOverTime = (call: RecordedCall) => Decision | undefined;
+type JudgeOverTime = (call: ReplayedCall) => Decision | undefined;
 
 /** For decisions that are not all of a log, or not in its order: rules over time remain open. */
 const openOverTime: JudgeOverTime = ({ principal, attempt, decision }) => {
@@ -217,7 +213,7 @@ export class ReplayedCalls {
     return deniedBy(refusing, counted?.history.isShadow === true);
   };
 
-  #judged(counted: CountedBy, before: CountedBy | undefined, record: DecisionRecord): Judged {
+  #judged(counted: CountedBy, before: CountedBy | undefined, record: DecisionRecord): OverTimeVerdict {
     let isCertain = counted.history.unknown.length === 0;
     for (const [index, check] of counted.history.checks.entries()) {
       const isMet = this.#isMetBy(counted, index, before, record);
@@ -244,19 +240,18 @@ export class ReplayedCalls {
   }
 }
 
-/** How the rules over time of a policy decide a call. */
-interface Judged {
+interface OverTimeVerdict {
   /** The first rule that is not met for certain. */
   readonly refusing: HistoryCheck | undefined;
   /** Whether all rules before it are met for certain. */
   readonly isCertain: boolean;
 }
 
-const met: Judged = { refusing: undefined, isCertain: true };
+const met: OverTimeVerdict = { refusing: undefined, isCertain: true };
 
 function countedBy(
   decision: PolicyDecision | undefined,
-  { record, principal, attempt }: RecordedCall,
+  { record, principal, attempt }: ReplayedCall,
 ): CountedBy | undefined {
   const history = decision?.plan.history(principal, attempt);
   if (history === undefined) return undefined;
@@ -296,7 +291,6 @@ export function metAsRecorded(
   return kind === 'quota' && wasExceeded && !record.allow && room >= then.amount ? true : undefined;
 }
 
-/** Whether a check was met. The first one that is not met refuses a call. */
 function recordedOutcome(
   { checks }: CallHistory,
   index: number,
@@ -310,7 +304,7 @@ function recordedOutcome(
 type Left = Pick<Reservation, 'entries'>;
 
 /** The changes of one track, in the order in which they end: all entries of a track are kept for the same time. */
-interface Changes {
+interface TrackChange {
   readonly all: { readonly endsAt: number; readonly by: 1 | -1 }[];
   /** How many of them have ended. */
   ended: number;
@@ -322,7 +316,7 @@ interface Changes {
  * How many more calls the tracks have under an edited policy than when a log was recorded. Its time never goes back.
  */
 export class TrackChanges {
-  readonly #tracks = new Map<string, Changes>();
+  readonly #tracks = new Map<string, TrackChange>();
 
   /** Notes a call: what it left then, and what it leaves now. */
   note({ entries: then } = nothing, { entries: now } = nothing, at: number): void {

@@ -22,7 +22,6 @@ export interface TestResult {
   readonly fault: readonly string[] | undefined;
 }
 
-/** What tests are run with. */
 interface TestedBy extends Pick<Config, 'policies' | 'scopeHierarchy'> {
   /** The issuer of callers whose test names none. */
   readonly defaultIssuer: string;

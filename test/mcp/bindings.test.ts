@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
-import { Bindings, createHandleBinding, createOwnerBound, type HandleBinding } from '../../src/mcp/bindings.ts';
+import { Bindings, createOwnerBound, HandleBinding } from '../../src/mcp/bindings.ts';
 import { readMessage, tasksRequired } from '../../src/mcp/message.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { Fields } from '../../src/model/fields.ts';
@@ -9,7 +9,7 @@ import { callerKey, type Principal } from '../../src/model/principal.ts';
 import { message } from '../policy/caller.ts';
 
 const sessions = createOwnerBound('a key of at least thirty-two characters');
-const handles = createHandleBinding(sessions, Date.now);
+const handles = new HandleBinding(sessions, Date.now);
 let calls = 0;
 const parts = { sessions, handles, uuid: () => `call ${(calls += 1)}` };
 const bindings = new Bindings({ name: 'tools', protocol: 'mcp' }, parts);

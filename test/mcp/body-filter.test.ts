@@ -1,13 +1,23 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   createDroppingFilter,
   createEventFilter,
   createJsonFilter,
   createUnreadableFilter,
+  endsEvent,
+  EventSplitter,
   eventData,
   type Rewriting,
+  subscriptionEnd,
   withData,
 } from '../../src/mcp/body-filter.ts';
+import type { Action } from '../../src/model/grant.ts';
+import { message } from '../policy/caller.ts';
+import { property } from '../support/property.ts';
+import { runs } from '../support/runs.ts';
+import { wordsIn } from '../support/words-in.ts';
+import { inPieces } from './in-pieces.ts';
 
 const LONGEST = 8 * 1024 * 1024;
 const changing: Rewriting = { concerns: () => true, rewrite: () => 'changed', mustRead: false };
@@ -21,7 +31,24 @@ const blind: Rewriting = {
 };
 const spaces = (length: number): Buffer => Buffer.alloc(length, 'x');
 
+/** Changes each `é` of a message that has `list`. */
+const marking: Rewriting = {
+  concerns: (part) => part.includes('list'),
+  rewrite: (text) => text.replaceAll('é', 'changed'),
+  mustRead: false,
+};
+
 describe('a JSON body', () => {
+  property('is changed, however it is split into chunks', [fc.array(fc.nat(100))], (cuts) => {
+    expect(inPieces(createJsonFilter(marking), Buffer.from('{"list": ["é"]}'), cuts).toString()).toBe(
+      '{"list": ["changed"]}',
+    );
+  });
+
+  test('that is empty stays empty', () => {
+    expect(createJsonFilter(reading).end()).toEqual([]);
+  });
+
   test('of up to 8 MiB is held until it is complete', () => {
     for (const rewriting of [changing, reading]) {
       const filter = createJsonFilter(rewriting);
@@ -45,6 +72,40 @@ describe('a JSON body', () => {
 });
 
 describe('an event', () => {
+  const events = (data: string): string =>
+    [
+      ': comment é\n\n',
+      'event: message\r\nid: 1\r\ndata: {"method":"é"}\r\n\r\n',
+      data,
+      'data: list, but no change\r\r',
+      'retry: 10\n\n',
+    ].join('');
+  const [received, sent] = [
+    events('event: message\r\ndata: {"list":\r\ndata: "é"}\r\nid: 2\r\n\r\n'),
+    events('event: message\nid: 2\ndata: {"list":\ndata: "changed"}\n\n'),
+  ];
+
+  test.each([true, false])('alone is changed, however the stream is split; must it be read: %s', (mustRead) => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(400)), (cuts) => {
+        const filter = createEventFilter({ ...marking, mustRead });
+        expect(inPieces(filter, Buffer.from(received), cuts).toString()).toBe(sent);
+      }),
+    );
+  });
+
+  test('without its end passes only where it need not be read', () => {
+    for (const [mustRead, rest] of [
+      [true, ''],
+      [false, 'data: "é list"\n'],
+    ] as const) {
+      const filter = createEventFilter({ ...marking, mustRead });
+      expect(filter.push(Buffer.from('data: {}\n'))).toEqual([]);
+      expect(filter.push(Buffer.from('\ndata: "é list"\n'))).toEqual([Buffer.from('data: {}\n\n')]);
+      expect(filter.end().join('')).toBe(rest);
+    }
+  });
+
   test.each([
     ['event: endpoint\ndata: /messages?sessionId=1\n\n', true],
     ['event:endpoint\r\ndata: https://x.example/messages\r\n\r\n', true],
@@ -64,7 +125,9 @@ describe('an event', () => {
 
   test('of more passes unread, or is refused where it must be read', () => {
     expect(() => createEventFilter(reading).push(spaces(LONGEST + 1))).toThrow(RangeError);
-    expect(createEventFilter(changing).push(spaces(LONGEST + 1))).toHaveLength(1);
+    const filter = createEventFilter(changing);
+    expect(filter.push(spaces(LONGEST + 1))).toHaveLength(1);
+    expect([...filter.push(Buffer.from('\n\n')), ...filter.end()].join('')).toBe('\n\n');
   });
 
   test('that holds nothing to change is not decoded', () => {
@@ -180,3 +243,116 @@ describe('characters of an event that end lines for some readers', () => {
     expect(createEventFilter(same).push(plain)).toEqual([plain]);
   });
 });
+
+const piece = fc.constantFrom(
+  ...wordsIn`data:b data é`,
+  'data: a',
+  'id: 1',
+  ': c',
+  '\n',
+  '\r',
+  '\r\n',
+  '\n\n',
+  '\r\n\r\n',
+  '',
+);
+const stream = fc.array(piece, { maxLength: 20 }).map((pieces) => Buffer.from(pieces.join('')));
+
+function split(chunks: readonly Buffer[]): readonly string[] {
+  const splitter = new EventSplitter(Infinity);
+  const events = chunks.flatMap((chunk) => splitter.push(chunk));
+  return [...events, splitter.release()].map((event) => event.toString('latin1'));
+}
+
+/** The data of each complete event that has data, line by line. */
+function dataIn(text: string): readonly string[] {
+  const found: string[] = [];
+  const data: string[] = [];
+  // A CR at the end may be half of a line end.
+  for (const line of text
+    .replace(/\r$/, '')
+    .split(/\r\n|\n|\r/)
+    .slice(0, -1)) {
+    if (line === '') found.push(data.splice(0).join('\n'));
+    else if (line === 'data') data.push('');
+    else if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''));
+  }
+  return found.filter((each) => each !== '');
+}
+
+describe('WHATWG HTML §9.2 — for any stream', () => {
+  property(
+    'any chunks give the same events, byte for byte',
+    [stream, fc.array(fc.nat(60), { maxLength: 6 })],
+    (bytes, cuts) => {
+      const at = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).toSorted((one, other) => one - other)];
+      const chunks = at.map((from, i) => bytes.subarray(from, at[i + 1] ?? bytes.length));
+      expect(split(chunks)).toEqual(split([bytes]));
+      expect(split([bytes]).join('')).toBe(bytes.toString('latin1'));
+    },
+    { numRuns: runs },
+  );
+
+  property(
+    'each event has the data that the algorithm of the standard reads',
+    [stream],
+    (bytes) => {
+      const data = split([bytes]).slice(0, -1).map(eventData);
+      // A reader ignores an event without data.
+      expect(data.filter((each) => each !== '')).toEqual(dataIn(bytes.toString('latin1')));
+    },
+    { numRuns: runs },
+  );
+
+  property(
+    'after a chunk that ends with an event, at most an empty line is left',
+    [stream],
+    (bytes) => {
+      const splitter = new EventSplitter(Infinity);
+      splitter.push(bytes);
+      const left = endsEvent(bytes) ? splitter.release().toString() : '';
+      expect(['', '\n', '\r\n']).toContain(left);
+    },
+    { numRuns: runs },
+  );
+
+  test('eventData reads the data that withData writes', () => {
+    const data = fc.array(fc.stringMatching(/^[^\r\n]{0,8}$/), { minLength: 1, maxLength: 3 });
+    fc.assert(
+      fc.property(stream, data, (bytes, lines) => {
+        const [event = ''] = split([bytes]);
+        expect(eventData(withData(event, lines.join('\n')))).toBe(lines.join('\n'));
+      }),
+      { numRuns: runs },
+    );
+  });
+});
+
+test.each([
+  ['data: a\n\n', true],
+  ['data: a\r\n\r\n', true],
+  ['data: a\n', false],
+  ['data: a\r\n', false],
+  ['data: a\n\nx', false],
+  ['data: a\nx\n', false],
+  ['\n', false],
+  ['', false],
+])('%j ends with an event: %s', (text, ends) => expect(endsEvent(Buffer.from(text))).toBe(ends));
+
+const listen = { era: 'modern', attempt: message('subscriptions/listen'), messageId: 'x' };
+
+test('a subscription of MCP 2026-07-28 ends with the result of its request', () => {
+  const event = subscriptionEnd(listen as unknown as Action) ?? '';
+  expect(event).toMatch(/^event: message\ndata: .*\n\n$/);
+  expect(JSON.parse(event.slice('event: message\ndata: '.length))).toEqual({
+    jsonrpc: '2.0',
+    id: 'x',
+    result: { resultType: 'complete', _meta: { 'io.modelcontextprotocol/subscriptionId': 'x' } },
+  });
+});
+
+test.each([
+  ['the stream of another request', { ...listen, attempt: message('tools/call') }],
+  ['a legacy stream', { ...listen, era: 'legacy' }],
+  ['a stream over HTTP', { ...listen, attempt: { ...message('subscriptions/listen'), kind: 'http' } }],
+])('%s has no event at its end', (_, action) => expect(subscriptionEnd(action as unknown as Action)).toBeUndefined());

@@ -1,16 +1,13 @@
 import { array, assert, constantFrom, nat, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventIdFilter } from '../../src/mcp/body-filter.ts';
+import { inPieces } from './in-pieces.ts';
 
 const bind = (id: string): string => `<${id}>`;
 
-/** Pushes `text` in pieces cut at `cuts`, and ends. */
-function through(text: string, cuts: readonly number[] = []): string {
-  const filter = createEventIdFilter(bind);
-  const bytes = Buffer.from(text, 'latin1');
-  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b);
-  const out = [0, ...places].flatMap((start, i) => filter.push(bytes.subarray(start, places[i] ?? bytes.length)));
-  return Buffer.concat([...out, ...filter.end()]).toString('latin1');
+/** What comes out of `text` in pieces that are cut at `cuts`. */
+function through(text: string, cuts?: readonly number[]): string {
+  return inPieces(createEventIdFilter(bind), Buffer.from(text, 'latin1'), cuts).toString('latin1');
 }
 
 /** What goes on at once when `text` has come. */

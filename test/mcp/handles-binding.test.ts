@@ -1,6 +1,6 @@
 import { array, constantFrom, json, jsonValue, string } from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createHandleBinding, createOwnerBound, type HandleContext } from '../../src/mcp/bindings.ts';
+import { HandleBinding, createOwnerBound, type HandleContext } from '../../src/mcp/bindings.ts';
 import { presentedHandles } from '../../src/mcp/handles.ts';
 import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
 import { Denial } from '../../src/model/denial.ts';
@@ -9,7 +9,7 @@ import { property } from '../support/property.ts';
 
 let now = Date.UTC(2026, 10, 22);
 const sessions = createOwnerBound('a key of at least thirty-two characters');
-const binding = createHandleBinding(sessions, () => now);
+const binding = new HandleBinding(sessions, () => now);
 const alice = by('alice');
 const bob = by('bob');
 

@@ -1,20 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  createEventFilter,
-  createEventSplitter,
-  createJsonFilter,
-  eventData,
-  type Rewriting,
-  withData,
-} from '../../src/mcp/body-filter.ts';
-import { filteredMessage, mayListTasks, withoutTasks } from '../../src/mcp/lists.ts';
+import { filteredMessage, listedFromStart, mayListTasks, withoutTasks } from '../../src/mcp/lists.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
 import type { McpTarget } from '../../src/model/policy.ts';
-import { property } from '../support/property.ts';
+import { message as listing } from '../policy/caller.ts';
 
 const visible = ({ name }: McpTarget): boolean => !name.includes('hidden');
-const lists: Rewriting = { concerns: () => true, rewrite: (text) => filteredMessage(text, visible), mustRead: true };
 const message = (result: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1, result });
 
 describe('filteredMessage', () => {
@@ -195,89 +186,6 @@ describe('filteredMessage', () => {
   });
 });
 
-/** Pushes `text` in pieces cut at `cuts`. */
-function inPieces(text: string, cuts: readonly number[], push: (chunk: Buffer) => readonly Buffer[]): string {
-  const bytes = Buffer.from(text);
-  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b);
-  const parts = [0, ...places].map((start, i) => bytes.subarray(start, places[i] ?? bytes.length));
-  return Buffer.concat(parts.flatMap((part) => push(part))).toString();
-}
-
-describe('event streams', () => {
-  const stream = [
-    ': comment\n\n',
-    'event: message\nid: 1\ndata: {"method":"notifications/message","params":{"data":"hidden é"}}\n\n',
-    `event: message\r\ndata: ${message({ tools: [{ name: 'é' }, { name: 'hidden' }] })}\r\n\r\n`,
-    'retry: 10\n\n',
-  ].join('');
-
-  property('change in the list alone, however the stream is split into chunks', [fc.array(fc.nat(400))], (cuts) => {
-    const filter = createEventFilter(lists);
-    const out = inPieces(stream, cuts, (chunk) => filter.push(chunk));
-    expect(out).toBe(
-      stream.replace(
-        /event: message\r\ndata.*\r\n\r\n/,
-        `event: message\ndata: ${message({ tools: [{ name: 'é' }] })}\n\n`,
-      ),
-    );
-    expect(filter.end()).toEqual([]);
-  });
-
-  test('pass each event once it is complete', () => {
-    const filter = createEventFilter(lists);
-    expect(filter.push(Buffer.from('data: {}\n'))).toEqual([]);
-    expect(filter.push(Buffer.from('\ndata: {'))).toEqual([Buffer.from('data: {}\n\n')]);
-  });
-
-  test('drop an event that does not end, since it was not filtered', () => {
-    const filter = createEventFilter(lists);
-    expect(filter.push(Buffer.from(`data: ${message({ tools: [{ name: 'hidden' }] })}\n`))).toEqual([]);
-    expect(filter.end()).toEqual([]);
-  });
-
-  test('read data in several lines as one message', () => {
-    const text = 'data: {"result":\ndata: {"tools":[{"name":"hidden"}]}}\n\n';
-    expect(eventData(text)).toBe('{"result":\n{"tools":[{"name":"hidden"}]}}');
-    expect(createEventFilter(lists).push(Buffer.from(text)).join('')).toBe('data: {"result":{"tools":[]}}\n\n');
-  });
-
-  test.each(['\n', '\r\n', '\r'])('line ends %j', (end) => {
-    const text = `id: 1${end}data: a${end}${end}data: b${end}${end}x`;
-    const splitter = createEventSplitter(100);
-    expect(splitter.push(Buffer.from(text)).map(String)).toEqual([
-      `id: 1${end}data: a${end}${end}`,
-      `data: b${end}${end}`,
-    ]);
-  });
-
-  test('end at an event that is too long', () => {
-    expect(() => createEventSplitter(100).push(Buffer.alloc(200, 'x'))).toThrow(RangeError);
-  });
-
-  test('withData keeps the rest of an event', () => {
-    expect(withData('id: 1\ndata: a\ndata: b\nretry: 5\n\n', 'c')).toBe('id: 1\nretry: 5\ndata: c\n\n');
-  });
-});
-
-describe('a JSON body', () => {
-  property('is filtered at its end', [fc.array(fc.nat(100))], (cuts) => {
-    const filter = createJsonFilter(lists);
-    const text = message({ tools: [{ name: 'é' }, { name: 'hidden' }] });
-    expect(inPieces(text, cuts, (chunk) => filter.push(chunk))).toBe('');
-    expect(filter.end().join('')).toBe(message({ tools: [{ name: 'é' }] }));
-  });
-
-  test('with other spaces or duplicate keys is serialized again from what was filtered', () => {
-    const filter = createJsonFilter(lists);
-    filter.push(Buffer.from('{ "result" : {"tools":[{"name":"hidden"}]}, "result" : {} }'));
-    expect(filter.end().join('')).toBe('{"result":{}}');
-  });
-
-  test('that is empty stays empty', () => {
-    expect(createJsonFilter(lists).end()).toEqual([]);
-  });
-});
-
 test.each([
   ['{"result":{"tasks":[{"taskId":"a"}]}}', true],
   ['{"result":{"tasks":[]}}', false],
@@ -313,4 +221,25 @@ describe('withoutTasks', () => {
   );
 
   test('throws for text that is not JSON', () => expect(() => withoutTasks('{"tasks"')).toThrow(SyntaxError));
+});
+
+test.for([
+  ['tools/list', {}, 'tool'],
+  ['tools/list', { params: { _meta: { cursor: '1' } } }, 'tool'],
+  ['prompts/list', { params: {} }, 'prompt'],
+  ['tools/list', { params: { cursor: '1' } }, undefined],
+  ['prompts/list', { params: { cursor: null } }, undefined],
+  ['resources/list', {}, undefined],
+  ['resources/templates/list', {}, undefined],
+  ['tasks/list', {}, undefined],
+  ['tools/call', {}, undefined],
+] as const)('%s with %j lists %s from the first page', ([method, message, kind]) => {
+  const attempt = listing(method);
+  expect(listedFromStart({ attempt, body: Buffer.from(JSON.stringify({ method, ...message })) })).toBe(kind);
+});
+
+test('a call without a message lists nothing', () => {
+  expect(listedFromStart({ attempt: listing(undefined), body: undefined })).toBeUndefined();
+  expect(listedFromStart({ attempt: listing('tools/list'), body: undefined })).toBeUndefined();
+  expect(listedFromStart({ attempt: { kind: 'http' }, body: undefined })).toBeUndefined();
 });

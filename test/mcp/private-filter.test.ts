@@ -2,14 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createPrivateFilter } from '../../src/mcp/private-filter.ts';
 import { property } from '../support/property.ts';
+import { inPieces } from './in-pieces.ts';
 
 /** What comes out of `text` in pieces that are cut at `cuts`. */
 function filtered(text: string, isEventStream = false, cuts: readonly number[] = []): string {
-  const bytes = Buffer.from(text);
-  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b);
-  const filter = createPrivateFilter(isEventStream);
-  const out = [0, ...places].flatMap((start, i) => filter.push(bytes.subarray(start, places[i] ?? bytes.length)));
-  return Buffer.concat([...out, ...filter.end()]).toString();
+  return inPieces(createPrivateFilter(isEventStream), Buffer.from(text), cuts).toString();
 }
 
 /** The different outputs of `text`, whole and cut at a hundred random sets of places. */

@@ -82,7 +82,6 @@ export function retryAfterSeconds(waitMs: number): number {
   return Math.max(1, Math.ceil(waitMs / 1000));
 }
 
-/** The most hops of `X-Forwarded-For` that are followed. */
 const MAX_HOPS = 32;
 
 /**

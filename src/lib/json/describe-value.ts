@@ -2,7 +2,6 @@ import { unreachable } from '../json/pointer.ts';
 
 /** The longest part of a string that is shown: enough to recognise it, too short for most tokens. */
 const maxLength = 64;
-/** Longest URL that is shown whole. */
 const maxUrlLength = 512;
 /**
  * An issuer or another URL that has no place for a secret: without user, query and fragment, and with no label of the
@@ -25,7 +24,6 @@ export function describeValue(value: unknown): string {
   return `${value as number | boolean | null}`;
 }
 
-/** The words for {@link unreachable}. */
 const unreachableInWords = 'a value on the way to it that is not an object';
 
 function quoted(text: string): string {

@@ -23,7 +23,6 @@ export class JsonScanError extends Error {
   }
 }
 
-/** The limits of a text that the gateway reads. */
 interface ScanLimits {
   /** Nested objects and arrays. */
   readonly depth: number;
@@ -143,10 +142,8 @@ export function scanJson(text: string, limits: ScanLimits): void {
   }
 }
 
-/** Half of a surrogate pair. */
 const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
-/** Printable ASCII without escapes. */
 const plainKey = /^"[ !#-[\]-~]*"$/;
 
 /** The key as the most lenient reader sees it: un-escaped, and folded as Go's encoding/json does (ſ is s, K is k). */
@@ -161,7 +158,6 @@ const foldedKey = remembered((literal) => {
 
 /** The characters of a string that are checked one by one, before a regular expression takes over. */
 const SHORT = 32;
-/** All characters but controls, the quote and the backslash. */
 const plainRun = /[ !#-[\]-\uffff]*/y;
 const escapable = tableOf('"\\/bfnrt');
 const hexDigit = tableOf('0123456789abcdefABCDEF');

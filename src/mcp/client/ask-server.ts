@@ -24,7 +24,6 @@ export class McpServerFault extends Error {
   }
 }
 
-/** How {@link askServer} asks, and its limits. */
 interface AskOptions {
   /** For all of it, from connecting to the last answer. */
   readonly timeoutMs: number;
@@ -42,7 +41,6 @@ const askLimits: AskOptions = { timeoutMs: 15_000, maxBytes: 16 * 1024 * 1024 };
 /** Servers page as they like: this many pages are more than any has. */
 const MAX_PAGES = 100;
 
-/** A server that was connected to. */
 interface ConnectedServer {
   readonly client: Client;
   /** The agreed revision of the protocol, such as `2026-07-28`. */

@@ -10,120 +10,111 @@ import {
 /** What a lock says of a definition: how it differs, or that nothing was compared yet. */
 type DefinitionVerdict = 'approved' | 'unverified' | ChangedDefinition;
 
+/** How many definitions are remembered that were not approved, and how long their names may be. */
+const MAX_NEW = 1000;
+const MAX_NAME = 256;
+
 /** The comparison of what one server shows with what was approved. The newest sighting of a definition counts. */
-export interface LockComparison {
+export class LockComparison {
+  readonly #approved: Definitions;
+  readonly #seen = new Map<string, Sighting>();
+  /** Those that were not approved, the oldest first. */
+  readonly #unapproved = new Map<string, Sighting>();
+  /** What appeared twice in the last look. A page that passes may show one of both alone. */
+  #twiceInLook: ReadonlySet<string> = new Set();
+  #hasLooked = false;
+
+  constructor(approved: Definitions) {
+    this.#approved = approved;
+  }
+
   /**
    * Takes note of a list that passes, which may be one page of several.
    *
    * @param whole The kind of the list if it is no page: what it lacks and was not approved is gone.
    * @returns What it changed.
    */
-  pass(shown: readonly Definition[], whole?: DefinitionKind): readonly Sighting[];
+  pass(shown: readonly Definition[], whole?: DefinitionKind): readonly Sighting[] {
+    return [...this.#forgetOthers(shown, (kind) => kind === whole), ...this.#noteAll(shown, keysTwiceIn(shown))];
+  }
+
   /** Takes note of everything that the gateway itself was shown. @returns what it changed. */
-  look(shown: readonly Definition[]): readonly Sighting[];
+  look(shown: readonly Definition[]): readonly Sighting[] {
+    this.#hasLooked = true;
+    this.#twiceInLook = keysTwiceIn(shown);
+    return [...this.#forgetOthers(shown, () => true), ...this.#noteAll(shown, this.#twiceInLook)];
+  }
+
   /** Takes note of what another process saw. @returns what it changed. */
-  adopt(sightings: readonly Sighting[]): readonly Sighting[];
-  verdict(definition: Pick<Definition, 'kind' | 'name'>): DefinitionVerdict;
+  adopt(sightings: readonly Sighting[]): readonly Sighting[] {
+    return sightings.flatMap((each) => (each.isGone ? this.#forget(each) : this.#note(each.definition, each.isTwice)));
+  }
+
+  verdict({ kind, name }: Pick<Definition, 'kind' | 'name'>): DefinitionVerdict {
+    const key = definitionKey({ kind, name });
+    if (!this.#approved.has(key)) return { kind, name, difference: 'new', members: [] };
+    const sighting = this.#seen.get(key);
+    if (sighting === undefined) return this.#hasLooked ? 'approved' : 'unverified';
+    return differenceOf(sighting, this.#approved) ?? 'approved';
+  }
+
   /** What differs now. Definitions that no list has shown do not. */
-  differing(): readonly ChangedDefinition[];
+  differing(): readonly ChangedDefinition[] {
+    return this.sightings()
+      .map((each) => differenceOf(each, this.#approved))
+      .filter((each) => each !== undefined);
+  }
+
   /** Everything that it has taken note of. */
-  sightings(): readonly Sighting[];
+  sightings(): readonly Sighting[] {
+    return [...this.#seen.values(), ...this.#unapproved.values()];
+  }
+
   /** The same sightings, compared with other definitions. */
-  with(approved: Definitions): LockComparison;
-}
+  with(approved: Definitions): LockComparison {
+    const comparison = new LockComparison(approved);
+    comparison.#twiceInLook = this.#twiceInLook;
+    comparison.#hasLooked = this.#hasLooked;
+    comparison.adopt(this.sightings());
+    return comparison;
+  }
 
-/** How many definitions are remembered that were not approved, and how long their names may be. */
-const MAX_NEW = 1000;
-const MAX_NAME = 256;
-
-/**
- * Creates the comparison with `approved`.
- *
- * @param before The sightings of an earlier comparison with the same server.
- */
-export function createComparison(approved: Definitions, before: Sightings = nothing): LockComparison {
-  const seen = new Map<string, Sighting>();
-  /** Those that were not approved, the oldest first. */
-  const unapproved = new Map<string, Sighting>();
-  let { twiceInLook, hasLooked } = before;
-  for (const { definition, isTwice } of before.sightings) note(definition, isTwice);
-
-  function note(definition: Definition, isTwice: boolean): readonly Sighting[] {
+  #note(definition: Definition, isTwice: boolean): readonly Sighting[] {
     const key = definitionKey(definition);
-    const known = seen.get(key) ?? unapproved.get(key);
+    const known = this.#seen.get(key) ?? this.#unapproved.get(key);
     if (known?.definition.sha256 === definition.sha256 && known.isTwice === isTwice) return [];
-    const isApproved = approved.has(key);
+    const isApproved = this.#approved.has(key);
     if (!isApproved && definition.name.length > MAX_NAME) return [];
     // The members of what was not approved say nothing.
     const sighting = { definition: isApproved ? definition : { ...definition, members: {} }, isTwice };
-    (isApproved ? seen : unapproved).set(key, sighting);
+    (isApproved ? this.#seen : this.#unapproved).set(key, sighting);
     // The server chooses names, and must not fill the memory.
-    for (const oldest of unapproved.keys()) {
-      if (unapproved.size <= MAX_NEW) break;
-      unapproved.delete(oldest);
+    for (const oldest of this.#unapproved.keys()) {
+      if (this.#unapproved.size <= MAX_NEW) break;
+      this.#unapproved.delete(oldest);
     }
     return [sighting];
   }
 
-  function forget(sighting: Sighting): readonly Sighting[] {
-    return unapproved.delete(definitionKey(sighting.definition)) ? [{ ...sighting, isGone: true }] : [];
-  }
-
-  /** Forgets what was not approved and is not shown. What was approved stays as it was last seen. */
-  function forgetOthers(
-    shown: readonly Definition[],
-    isListed: (kind: DefinitionKind) => boolean,
-  ): readonly Sighting[] {
-    const present = new Set(shown.map(definitionKey));
-    return [...unapproved]
-      .filter(([key, { definition }]) => isListed(definition.kind) && !present.has(key))
-      .flatMap(([, each]) => forget(each));
-  }
-
-  const sightings = (): readonly Sighting[] => [...seen.values(), ...unapproved.values()];
-
-  function noteAll(shown: readonly Definition[], twice: ReadonlySet<string>): readonly Sighting[] {
+  #noteAll(shown: readonly Definition[], twice: ReadonlySet<string>): readonly Sighting[] {
     return shown.flatMap((each) => {
       const key = definitionKey(each);
-      return note(each, twice.has(key) || twiceInLook.has(key));
+      return this.#note(each, twice.has(key) || this.#twiceInLook.has(key));
     });
   }
 
-  return {
-    pass: (shown, whole) => [...forgetOthers(shown, (kind) => kind === whole), ...noteAll(shown, keysTwiceIn(shown))],
-    look(shown) {
-      hasLooked = true;
-      twiceInLook = keysTwiceIn(shown);
-      return [...forgetOthers(shown, () => true), ...noteAll(shown, twiceInLook)];
-    },
-    adopt: (sightings) =>
-      sightings.flatMap((each) => (each.isGone ? forget(each) : note(each.definition, each.isTwice))),
-    verdict(definition) {
-      const key = definitionKey(definition);
-      const { kind, name } = definition;
-      if (!approved.has(key)) return { kind, name, difference: 'new', members: [] };
-      const sighting = seen.get(key);
-      if (sighting === undefined) return hasLooked ? 'approved' : 'unverified';
-      return differenceOf(sighting, approved) ?? 'approved';
-    },
-    differing: () =>
-      sightings()
-        .map((each) => differenceOf(each, approved))
-        .filter((each) => each !== undefined),
-    sightings,
-    with: (others) => createComparison(others, { sightings: sightings(), twiceInLook, hasLooked }),
-  };
-}
+  #forget(sighting: Sighting): readonly Sighting[] {
+    return this.#unapproved.delete(definitionKey(sighting.definition)) ? [{ ...sighting, isGone: true }] : [];
+  }
 
-/** What a comparison remembers. */
-interface Sightings {
-  readonly sightings: readonly Sighting[];
-  /** What appeared twice in the last look. A page that passes may show one of both alone. */
-  readonly twiceInLook: ReadonlySet<string>;
-  readonly hasLooked: boolean;
+  /** Forgets what was not approved and is not shown. What was approved stays as it was last seen. */
+  #forgetOthers(shown: readonly Definition[], isListed: (kind: DefinitionKind) => boolean): readonly Sighting[] {
+    const present = new Set(shown.map(definitionKey));
+    return [...this.#unapproved]
+      .filter(([key, { definition }]) => isListed(definition.kind) && !present.has(key))
+      .flatMap(([, each]) => this.#forget(each));
+  }
 }
-
-const nothing: Sightings = { sightings: [], twiceInLook: new Set(), hasLooked: false };
 
 /** All differences between approved definitions and those that a server shows, sorted by kind and name. */
 export function differences(approved: Definitions, shown: readonly Definition[]): readonly ChangedDefinition[] {
@@ -138,7 +129,6 @@ export function differences(approved: Definitions, shown: readonly Definition[])
   );
 }
 
-/** How a definition differs from the approved one; undefined if it does not. */
 function differenceOf({ definition, isTwice }: Sighting, approved: Definitions): ChangedDefinition | undefined {
   const { kind, name, sha256, members } = definition;
   const known = approved.get(definitionKey(definition));

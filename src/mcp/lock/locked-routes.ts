@@ -8,7 +8,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Lock, LockState, Sighting } from '../../model/lock.ts';
 import { type Route, serverUrl } from '../../model/route.ts';
-import { createComparison, type LockComparison, verbOf } from './comparison.ts';
+import { LockComparison, verbOf } from './comparison.ts';
 import { createWatch, type Watch, type WatchParts } from './watch.ts';
 import { type AnswerLock, type DefinitionGuard, guardedMessage } from '../guarded-message.ts';
 import { Denial } from '../../model/denial.ts';
@@ -41,7 +41,7 @@ export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
     const url = serverUrl(upstream);
     const known = watches.get(name);
     if (known?.url !== url)
-      return createWatch(name, { url, lock, comparison: createComparison(lock.approved) }, watchParts);
+      return createWatch(name, { url, lock, comparison: new LockComparison(lock.approved) }, watchParts);
     if (isDeepStrictEqual(known.lock, lock)) return known;
     // What the server showed is compared with the new lock at once: no call has to wait for the next look.
     return createWatch(name, { url, lock, comparison: known.comparison.with(lock.approved) }, watchParts);

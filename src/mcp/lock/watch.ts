@@ -110,7 +110,6 @@ export interface Lookout {
   readonly close: () => void;
 }
 
-/** What decides when a {@link Lookout} looks. */
 interface LookoutParts {
   readonly timers: Timers;
   readonly random: Random;

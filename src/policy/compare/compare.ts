@@ -29,7 +29,6 @@ import {
 } from './differences.ts';
 import { isDeepStrictEqual } from 'node:util';
 
-/** One difference between two policies. */
 interface Difference {
   readonly kind:
     | DecisionKind
@@ -48,13 +47,11 @@ interface Difference {
   readonly witness: Example | undefined;
 }
 
-/** What could not be decided, and why. */
 interface Undecided {
   readonly rule: string;
   readonly why: string;
 }
 
-/** What an edit of a policy means. */
 interface Comparison {
   /** The gravest first, then those with the smallest witness. */
   readonly differences: readonly Difference[];
@@ -64,7 +61,6 @@ interface Comparison {
 
 /** The limit on the steps of one comparison: about eight seconds. */
 const MAX_STEPS = 12_000_000;
-/** The limit for calls of one kind. */
 const MAX_STEPS_OF_KIND = 3_000_000;
 
 /**
@@ -78,7 +74,7 @@ export function comparePolicies(before: Policy, after: Policy, deciding: Decidin
   const rules = [compiledRules(before), compiledRules(after)] as const;
   // A policy that was not edited is never too large to compare.
   if (isDeepStrictEqual(rules[0].document, rules[1].document)) return { differences: [], undecided: [] };
-  const found: Found = { differences: new Map(), histories: new Map(), approvals: new Map(), undecided: new Map() };
+  const found: Findings = { differences: new Map(), histories: new Map(), approvals: new Map(), undecided: new Map() };
   let steps = MAX_STEPS;
   try {
     for (const call of callsIn({ kind: 'any' }, rules)) {
@@ -99,7 +95,7 @@ export function comparePolicies(before: Policy, after: Policy, deciding: Decidin
 }
 
 /** What was found so far: one difference of each kind that a rule causes. */
-interface Found {
+interface Findings {
   readonly differences: Map<string, WitnessedDifference>;
   /** Rules over time that changed, by what decides the calls. */
   readonly histories: Map<string, Difference>;
@@ -110,7 +106,7 @@ interface Found {
 
 type WitnessedDifference = Difference & { readonly witness: Example };
 
-function note({ undecided }: Found, rule: string, reasons: readonly string[]): void {
+function note({ undecided }: Findings, rule: string, reasons: readonly string[]): void {
   for (const reason of reasons) {
     const why = reason.startsWith(`${rule}: `) ? reason.slice(rule.length + 2) : reason;
     undecided.set(`${rule} ${why}`, { rule, why });
@@ -122,7 +118,7 @@ function compareCalls(
   policies: Edited<Policy>,
   deciding: Deciding,
   budget: Budget,
-  found: Found,
+  found: Findings,
 ): void {
   const rules = [compiledRules(policies[0]), compiledRules(policies[1])] as const;
   const kinds = editedKinds(call);
@@ -149,7 +145,7 @@ function compareCalls(
 }
 
 /** Notes that calls are under other rules over time. What these refuse depends on calls that came before. */
-function compareHistories(kinds: Edited<CallKind>, rules: Edited<Rules>, { histories }: Found): void {
+function compareHistories(kinds: Edited<CallKind>, rules: Edited<Rules>, { histories }: Findings): void {
   const before = historyInWords(planFor(rules[0], kinds[0]).rulesOverTime);
   const after = historyInWords(planFor(rules[1], kinds[1]).rulesOverTime);
   if (before === after) return;
@@ -159,7 +155,7 @@ function compareHistories(kinds: Edited<CallKind>, rules: Edited<Rules>, { histo
 }
 
 /** Notes that calls need other approvals. @returns the name of that difference. */
-function compareApprovals(kinds: Edited<CallKind>, rules: Edited<Rules>, { approvals }: Found): Difference['kind'] {
+function compareApprovals(kinds: Edited<CallKind>, rules: Edited<Rules>, { approvals }: Findings): Difference['kind'] {
   const before = planFor(rules[0], kinds[0]).approvals;
   const after = planFor(rules[1], kinds[1]).approvals;
   const kind = before.length === 0 ? 'approval added' : after.length === 0 ? 'approval removed' : 'approval changed';
@@ -174,7 +170,6 @@ function historyInWords(rules: readonly HistoryRule[]): string {
   return rules.length === 0 ? 'none' : rules.map(({ rule, wanted }) => `${rule}: ${wanted}`).join('; ');
 }
 
-/** The answer to the first goal that is met, or to the last one. */
 function firstFound(goals: readonly Formula[], find: Examination['find']): ReturnType<Examination['find']> {
   let answer: ReturnType<Examination['find']> = { outcome: 'none' };
   for (const goal of goals) {

@@ -19,7 +19,6 @@ export const decisionKinds = [
   'asked for other scopes',
 ] as const;
 
-/** The reasons whose challenge names scopes. */
 const asking = ['scope.insufficient', 'authentication.insufficient'] as const;
 
 /** One of {@link decisionKinds}. */
@@ -64,12 +63,10 @@ export function differAtAll(differences: Differences): Formula {
   return or(decisionKinds.map((kind) => differences[kind]));
 }
 
-/** Holds where a policy decides for a reason; undefined: where it allows the call. */
 function isMade(decisions: readonly PossibleDecision[], wanted: PossibleDecision['reason']): Formula {
   return or(decisions.map(({ reason, when }) => (reason === wanted ? when : false)));
 }
 
-/** Holds where a challenge of a policy names a scope. */
 function asksFor(scope: string, decisions: readonly PossibleDecision[]): Formula {
   return or(
     decisions.map(({ when, asked }) =>
@@ -121,7 +118,6 @@ export function denialIn(decision: Decision): Extract<Decision, { allow: false }
 /** Two policies, or what they decide a call by: before an edit, and after it. */
 export type Edited<Value> = readonly [before: Value, after: Value];
 
-/** One difference that may exist. */
 interface Suspect {
   readonly kind: DecisionKind;
   /** The rule that causes it: an entry, a key that lists entries, or `policy` for the policy's own conditions. */
@@ -178,12 +174,10 @@ export function suspectsAmong(
   return { find, suspects };
 }
 
-/** A policy with other conditions of its own. */
 function withCondition(rules: Rules, conditions: readonly Condition[]): Rules {
   return { ...rules, condition: allOf('', conditions) };
 }
 
-/** A kind of calls without the entry of their method. */
 function onlyTargets(kind: CallKind): CallKind {
   const { entries } = kind;
   if (entries === undefined || 'reason' in entries) return kind;

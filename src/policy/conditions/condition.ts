@@ -40,7 +40,6 @@ export function graver(one: Verdict, other: Verdict): Verdict {
 /** A compiled condition. */
 export type Condition = LeafCondition | GroupCondition;
 
-/** What conditions of every kind have. */
 interface AnyCondition {
   /** Its path in the policy file. */
   readonly rule: string;
@@ -223,7 +222,6 @@ export function policyDenial(
   return policyDenial(isGroup(condition) ? condition.parts : [], verdict, principal, applied);
 }
 
-/** The first condition that has the verdict of all. */
 function withVerdict(conditions: readonly Condition[], verdict: Verdict, principal: Principal): Condition {
   const condition = conditions.find(({ judge }) => judge(principal) === verdict);
   if (condition === undefined) throw new TypeError(`no condition is ${verdict}`);

@@ -71,7 +71,6 @@ export function compileMaxAge(written: string, context: ConditionContext): LeafC
   return authenticationCondition({ name: AUTHENTICATED_AGO, value, wanted, needed: { maxAge } }, context);
 }
 
-/** What a condition wants of a sign-in. */
 interface SignIn {
   /** The claim that says it. */
   readonly name: string;

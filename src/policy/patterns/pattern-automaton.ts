@@ -4,17 +4,17 @@ import { memoized } from '../../lib/remembered.ts';
 import { numbered, type TextAutomaton, type TextMachine, Undecidable } from './text-automaton.ts';
 
 /** A place of a pattern. All ways from it can be taken; `accepts` takes a character. */
-interface Node {
+interface PatternNode {
   readonly id: number;
   readonly accepts: CharSet | undefined;
   /** Where in the text the place can be passed. */
   readonly only: 'start' | 'end' | undefined;
-  readonly next: Node[];
+  readonly next: PatternNode[];
 }
 
 /** The places that a search may be at; `matched` as soon as some way has come to the end of the pattern. */
 interface Search {
-  readonly places: readonly Node[];
+  readonly places: readonly PatternNode[];
   readonly isStart: boolean;
   readonly matched: boolean;
 }
@@ -56,25 +56,25 @@ function patternMachine(source: string): TextMachine<Search> {
   };
 
   /** A search after the ways that need no character, without those that only the end of the text opens. */
-  function searchFrom(from: readonly Node[], isStart: boolean): Search {
+  function searchFrom(from: readonly PatternNode[], isStart: boolean): Search {
     const places = reach(from, { start: isStart, end: false });
     const matched = places.includes(end);
     const waiting = places.filter(({ accepts, only }) => accepts !== undefined || only === 'end');
     return { places: matched ? [] : waiting.toSorted((one, other) => one.id - other.id), isStart, matched };
   }
 
-  function node(accepts?: CharSet, next: Node[] = [], only?: Node['only']): Node {
+  function node(accepts?: CharSet, next: PatternNode[] = [], only?: PatternNode['only']): PatternNode {
     if (++count > MAX_PLACES) throw new Undecidable(`more than ${MAX_PLACES} characters with all repetitions`);
     return { id: count, accepts, only, next };
   }
 
   /** Each part is built from what follows it. */
-  function alternatives(each: readonly AST.Alternative[], next: Node): Node {
+  function alternatives(each: readonly AST.Alternative[], next: PatternNode): PatternNode {
     const starts = each.map(({ elements }) => elements.reduceRight((rest, element) => part(element, rest), next));
     return starts.length === 1 && starts[0] !== undefined ? starts[0] : node(undefined, starts);
   }
 
-  function part(element: AST.Element, next: Node): Node {
+  function part(element: AST.Element, next: PatternNode): PatternNode {
     switch (element.type) {
       case 'Character':
       case 'CharacterSet':
@@ -100,7 +100,7 @@ function patternMachine(source: string): TextMachine<Search> {
     }
   }
 
-  function repeated({ element, min, max }: AST.Quantifier, next: Node): Node {
+  function repeated({ element, min, max }: AST.Quantifier, next: PatternNode): PatternNode {
     let rest = next;
     if (max === Number.POSITIVE_INFINITY) {
       const loop = node(undefined, [next]);
@@ -120,7 +120,7 @@ function patternMachine(source: string): TextMachine<Search> {
 }
 
 /** All places that can be reached without a character. */
-function reach(from: readonly Node[], open: Readonly<Record<'start' | 'end', boolean>>): readonly Node[] {
+function reach(from: readonly PatternNode[], open: Readonly<Record<'start' | 'end', boolean>>): readonly PatternNode[] {
   const reached = new Set(from);
   for (const { accepts, only, next } of reached) {
     if (accepts !== undefined || (only !== undefined && !open[only])) continue;

@@ -2,7 +2,7 @@ import { type AST, RegExpParser } from '@eslint-community/regexpp';
 import { CharBase, type CharSet, JS } from 'refa';
 
 /** One place of a pattern that consumes a character. A place that a quantifier repeats stands for each repetition. */
-interface Place {
+interface PatternPosition {
   readonly accepts: CharSet;
   /** What to show to the author: the innermost quantifier around it, else the place itself. */
   readonly part: AST.Node;
@@ -19,7 +19,7 @@ interface Place {
  * through it that spells the beginning of a text is one that the engine may try.
  */
 interface PositionAutomaton {
-  readonly places: readonly Place[];
+  readonly places: readonly PatternPosition[];
   /** Where a match may begin, each with the number of ways to get there. */
   readonly first: ReadonlyMap<number, number>;
   /** Those of them where one may begin behind the beginning of the text. */
@@ -68,7 +68,7 @@ interface Fragment {
  * @throws {UnsupportedPattern} for a pattern that has none, or more than {@link MAX_PLACES} places.
  */
 function positionAutomaton({ alternatives }: AST.Pattern): PositionAutomaton {
-  const places: Place[] = [];
+  const places: PatternPosition[] = [];
   const parts = alternatives.map((each) => ofAlternatives([each], undefined));
   const further = new Map(parts.flatMap((each, i) => (beginsAtStart(alternatives[i]) ? [] : [...each.first])));
   const { first, last, freeLast, empty, isFree } = parts.reduce(either);

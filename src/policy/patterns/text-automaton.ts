@@ -63,11 +63,10 @@ export function numbered<State>(machine: TextMachine<State>): TextAutomaton {
   };
 }
 
-/** The greatest code point. */
 const maxCharacter = 0x10_ff_ff;
 
 /** What was read of a text. */
-interface Read {
+interface ListedState {
   /** Undefined: no listed text begins like that. */
   readonly text: string | undefined;
   readonly isEnded: boolean;
@@ -83,7 +82,7 @@ export function listedAutomaton(texts: readonly string[], ends = ''): TextAutoma
   const beginnings = new Set(texts.flatMap(beginningsOf));
   const known = (text: string): string | undefined => (listed.has(text) || beginnings.has(text) ? text : undefined);
   const nameOf = (text: string | undefined): string => (text === undefined ? 'none' : `"${text}`);
-  return numbered<Read>({
+  return numbered<ListedState>({
     alphabet: [...new Set([...texts, ends].flatMap((text) => Array.from(text)))].map(characterSet),
     start: { text: known(''), isEnded: false },
     step({ text, isEnded }, code) {
@@ -98,12 +97,10 @@ export function listedAutomaton(texts: readonly string[], ends = ''): TextAutoma
   });
 }
 
-/** All texts with which a text begins, character by character. */
 function beginningsOf(text: string): readonly string[] {
   return Array.from(text).map((_, index, all) => all.slice(0, index).join(''));
 }
 
-/** The set of one character. */
 function characterSet(character: string): CharSet {
   return CharSet.empty(maxCharacter).union([codePointRange(character)]);
 }
@@ -217,7 +214,6 @@ export function distinguishedTexts(others: readonly TextAutomaton[], within?: Te
   return [...found.values()];
 }
 
-/** A text, and the states that it leads to. */
 interface Walk {
   readonly text: string;
   readonly states: readonly number[];

@@ -63,7 +63,6 @@ function requestsIn({ request }: HttpPattern, policies: readonly Rules[]): reado
   }));
 }
 
-/** Further methods that act on a kind of targets. */
 function methodsOn(kind: TargetKind): readonly string[] {
   return [...knownRequests].flatMap(([method, { allowedBy, target }]) => {
     if (method === listedKinds[kind].namedBy) return [];
@@ -131,7 +130,6 @@ function message(
   return { when, kinds };
 }
 
-/** The rules over time of a policy that look back at calls of such a name. */
 function coveringIn(found: NameClass | undefined, policies: readonly Rules[], policy: number): readonly PastRule[] {
   return pastRulesOf(policies).flatMap((each, index) =>
     each.policy === policy && found?.entries[policies.length + index] !== undefined ? [each.rule] : [],
@@ -197,7 +195,6 @@ function unique(calls: readonly PossibleCall[]): readonly PossibleCall[] {
   return [...first.values()];
 }
 
-/** What decides about calls of a kind. */
 function keyOf({ method, entries, covering }: CallKind): string {
   if (entries === undefined) return 'own';
   if ('reason' in entries) return `${entries.reason} ${entries.rule}`;

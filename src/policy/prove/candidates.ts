@@ -63,7 +63,6 @@ export function candidatesFor(leaves: readonly Predicate[]): Candidates {
 /** The limit on undecided patterns at one place, of which each combination is assumed. */
 const MAX_COMBINED = 6;
 
-/** Each combination of patterns that match. */
 function assumptions(patterns: readonly string[]): readonly ReadonlyMap<string, boolean>[] {
   if (patterns.length === 0) return [];
   if (patterns.length > MAX_COMBINED) throw new Undecidable(`${patterns.length} patterns that no automaton decides`);
@@ -100,7 +99,6 @@ function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)];
 }
 
-/** What tells texts apart. */
 interface TextMarks {
   readonly listed: readonly string[];
   /** Sources of regular expressions. */
@@ -109,7 +107,6 @@ interface TextMarks {
   readonly integers: readonly number[] | undefined;
 }
 
-/** Texts for every set of texts that some marks can tell apart. */
 interface CandidateTexts {
   readonly texts: readonly string[];
   /**
@@ -236,7 +233,6 @@ function complexity(number: number): number {
 
 const bits = new DataView(new ArrayBuffer(8));
 
-/** The smallest double above a number. */
 function nextUp(number: number): number {
   if (number === Number.POSITIVE_INFINITY) return number;
   if (number === Number.NEGATIVE_INFINITY) return -Number.MAX_VALUE;

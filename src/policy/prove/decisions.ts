@@ -12,7 +12,6 @@ import { countingOf, type Histories } from './over-time.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Space } from './space.ts';
 
-/** One refusal that a policy can give. */
 interface PossibleRefusal {
   readonly reason: PolicyReason;
   /** The rule that refuses. */
@@ -124,7 +123,6 @@ function trialsOf(step: Step, space: Space): readonly Trial[] {
   }
 }
 
-/** When a call needs an approval. */
 function needsIn({ condition, arguments: inArguments }: Approval, space: Space): Formula {
   return and([verdictsOn(condition, space).met, ...inArguments.map((each) => space.metBy(each))]);
 }
@@ -165,7 +163,6 @@ export function verdictsOn(condition: Condition, space: Space): Verdicts {
   return verdicts;
 }
 
-/** When a group has which verdict. */
 const groups: Readonly<Record<GroupCondition['kind'], (parts: readonly Verdicts[]) => Verdicts>> = {
   all: verdictsOnAll,
   any: verdictsOnAny,
@@ -185,7 +182,6 @@ const never: Omit<Verdicts, 'met'> = {
   refused: false,
 };
 
-/** The gravest verdict of conditions that must all hold. */
 function verdictsOnAll(parts: readonly Verdicts[]): Verdicts {
   const withoutRefusal = parts.map(({ refused }) => not(refused));
   return {

@@ -11,14 +11,12 @@ export interface Variable {
 /** A statement on classes of variables. A part may occur several times: what is equal is shared, never copied. */
 export type Formula = boolean | Atom | Group;
 
-/** Holds if the class of a variable is one of those that are accepted. */
 interface Atom {
   readonly kind: 'atom';
   readonly variable: Variable;
   readonly accepts: bigint;
 }
 
-/** Holds if all of its parts do, or one. */
 interface Group {
   readonly kind: 'and' | 'or';
   readonly parts: readonly Exclude<Formula, boolean>[];
@@ -40,7 +38,6 @@ export function or(parts: readonly Formula[]): Formula {
   return group('or', parts, true);
 }
 
-/** @param decisive The part that decides the whole. */
 function group(kind: Group['kind'], parts: readonly Formula[], decisive: boolean): Formula {
   const open: Exclude<Formula, boolean>[] = [];
   for (const part of parts) {
@@ -153,7 +150,6 @@ export function search(formula: Formula, domains: Domains, budget: Budget): Doma
   return undefined;
 }
 
-/** What must hold besides the domains. */
 interface Narrowed {
   readonly domains: Domains;
   /** Choices that are still open. */
@@ -183,7 +179,6 @@ function conjuncts(formula: Formula): readonly Exclude<Formula, boolean>[] {
   return formula.kind === 'and' ? formula.parts : [formula];
 }
 
-/** What of a formula the domains leave open. */
 function simplify(formula: Formula, domains: Domains, known: Map<Group, Formula>, budget: Budget): Formula {
   if (typeof formula === 'boolean') return formula;
   budget.steps -= 1;

@@ -98,7 +98,6 @@ export interface MemberPlace {
   readonly undecided: ReadonlyMap<string, string>;
 }
 
-/** What surrounds a place. */
 type Surroundings = Pick<MemberPlace, 'exists' | 'isMissing' | 'isBlocked'> & {
   /** Predicates on the elements of the array that it may be in. */
   readonly containing: readonly Predicate[];
@@ -192,7 +191,6 @@ export function isUnwritten({ variable }: MemberPlace): Formula {
   return atom(variable, 1n);
 }
 
-/** Holds if an array stands at the place. */
 function isArray({ variable, classes }: MemberPlace): Formula {
   return atom(
     variable,
@@ -200,7 +198,6 @@ function isArray({ variable, classes }: MemberPlace): Formula {
   );
 }
 
-/** Holds if an object stands at the place. */
 function isObject({ variable, classes }: MemberPlace): Formula {
   return atom(
     variable,
@@ -242,7 +239,6 @@ function contains({ elements, children }: MemberPlace, { test }: Predicate): For
   ]);
 }
 
-/** A place that conditions read, with the places inside it. */
 interface PlaceDraft {
   readonly key: string;
   /** Predicates on its value, without `not`. */
@@ -250,7 +246,6 @@ interface PlaceDraft {
   readonly children: readonly PlaceDraft[];
 }
 
-/** A condition on the value at one place of an object. */
 interface PlaceCondition {
   /** The keys that lead to the place; at least one. */
   readonly path: readonly string[];
@@ -271,7 +266,6 @@ function placesOf(conditions: readonly PlaceCondition[]): readonly PlaceDraft[] 
   }));
 }
 
-/** The limit on positions of an array. */
 const MAX_POSITIONS = 32;
 
 /** All positions before the last one that a pointer names: an array has no gaps. */

@@ -8,7 +8,6 @@ const units = [
   ['s', 1000],
   ['ms', 1],
 ] as const;
-/** The greatest number of a duration. */
 const MAX_COUNT = 999_999_999;
 
 /**
@@ -22,7 +21,6 @@ export function representativeLifetimes(bounds: readonly number[]): readonly Lif
   return [...new Set([undefined, ...atBounds, ...above.toSorted(simplestFirst), ...below])];
 }
 
-/** The next multiple of a unit after a time. */
 function after(ms: number, unit: number): readonly string[] {
   return written((Math.floor(ms / unit) + 1) * unit);
 }

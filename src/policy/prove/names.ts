@@ -8,7 +8,6 @@ import { patternAutomaton } from '../patterns/pattern-automaton.ts';
 import type { Predicate } from '../predicate.ts';
 import { leavesOf } from './candidates.ts';
 
-/** What names of a kind are like. */
 interface NameKind {
   /** Whether the name of an entry covers other names. */
   readonly isPattern: (name: string) => boolean;
@@ -172,7 +171,6 @@ function withStars(pattern: string, star: string): string {
   return `^${parts.join('')}$`;
 }
 
-/** A text as a regular expression. */
 function literal(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }
@@ -192,7 +190,6 @@ export interface NameClass {
   readonly class: string;
 }
 
-/** The limit on combinations of patterns. */
 const MAX_COMBINATIONS = 2000;
 
 /**
@@ -285,7 +282,6 @@ function keyOf({ entries, class: own }: Pick<NameClass, 'entries' | 'class'>): s
   return [own, ...entries.map((entry) => entry?.rule)].join('\n');
 }
 
-/** Each choice of one pattern, or none, from every table. */
 function combinations(
   patterns: readonly (readonly Entry[])[],
   kind: NameKind,
@@ -315,7 +311,6 @@ function isLeftOut(name: string, tables: readonly NameTable[], kind: NameKind): 
 
 const expressions = new WeakMap<Entry, RegExp>();
 
-/** Whether all of some patterns cover a name in its spelling. */
 function isCovered(name: string, entries: readonly Entry[], kind: NameKind): boolean {
   return entries.every((entry) => {
     const expression = expressions.get(entry) ?? new RegExp(kind.sourceOf(entry.name), 'u');

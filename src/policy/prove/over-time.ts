@@ -18,7 +18,6 @@ import { type Formula, and, atom, or } from './formula.ts';
 import { nameKinds } from './names.ts';
 import type { Space } from './space.ts';
 
-/** What a rule over time needs of a call. */
 interface Counting {
   /** Without it no owner is known, and the call is refused; none for a rule that counts all calls together. */
   readonly owner: readonly Condition[];
@@ -149,7 +148,6 @@ export function historiesOf(rules: readonly HistoryRule[], space: Space): Histor
 
 /** The most earlier calls of an example: one with more helps no reader. */
 const MAX_CALLS = 1000;
-/** The most combinations that are tried. */
 const MAX_TRIED = 500;
 
 /**
@@ -205,7 +203,6 @@ function agosWithin({ windowMs }: HistoryRule, windows: readonly number[]): read
   return ['0s', ...shorter.map((each) => `${each}ms`)];
 }
 
-/** A copy of an argument object with a value at one place. */
 function withMember(object: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
   if (key === undefined) return value;
   if (Array.isArray(object)) return object.with(Number(key), withMember(object[Number(key)], rest, value));

@@ -38,14 +38,13 @@ export interface Setting {
   readonly callerOf: (given: Given) => Principal;
 }
 
-/** A condition on a place. */
-interface Read {
+interface PlaceCheck {
   readonly rule: string;
   readonly place: MemberPlace;
   readonly predicates: readonly Predicate[];
 }
 
-function readAt(place: MemberPlace, { rule, predicates }: Omit<Read, 'place'>): Read {
+function readAt(place: MemberPlace, { rule, predicates }: Omit<PlaceCheck, 'place'>): PlaceCheck {
   return { rule, place, predicates };
 }
 
@@ -62,11 +61,7 @@ export class Space {
   readonly #lifetime: Variable;
   /** Without an approval, and with one. */
   readonly #approval: Variable;
-  readonly #reads: readonly {
-    readonly rule: string;
-    readonly place: MemberPlace;
-    readonly predicates: readonly Predicate[];
-  }[];
+  readonly #checks: readonly PlaceCheck[];
 
   constructor(conditions: readonly Condition[], inArguments: readonly ArgumentCondition[], setting: Setting) {
     this.#setting = setting;
@@ -89,7 +84,7 @@ export class Space {
       inArguments.map(({ pointer, predicates }) => ({ path: keysOf(pointer) ?? [], predicates })),
       this.variables,
     );
-    this.#reads = [
+    this.#checks = [
       ...claims.map((claim) => readAt(placeAt(this.#claims.places, claimPath(claim)), claim)),
       ...inArguments.map((each) => readAt(placeAt(this.#arguments.places, keysOf(each.pointer) ?? []), each)),
     ];
@@ -149,7 +144,7 @@ export class Space {
 
   /** What was assumed of patterns that no automaton decides, where each variable has one class: rule and reason. */
   assumptions(classes: readonly number[]): readonly string[] {
-    return this.#reads.flatMap(({ rule, place, predicates }) => {
+    return this.#checks.flatMap(({ rule, place, predicates }) => {
       const assumed = place.classes[classes[place.variable.index] ?? 0]?.assumed;
       const patterns = predicates
         .flatMap(leavesIn)

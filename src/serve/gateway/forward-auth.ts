@@ -13,7 +13,7 @@ import { arrive } from '../../pipeline/listen/call.ts';
 import { originalCall } from '../../pipeline/listen/original-request.ts';
 import { createIsWithin } from '../../lib/ip-address.ts';
 import { createClientBehind } from '../../pipeline/listen/trusted-proxies.ts';
-import { Bindings, createHandleBinding, type OwnerBound } from '../../mcp/bindings.ts';
+import { Bindings, HandleBinding, type OwnerBound } from '../../mcp/bindings.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
@@ -64,7 +64,7 @@ export function createForwardAuthStages(
     readBody,
     bindings: new Bindings(route, {
       sessions: noHandles,
-      handles: createHandleBinding(noHandles, Date.now),
+      handles: new HandleBinding(noHandles, Date.now),
       uuid: randomUUID,
     }),
     toolHeaders,

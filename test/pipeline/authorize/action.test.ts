@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createActionReader } from '../../../src/pipeline/authorize/authorize.ts';
-import { Bindings, createHandleBinding, createOwnerBound } from '../../../src/mcp/bindings.ts';
+import { createActionReader } from '../../../src/pipeline/authorize/action.ts';
+import { Bindings, HandleBinding, createOwnerBound } from '../../../src/mcp/bindings.ts';
 import { lengthPrefixed } from '../../../src/lib/length-prefixed.ts';
 import { createToolHeaders } from '../../../src/mcp/tool-headers.ts';
 import type { Call } from '../../../src/model/call.ts';
@@ -11,7 +11,7 @@ import { mcpMethod, noMethod } from '../../../src/model/mcp.ts';
 import { words } from '../../support/words.ts';
 
 const sessions = createOwnerBound('a key of at least thirty-two characters');
-const handles = createHandleBinding(sessions, Date.now);
+const handles = new HandleBinding(sessions, Date.now);
 const mine = sessions.bind('theirs', lengthPrefixed(['tools']));
 const toolHeaders = createToolHeaders();
 const inputSchema = { properties: { to: { 'x-mcp-header': 'To' } } };
