@@ -34,7 +34,7 @@ const spaces = (length: number): Buffer => Buffer.alloc(length, 'x');
 /** Changes each `é` of a message that has `list`. */
 const marking: Rewriting = {
   concerns: (part) => part.includes('list'),
-  rewrite: (text) => text.replaceAll('é', 'changed'),
+  rewrite: (text) => (text.includes('é') ? text.replaceAll('é', 'changed') : undefined),
   mustRead: false,
 };
 
