@@ -7,7 +7,7 @@
  */
 
 import { writeFile } from 'node:fs/promises';
-import { definition, gateway, resolved, type Schema } from '../src/config/keys.ts';
+import { definition, gateway, resolved, type Schema } from '../src/config/schema.ts';
 
 const intro = `# Configuration
 

@@ -5,8 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, ServerAnswer, ServerOperation, ServerState } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 import type { CountServerCall } from '../model/events.ts';
-import { createRoundRobinQueue } from '../lib/round-robin-queue.ts';
-import { createQuota } from '../lib/quota.ts';
+import { createRoundRobinQueue, createQuota } from '../lib/fair-share.ts';
 import { type CircuitBreaker, createCircuitBreaker, LONGEST_REQUESTED_MS } from './circuit-breaker.ts';
 import { createJsonFetcher, type FetchJsonOptions, type JsonAnswer } from './fetch-json.ts';
 

@@ -11,8 +11,7 @@ import type { Config } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
 import { Disagreement } from '../policy/prove/prove.ts';
 import { decidingBy } from '../review/run-tests.ts';
-import { type ExitCode, reportProblems, UsageError } from './exit.ts';
-import { policiesIn } from './policies-in.ts';
+import { type ExitCode, reportProblems, UsageError } from './terminal.ts';
 import { printable } from '../lib/wording.ts';
 import { flowYaml } from '../review/flow-yaml.ts';
 

@@ -5,8 +5,8 @@ import type { Policy } from '../model/policy.ts';
 import { countDifference, type CountedDifference, differenceOf, ReplayedCalls } from '../review/replay.ts';
 import { isPolicyDecision } from '../review/recorded-decision.ts';
 import { recordsIn, SkippedLines, type SettledCall, type SkippedLine } from './decision-log.ts';
-import { type ExitCode, reportProblems, reportUnreadable } from './exit.ts';
-import { policiesIn } from './policies-in.ts';
+import { type ExitCode, reportProblems } from './terminal.ts';
+import { reportUnreadable } from './exit.ts';
 
 /** The options of `sallyport replay`. */
 export interface ReplayOptions {

@@ -7,8 +7,7 @@ import { watchFiles } from '../config/watch.ts';
 import { printable } from '../lib/wording.ts';
 import { gapsOf } from '../review/coverage.ts';
 import { runProperties, runTests, type TestResult } from '../review/run-tests.ts';
-import { type ExitCode, reportProblems } from './exit.ts';
-import { coloured } from './colour.ts';
+import { type ExitCode, reportProblems, coloured } from './terminal.ts';
 
 /** The options of `sallyport test`, and the text that a test must have in its policy or name. */
 type TestOptions = OptionsOf<'test'> & { readonly filter: string | undefined };

@@ -3,7 +3,7 @@ import { AuthorizationResponseError } from 'openid-client';
 import { errors, type Interaction } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
 import { listedClaims, type RecordedClaim } from '../model/record-details.ts';
-import { subjectOf } from '../model/person.ts';
+import { subjectOf } from '../model/front-door.ts';
 import { type Identity, type ProviderClient, UnmetAuthentication } from './identity-provider.ts';
 import { type InteractionParts, saveGrant, withCause } from './interactions.ts';
 import { factsAsAmr, type PendingSignIn } from './sign-ins.ts';

@@ -1,6 +1,6 @@
 import type { ClientMetadata, Client } from 'oidc-provider';
 import type { FrontDoor } from '../model/front-door.ts';
-import { loopbackHosts } from '../lib/loopback.ts';
+import { loopbackHosts } from '../lib/ip-address.ts';
 import { applicationType, APPROVAL_CLIENT, GATEWAY_CLIENT, isDocumentId, jwtBearerGrant } from './client-policy.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import { texts } from './texts.ts';

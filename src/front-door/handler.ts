@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ParsedUrlQuery } from 'node:querystring';
 import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
-import { loadOnce } from '../lib/load-once.ts';
+import { loadOnce } from '../lib/single-flight.ts';
 import type { TokenBuckets } from '../lib/token-buckets.ts';
 import type { ApprovalSettings, Config } from '../model/config.ts';
 import { FRONT_DOOR, type FrontDoor, type FrontDoorObserver } from '../model/front-door.ts';

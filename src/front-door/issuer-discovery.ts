@@ -2,7 +2,7 @@ import * as openid from 'openid-client';
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
 import { reachable } from '../authorization-server/discovery.ts';
 import type { Clock } from '../lib/clock.ts';
-import { boundedBody } from '../lib/http/bounded-body.ts';
+import { boundedBody } from '../lib/http/bodies.ts';
 import type { AssertionIssuer } from '../model/front-door.ts';
 
 /** An issuer whose tokens the front door accepts, and where it reaches it. */

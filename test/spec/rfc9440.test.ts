@@ -33,7 +33,7 @@ async function bound(world: World, ...lines: readonly string[]): Promise<[status
   return [Number(answer.slice(9, 12)), (await world.gateway.decision())['reason']];
 }
 
-// test/pipeline/listen/client-certificate.test.ts has the table of values.
+// test/pipeline/listen/trusted-proxies.test.ts has the table of values.
 test.for([
   ['reads a Byte Sequence', mine, 200, undefined],
   ['answers 400 for any other form', `Client-Cert: ${base64('client')}`, 400, 'request.certificate'],

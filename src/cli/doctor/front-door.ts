@@ -11,8 +11,7 @@ import { reasonOf } from '../../lib/wording.ts';
 import type { Config } from '../../model/config.ts';
 import type { AssertionIssuer, FrontDoor, IdentityProvider } from '../../model/front-door.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
-import { fetchText } from './fetch-text.ts';
-import { type Finding, findingsOn } from './finding.ts';
+import { fetchText, type Finding, findingsOn } from './finding.ts';
 
 /**
  * Examines the front door: what clients read of it, its keys, the providers behind it, the way to documents.

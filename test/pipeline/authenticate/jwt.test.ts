@@ -32,7 +32,7 @@ function verify(token: string, jwt: Partial<JwtValidation> = {}): Promise<unknow
   return createJwtVerifier(server, new KeySource(client, Date.now).find, new Map(), Date.now)(token);
 }
 
-// jwt-form.test.ts, principal.test.ts and token-kind.test.ts have what a token says; here are its signature and keys.
+// jwt-form.test.ts and principal.test.ts have what a token says; here are its signature and keys.
 describe('RFC 8725 §3 — algorithms and keys', () => {
   /** A token with any header, signed by anything. */
   function forged(header: object, signature: (input: string) => string): string {

@@ -216,3 +216,28 @@ describe('an invalid proof', () => {
     await expect(possession(principal, withProof('t'), call(proof))).rejects.toThrow(refused('proof.invalid'));
   });
 });
+
+const MINUTE = 60_000;
+let now = 1_000 * MINUTE;
+
+test('RFC 9449 §9 — accepts the newest nonce and the one before it, on every replica with the key', () => {
+  const [here, there, elsewhere] = ['key', 'key', 'another'].map((key) => createNonces(key, () => now));
+  const first = here?.current() ?? '';
+  expect(first).toMatch(/^[\w-]{22}$/);
+  expect(there?.current()).toBe(first);
+  expect(elsewhere?.accepts(first)).toBe(false);
+  now += 2 * MINUTE;
+  const second = here?.current() ?? '';
+  expect(second).not.toBe(first);
+  expect(there?.accepts(first)).toBe(true);
+  expect(there?.accepts(second)).toBe(true);
+  now += 2 * MINUTE;
+  expect(there?.accepts(first)).toBe(false);
+  expect(there?.accepts(second)).toBe(true);
+  now -= 4 * MINUTE;
+  expect(there?.accepts(second), 'of the future').toBe(false);
+});
+
+test.each(['', 'x', 'AAAAAAAAAAAAAAAAAAAAAA'])('accepts no nonce %j', (nonce) => {
+  expect(createNonces('key', () => now).accepts(nonce)).toBe(false);
+});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createActionReader } from '../../../src/pipeline/authorize/action.ts';
+import { createActionReader } from '../../../src/pipeline/authorize/authorize.ts';
 import { Bindings, HandleBinding, createOwnerBound } from '../../../src/mcp/bindings.ts';
 import { lengthPrefixed } from '../../../src/lib/length-prefixed.ts';
 import { createToolHeaders } from '../../../src/mcp/tool-headers.ts';

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { bearer } from '../../support/bearer.ts';
-import { cacheKey, purposeOf } from '../../../src/pipeline/exchange/credential-source.ts';
+import { cacheKey, purposeOf, createCredentialSources } from '../../../src/pipeline/exchange/credential-source.ts';
 import type { Grant } from '../../../src/model/grant.ts';
-import type { TokenExchange } from '../../../src/model/route.ts';
+import type { TokenExchange, Route } from '../../../src/model/route.ts';
 import { credentialOf, exchangeWith, grantFor, issued, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
 import { startBeforeEach } from '../../support/start-before.ts';
+import type { SharedAnswers } from '../../../src/model/shared.ts';
+import { type Principal, callerKey } from '../../../src/model/principal.ts';
+import type { AuthorizationServerClient } from '../../../src/model/authorization-server.ts';
 
 const world = startBeforeEach(startTokenEndpointWorld);
 
@@ -195,4 +198,76 @@ test('another token, issuer or purpose gives another key, which reveals none of 
   ];
   expect(new Set(keys).size).toBe(keys.length);
   for (const key of keys) expect(key).toMatch(/^[\w-]{43}$/);
+});
+
+const invalid = { reason: 'exchange.invalid' };
+
+describe('refuses an answer that repeats a token of the request', () => {
+  test('the subject token: the upstream could use it at the gateway as the client', async () => {
+    world.answer = (form) => issued(form.get('subject_token') ?? '');
+    const exchange = world.route();
+    for (const _ of [1, 2]) await expect(credentialOf(exchange, 't')).rejects.toMatchObject(invalid);
+    expect(world.calls()).toHaveLength(1);
+  });
+
+  test('the actor token: the upstream could act as the gateway', async () => {
+    world.answer = (form) => issued(form.get('actor_token') ?? 'own');
+    await expect(credentialOf(world.route({ actor: 'client_credentials' }), 't')).rejects.toMatchObject(invalid);
+  });
+
+  test('accepts a token that differs by one character', async () => {
+    world.answer = (form) => issued(`${form.get('subject_token')}=`);
+    await expect(credentialOf(world.route(), 't')).resolves.toBe('Bearer t=');
+  });
+});
+
+test('checks an entry of another replica as well', async () => {
+  const kept = { answer: { value: 'Bearer t', obtainedAt: Date.now() }, expiresAt: Date.now() + 60_000 };
+  const answers: SharedAnswers = { get: async () => kept, set: () => {}, delete: () => {} };
+  const exchange = exchangeWith({ server: world.client.server });
+  const route = { upstream: { token: { kind: 'exchange', exchange } } } as Route;
+  const parts = { clients: new Map([['main', world.client]]), revalidate: async () => {} };
+  const source = createCredentialSources(() => {}, Date.now, answers)(route, parts);
+  for (const _ of [1, 2]) await expect(credentialOf(source, 't')).rejects.toMatchObject(invalid);
+});
+
+describe('token: phantom', () => {
+  const phantom = (token: string, principal?: Partial<Principal>): Promise<unknown> =>
+    credentialOf(world.create({ kind: 'phantom' }), token, principal);
+
+  test('sends the signed introspection answer, never the client’s token', async () => {
+    await expect(phantom('opaque', { introspectionJwt: 'a.b.c' })).resolves.toBe('Bearer a.b.c');
+    await expect(phantom('a.b.c', { introspectionJwt: 'a.b.c' })).rejects.toMatchObject(invalid);
+  });
+
+  test('sends nothing for an answer that was not signed and without a caller: both are bugs', async () => {
+    await expect(phantom('x.y.z')).rejects.toThrow(TypeError);
+    expect(() => world.create({ kind: 'phantom' }).credential({} as Grant, bearer('x.y.z'))).toThrow(TypeError);
+  });
+});
+
+test('calls the token endpoint on behalf of the caller, so that callers share its places fairly', async () => {
+  const askers: unknown[] = [];
+  const exchange = exchangeWith({ endpoint: 'https://as.example/token', scope: [] });
+  const client: Partial<AuthorizationServerClient> = {
+    async post(_operation, _url, form, _credentials, options) {
+      askers.push(options?.onBehalfOf);
+      return { status: 200, mediaType: 'application/json', text: '', ...issued(`for-${form.get('subject_token')}`) };
+    },
+  };
+  const { credential } = createCredentialSources(() => {}, Date.now)(
+    { upstream: { token: { kind: 'exchange', exchange } } } as Route,
+    { clients: new Map([['main', client as AuthorizationServerClient]]), revalidate: async () => {} },
+  );
+  const ask = async (subject: string | undefined, clientId: string | undefined): Promise<unknown> => {
+    const identity = { issuer: 'https://as.example', subject, clientId };
+    const principal: Partial<Principal> = { ...identity, callerKey: callerKey(identity) };
+    await credentialOf({ credential, onUnauthorized: undefined }, `t${askers.length}`, principal);
+    return askers.at(-1);
+  };
+
+  const alice = await ask('alice', 'app');
+  expect(await ask('alice', 'other')).toBe(alice);
+  const others = [await ask('bob', 'app'), await ask(undefined, 'alice'), await ask(undefined, undefined)];
+  expect(new Set([alice, ...others]).size).toBe(4);
 });

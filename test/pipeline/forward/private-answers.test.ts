@@ -2,9 +2,12 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { privateCacheControl, createCleanAnswer } from '../../../src/pipeline/forward/response-headers.ts';
 import type { Call } from '../../../src/model/call.ts';
-import type { Grant } from '../../../src/model/grant.ts';
+import type { Grant, Action } from '../../../src/model/grant.ts';
 import { runs } from '../../support/runs.ts';
 import { words } from '../../support/words.ts';
+import type { CallOutcome, CountedCall } from '../../../src/model/history.ts';
+import { outcomeOfStatus, outcomeReading } from '../../../src/pipeline/forward/answer-filter.ts';
+import { message } from '../../policy/caller.ts';
 
 describe('Cache-Control on a route that needs a token', () => {
   test.each([
@@ -79,4 +82,29 @@ test.each(targeted)('%s goes on from a public route alone', (name) => {
     }).fields;
   };
   expect([clean(true), clean(false)]).toEqual([[name, 'max-age=60'], []]);
+});
+
+// test/mcp/answer-outcome.test.ts has the table of answers.
+test.each<[answer: object, settled: readonly unknown[]]>([
+  [{ result: {} }, ['answered', expect.any(String)]],
+  [{ error: {} }, ['returned', 'the upstream answered with an error']],
+  [{ result: { resultType: 'input_required' } }, ['waiting', expect.any(String)]],
+  [{ result: { task: {} } }, ['task', expect.any(String)]],
+  [{ result: {}, error: {} }, []],
+])('%j settles its call with %j, and is not changed', (answer, expected) => {
+  const settled: unknown[] = [];
+  const counted = { settle: (...told: unknown[]) => settled.push(...told) } as unknown as CountedCall;
+  const action = { attempt: message('tools/call'), messageId: 1 } as Action;
+  expect(outcomeReading(action, counted).rewrite(JSON.stringify({ id: 1, ...answer }))).toBeUndefined();
+  expect(settled).toEqual(expected);
+});
+
+test.each<[CallOutcome | undefined, readonly number[]]>([
+  ['returned', [400, 401, 403, 404, 409, 429, 500, 501, 503]],
+  // A proxy got no answer in time or a broken one, or its client left: the upstream may have acted.
+  [undefined, [200, 202, 303, 307, 499, 502, 504, 520, 524]],
+  // Some frameworks look at these headers of the caller only when they write the answer.
+  ['unclear', [406, 412, 416]],
+])('the outcome %s is that of the statuses %j', (outcome, statuses) => {
+  expect(statuses.map((status) => outcomeOfStatus(status))).toEqual(statuses.map(() => outcome));
 });

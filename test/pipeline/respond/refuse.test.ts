@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { Denial, type DenialExtras } from '../../../src/model/denial.ts';
-import type { Reason } from '../../../src/model/reasons.ts';
+import { type Reason, refusals } from '../../../src/model/reasons.ts';
 import type { Action, MessageId } from '../../../src/model/grant.ts';
 import { unknownArguments } from '../../../src/model/policy.ts';
 import type { Route } from '../../../src/model/route.ts';
 import { createCrossOrigin } from '../../../src/pipeline/respond/cross-origin.ts';
-import { createRefuse } from '../../../src/pipeline/respond/refuse.ts';
+import { createRefuse, toolError } from '../../../src/pipeline/respond/refuse.ts';
 import { recorded } from './recorded.ts';
 import { mcpMethod } from '../../../src/model/mcp.ts';
 
@@ -294,4 +294,20 @@ test.each<[Reason, string, boolean]>([
   const { call } = recorded('POST', '/');
   createRefuse(undefined, { publicUrl, crossOrigin })(call, new Denial(reason, 'why'), undefined);
   expect(call.response.shouldKeepAlive).toBe(kept);
+});
+
+test.each([
+  [undefined, undefined, 'Too many requests. (decision d)'],
+  [undefined, 30, 'Too many requests. Try again in 30 seconds. (decision d)'],
+  ['At most 20 a day.', 30, 'Too many requests: At most 20 a day. Try again in 30 seconds. (decision d)'],
+  ['Ask "ops"', undefined, 'Too many requests: Ask "ops" (decision d)'],
+])('a tool error says why in one line, and how long to wait: %j, %j', (because, retryAfter, text) => {
+  const denial = new Denial('rate.exceeded', 'the detail', { because, rule: 'tools.pay' });
+  const refusal = refusals['rate.exceeded'];
+  const body = toolError({ refusal, denial, scope: [], decision: 'd', messageId: 'x', retryAfter }, 'legacy');
+  expect(JSON.parse(body.text)).toEqual({
+    jsonrpc: '2.0',
+    id: 'x',
+    result: { content: [{ type: 'text', text }], isError: true },
+  });
 });

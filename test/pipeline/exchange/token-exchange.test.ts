@@ -1,0 +1,339 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { Denial } from '../../../src/model/denial.ts';
+import type { TokenForm, Principal } from '../../../src/model/principal.ts';
+import { credentialOf, startTokenEndpointWorld, issued } from '../../worlds/token-endpoint.ts';
+import { startBeforeEach } from '../../support/start-before.ts';
+import type { Plan } from '../../../src/model/policy.ts';
+import { createExchangeMemory, type ExchangeMemory } from '../../../src/pipeline/exchange/token-exchange.ts';
+import type { KeptAnswer, SharedAnswers } from '../../../src/model/shared.ts';
+
+const world = startBeforeEach(startTokenEndpointWorld);
+
+describe('a refusal', () => {
+  test('is cached for five seconds, for this token only', async () => {
+    const { answer } = world;
+    world.answer = () => ({ status: 400, body: { error: 'invalid_target' } });
+    const exchange = world.route();
+    const refused = { reason: 'exchange.refused', detail: 'the exchange was refused with 400 invalid_target' };
+    for (const _ of [1, 2, 3]) await expect(credentialOf(exchange, 't')).rejects.toMatchObject(refused);
+    expect(world.calls().length).toBe(1);
+    world.answer = answer;
+    await expect(credentialOf(exchange, 'u')).resolves.toBe('Bearer for-u');
+    world.now += 4_999;
+    await expect(credentialOf(exchange, 't')).rejects.toMatchObject(refused);
+    world.now += 1;
+    await expect(credentialOf(exchange, 't')).resolves.toBe('Bearer for-t');
+  });
+
+  test.each<[reason: string, status: number, body: unknown]>([
+    ['exchange.refused', 400, { error: 'invalid_target' }],
+    ['exchange.refused', 401, { error: 'invalid_client' }],
+    ['exchange.refused', 400, { error: 'unauthorized_client' }],
+    ['exchange.refused', 400, { error: 'unsupported_grant_type' }],
+    ['exchange.refused', 400, { error: 'a_code_of_its_own' }],
+    ['exchange.refused', 400, { error: 5 }],
+    ['exchange.refused', 400, 'no JSON'],
+    ['exchange.refused', 404, {}],
+    ['exchange.invalid', 200, 'no JSON'],
+    ['authorization_server.unavailable', 429, {}],
+    ['authorization_server.unavailable', 500, {}],
+    ['authorization_server.unavailable', 503, {}],
+  ])('%s: %d %j', async (reason, status, body) => {
+    world.answer = () => ({ status, body });
+    await expect(credentialOf(world.route(), 't')).rejects.toMatchObject({ reason });
+    expect(world.revalidated).toEqual([]);
+  });
+
+  test('shows the error code and no other text of the server', async () => {
+    world.answer = () => ({ status: 400, body: { error: 'subject_token=t0ken', error_description: 't0ken' } });
+    const denial = await credentialOf(world.route(), 't0ken').catch((error: unknown) => error as Denial);
+    expect(denial).toMatchObject({ detail: 'the exchange was refused with 400 without an error code' });
+  });
+
+  test('names the setting that replaces a missing token endpoint', async () => {
+    world.issuer.intercept = (request, response) => {
+      if (request.url?.startsWith('/.well-known/') !== true) return false;
+      response.end(JSON.stringify({ issuer: world.issuer.url, jwks_uri: `${world.issuer.url}/jwks` }));
+      return true;
+    };
+    await expect(credentialOf(world.route(), 't')).rejects.toMatchObject({ reason: 'exchange.refused' });
+  });
+});
+
+describe.each(['invalid_request', 'invalid_grant'])('%s, RFC 8693 §2.2.2 and RFC 6749 §5.2', (refusal) => {
+  beforeEach(() => {
+    world.answer = () => ({ status: 400, body: { error: refusal } });
+  });
+
+  test('is exchange.refused if the token is still valid', async () => {
+    const exchange = world.route();
+    for (const _ of [1, 2])
+      await expect(credentialOf(exchange, 't')).rejects.toMatchObject({ reason: 'exchange.refused' });
+    expect([world.calls().length, world.revalidated]).toEqual([1, ['t']]);
+  });
+
+  test('refuses the token if its own server does', async () => {
+    world.revalidate = async () => {
+      throw new Denial('token.inactive', 'unknown');
+    };
+    const exchange = world.route();
+    for (const _ of [1, 2])
+      await expect(credentialOf(exchange, 't')).rejects.toMatchObject({ reason: 'token.inactive' });
+    expect([world.calls().length, world.revalidated]).toEqual([1, ['t']]);
+  });
+
+  test('causes two calls for a thousand simultaneous requests', async () => {
+    const exchange = world.route();
+    const outcomes = await Promise.allSettled(Array.from({ length: 1000 }, () => credentialOf(exchange, 't')));
+    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+    expect([world.calls().length, world.revalidated.length]).toEqual([1, 1]);
+  });
+
+  test('is a 503 while the token’s server is unavailable', async () => {
+    world.revalidate = async () => {
+      throw new Denial('authorization_server.unavailable', 'away');
+    };
+    await expect(credentialOf(world.route(), 't')).rejects.toMatchObject({
+      reason: 'authorization_server.unavailable',
+    });
+  });
+});
+
+describe('invalid_grant for a token that verifies, RFC 6749 §5.2', () => {
+  test.each<[reason: string, form: TokenForm, issuer: 'own' | 'other']>([
+    ['token.inactive', 'jwt', 'own'],
+    ['exchange.refused', 'jwt', 'other'],
+    ['exchange.refused', 'opaque', 'own'],
+  ])('%s: %s of the %s server', async (reason, form, issuer) => {
+    world.answer = () => ({ status: 400, body: { error: 'invalid_grant' } });
+    const of = { own: world.issuer.url, other: 'https://other.example' }[issuer];
+    await expect(credentialOf(world.route(), 't', { form, issuer: of })).rejects.toMatchObject({ reason });
+    expect(world.revalidated).toEqual(['t']);
+  });
+});
+
+describe('scope', () => {
+  const narrower = (scope: unknown) => () => issued('new', { scope });
+  /** A caller whose token came from the exchange's server, or from `issuer`. */
+  const caller = (scope: string, issuer = world.issuer.url): Partial<Principal> => ({
+    issuer,
+    grantedScopes: scope.split(' '),
+  });
+
+  test.each<[string, unknown]>([
+    ['as asked, not told', undefined],
+    ['as asked, told', 'read list'],
+    ['in another order, and more', 'more list read'],
+  ])('granted %s: taken', async (_, scope) => {
+    world.answer = narrower(scope);
+    await expect(credentialOf(world.route(), 't', caller('x'))).resolves.toBe('Bearer new');
+  });
+
+  test('accepts any granted scope if none was requested', async () => {
+    world.answer = narrower('x');
+    await expect(credentialOf(world.route({ scope: [] }), 't', caller('x'))).resolves.toBe('Bearer new');
+  });
+
+  test.each<[reason: string, granted: string, held: string]>([
+    ['exchange.insufficient_scope', 'read', 'read'],
+    ['exchange.insufficient_scope', '', 'x'],
+    ['exchange.scope', 'read', 'read list'],
+    ['exchange.scope', '', 'list'],
+  ])('%s: granted "%s" to a token with "%s"', async (reason, granted, held) => {
+    world.answer = narrower(granted);
+    await expect(credentialOf(world.route(), 't', caller(held))).rejects.toMatchObject({ reason });
+  });
+
+  test.each<[reason: string, held: string]>([
+    ['exchange.insufficient_scope', 'read'],
+    ['exchange.insufficient_scope', ''],
+    ['exchange.scope', 'read list'],
+  ])('%s: invalid_scope for a token with "%s"', async (reason, held) => {
+    world.answer = () => ({ status: 400, body: { error: 'invalid_scope' } });
+    await expect(credentialOf(world.route(), 't', caller(held))).rejects.toMatchObject({ reason });
+  });
+
+  test('does not count a scope that only the hierarchy implies', async () => {
+    world.answer = narrower('write');
+    const principal = { ...caller('write'), scopes: new Set(['write', 'read']) };
+    await expect(credentialOf(world.route({ scope: ['read'] }), 't', principal)).rejects.toMatchObject({
+      reason: 'exchange.insufficient_scope',
+    });
+  });
+
+  test('exchange.scope for a token of another server', async () => {
+    world.answer = narrower('read');
+    await expect(credentialOf(world.route(), 't', caller('read', 'https://other.example'))).rejects.toMatchObject({
+      reason: 'exchange.scope',
+      scope: [],
+    });
+  });
+
+  test('the challenge names all that each operation needs, from one refusal', async () => {
+    world.answer = narrower('');
+    const needing = (...scope: string[]) => ({ neededScopes: () => scope }) as unknown as Plan;
+    const ask = (operation?: Plan) => credentialOf(world.route(), 't', caller('x'), operation);
+    const outcomes = [ask(needing('x', 'pay')), ask(needing('list')), ask()].map((call) =>
+      call.catch((error: unknown) => error),
+    );
+    expect((await Promise.all(outcomes)).map((denial) => (denial as Denial).scope)).toEqual([
+      ['x', 'pay', 'read', 'list'],
+      ['list', 'read'],
+      ['read', 'list'],
+    ]);
+    await expect(ask(needing('later'))).rejects.toMatchObject({ scope: ['later', 'read', 'list'] });
+    expect(world.calls().length).toBe(1);
+  });
+});
+
+describe('actor: client_credentials', () => {
+  const isOwn = (form: URLSearchParams): boolean => form.get('grant_type') === 'client_credentials';
+  const own = (): number => world.calls().filter(isOwn).length;
+  let ownAnswer: () => ReturnType<typeof issued>;
+  let exchanged: (form: URLSearchParams) => ReturnType<typeof issued>;
+  beforeEach(() => {
+    let made = 0;
+    ownAnswer = () => ({ body: { access_token: `own-${(made += 1)}`, token_type: 'bearer', expires_in: 60 } });
+    exchanged = world.answer;
+    world.answer = (form) => (isOwn(form) ? ownAnswer() : exchanged(form));
+  });
+
+  test('RFC 8693 §2.1: sends the gateway’s own token with its type', async () => {
+    await credentialOf(world.route({ actor: 'client_credentials' }), 't');
+    const [first, second] = world.calls();
+    expect(Object.fromEntries(first ?? [])).toEqual({ grant_type: 'client_credentials' });
+    expect(Object.fromEntries(second ?? [])).toMatchObject({
+      subject_token: 't',
+      actor_token: 'own-1',
+      actor_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    });
+  });
+
+  test('requests one token for a hundred simultaneous callers', async () => {
+    const exchange = world.route({ actor: 'client_credentials' });
+    await Promise.all(Array.from({ length: 100 }, (_, i) => credentialOf(exchange, `t${i}`)));
+    expect([own(), world.calls().length]).toEqual([1, 101]);
+  });
+
+  test('renews it shortly before it expires', async () => {
+    const exchange = world.route({ actor: 'client_credentials' });
+    await credentialOf(exchange, 't');
+    world.now += 53_999;
+    await credentialOf(exchange, 'u');
+    expect(own()).toBe(1);
+    world.now += 1;
+    await credentialOf(exchange, 'v');
+    expect(own()).toBe(2);
+    expect(world.calls().at(-1)?.get('actor_token')).toBe('own-2');
+  });
+
+  test('discards it after a refusal that it may have caused', async () => {
+    exchanged = () => ({ status: 400, body: { error: 'invalid_request' } });
+    const exchange = world.route({ actor: 'client_credentials' });
+    await expect(credentialOf(exchange, 't')).rejects.toMatchObject({ reason: 'exchange.refused' });
+    exchanged = () => issued('new');
+    await expect(credentialOf(exchange, 'u')).resolves.toBe('Bearer new');
+    expect(own()).toBe(2);
+  });
+
+  test('keeps it if the caller’s token has expired', async () => {
+    exchanged = () => ({ status: 400, body: { error: 'invalid_request' } });
+    world.revalidate = async () => {
+      throw new Denial('token.expired', 'ended');
+    };
+    const exchange = world.route({ actor: 'client_credentials' });
+    for (const token of ['t', 'u']) {
+      await expect(credentialOf(exchange, token)).rejects.toMatchObject({ reason: 'token.expired' });
+    }
+    expect(own()).toBe(1);
+  });
+
+  test.each<[reason: string, status: number, body: unknown]>([
+    ['exchange.refused', 400, { error: 'unauthorized_client' }],
+    ['exchange.invalid', 200, { access_token: 'a b', token_type: 'bearer' }],
+    ['authorization_server.unavailable', 500, {}],
+  ])('%s if it cannot be obtained, without an exchange: %d %j', async (reason, status, body) => {
+    ownAnswer = () => ({ status, body });
+    await expect(credentialOf(world.route({ actor: 'client_credentials' }), 't')).rejects.toMatchObject({ reason });
+    expect(world.calls().length).toBe(1);
+  });
+});
+
+let now: number;
+let kept: Map<string, KeptAnswer>;
+let exchanges: number;
+
+const answers: SharedAnswers = {
+  get: async (_kind, key) => kept.get(key),
+  set: (_kind, key, answer, expiresAt) => void kept.set(key, { answer, expiresAt }),
+  delete: (_kind, key) => void kept.delete(key),
+};
+const alice = { issuer: 'https://a.example', subject: 'alice' } as Principal;
+const replica = (): ExchangeMemory => createExchangeMemory(() => now, answers);
+const exchange = async () => {
+  exchanges += 1;
+  return { credential: { value: `Bearer ${exchanges}`, obtainedAt: now }, expiresAt: now + 60_000 };
+};
+
+beforeEach(() => {
+  now = 1_700_000_000_000;
+  kept = new Map();
+  exchanges = 0;
+});
+
+test('shares an exchanged credential with other replicas until it expires', async () => {
+  await replica().obtain('key', alice, exchange);
+  now += 50_000;
+  const other = replica();
+  expect(await other.obtain('key', alice, exchange)).toEqual({ value: 'Bearer 1', obtainedAt: now - 50_000 });
+  expect(other.get('key')?.value).toBe('Bearer 1');
+  now += 10_000;
+  expect(other.get('key')).toBeUndefined();
+});
+
+test('removes an invalidated credential for all replicas', async () => {
+  const one = replica();
+  await one.obtain('key', alice, exchange);
+  one.invalidate('key');
+  expect(kept.size).toBe(1);
+  now += 5000;
+  one.invalidate('key');
+  expect(kept.size).toBe(0);
+  expect((await replica().obtain('key', alice, exchange)).value).toBe('Bearer 2');
+});
+
+test('drops the credentials of a caller for all replicas, and of no other', async () => {
+  const one = replica();
+  await one.obtain('key', alice, exchange);
+  await one.obtain('of bob', { ...alice, subject: 'bob' }, exchange);
+  one.drop(({ subject }) => subject === 'alice');
+  expect([one.get('key'), one.get('of bob')?.value, [...kept.keys()]]).toEqual([undefined, 'Bearer 2', ['of bob']]);
+});
+
+test('does not keep an answer that was under way when credentials were dropped', async () => {
+  const one = replica();
+  const answer = Promise.withResolvers<Awaited<ReturnType<typeof exchange>>>();
+  const obtained = one.obtain('key', alice, () => answer.promise);
+  await Promise.resolve();
+  one.drop(() => true);
+  answer.resolve(await exchange());
+  expect((await obtained).value).toBe('Bearer 1');
+  expect([one.get('key'), kept.size]).toEqual([undefined, 0]);
+});
+
+test('does not share a refusal', async () => {
+  const refused = async (): Promise<never> => {
+    throw new Denial('exchange.refused', '');
+  };
+  await expect(replica().obtain('key', alice, refused)).rejects.toMatchObject({ reason: 'exchange.refused' });
+  expect(kept.size).toBe(0);
+  expect((await replica().obtain('key', alice, exchange)).value).toBe('Bearer 1');
+});
+
+test.for([null, 'Bearer 0', {}, { value: 'Bearer 0' }, { value: 0, obtainedAt: 0 }])(
+  'what is kept and is no credential is none: %j',
+  async (answer) => {
+    kept.set('key', { answer, expiresAt: now + 60_000 });
+    expect((await replica().obtain('key', alice, exchange)).value).toBe('Bearer 1');
+  },
+);
