@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { startTestGateway } from '../../support/gateway.ts';
-import { startIssuer } from '../../support/issuer.ts';
-import { startUpstream } from '../../support/upstream.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { startUpstream } from '../support/upstream.ts';
 
 const run = promisify(execFile);
 
@@ -19,7 +19,7 @@ console.log(JSON.stringify(await Promise.all(process.argv.slice(2).map(asked))))
 
 /** The one block of a language in the documentation. */
 async function block(language: string): Promise<string> {
-  const page = await readFile(new URL('../../../docs/upstream-identity.md', import.meta.url), 'utf8');
+  const page = await readFile(new URL('../../docs/upstream-identity.md', import.meta.url), 'utf8');
   const [first, ...more] = [...page.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))];
   if (first?.[1] === undefined || more.length > 0) throw new Error(`not exactly one block of ${language}`);
   return first[1];
@@ -39,7 +39,7 @@ routes:
 ${yaml}`,
   });
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-docs-'));
-  await symlink(fileURLToPath(new URL('../../../node_modules', import.meta.url)), join(folder, 'node_modules'));
+  await symlink(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(folder, 'node_modules'));
   const code = (await block('js'))
     .replace("new URL('https://gateway.example/", `new URL('${gateway.url}/`)
     .replace('http://orders:3000', upstream.url);
