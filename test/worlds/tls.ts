@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { watchFiles } from '../../src/config/watch.ts';
 import { openCertificate, createCertificateOf } from '../../src/pipeline/listen/certificates.ts';
-import { listen, type Listener } from '../../src/pipeline/listen/server.ts';
+import { listen, type Listener, defaultPatience } from '../../src/pipeline/listen/server.ts';
 import type { Tls } from '../../src/model/config.ts';
 import type { TlsObserver } from '../../src/model/events.ts';
 import { certificate, pem } from '../support/certificates.ts';
@@ -20,7 +20,7 @@ export interface TlsWorld {
 }
 
 /** Starts one. Default: the certificate `server`, and no client certificates. */
-export async function startTlsWorld(files: Partial<Tls> = {}): Promise<TlsWorld> {
+export async function startTlsWorld(files: Partial<Tls> = {}, patience = defaultPatience): Promise<TlsWorld> {
   const told: string[] = [];
   const observer: TlsObserver = {
     certificateInForce: (expiresAt) => told.push(`in force ${expiresAt.toISOString()}`),
@@ -40,6 +40,7 @@ export async function startTlsWorld(files: Partial<Tls> = {}): Promise<TlsWorld>
       return { status: 400, requestId: 'x' };
     },
     security: { certificate: own, observer },
+    patience,
   });
   return {
     url: listener.url,

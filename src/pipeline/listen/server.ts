@@ -42,6 +42,8 @@ interface ListenOptions {
   readonly security?: Security | undefined;
   /** Default: the event loop of the process. */
   readonly loop?: EventLoop;
+  /** Default: {@link defaultPatience}. */
+  readonly patience?: Patience;
 }
 
 /** A socket that listens. */
@@ -51,7 +53,14 @@ export interface Listener {
   close(graceMs: number): Promise<void>;
 }
 
-const HEADERS_TIMEOUT_MS = 15_000;
+/** How long a client may take for a TLS handshake, and for a header section. */
+interface Patience {
+  readonly handshakeMs: number;
+  readonly headersMs: number;
+}
+
+/** 10 s and 15 s. */
+export const defaultPatience: Patience = { handshakeMs: 10_000, headersMs: 15_000 };
 const CHECK_MS = 1_000;
 const KEEPALIVE_DELAY_MS = 60_000;
 const IDLE_POLL_MS = 50;
@@ -65,12 +74,12 @@ const IDLE_MS = 65_000;
  * @throws the system's error, `EADDRINUSE` among them.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { address, maxHeaderBytes, onRequest, onMalformed, security, loop } = options;
+  const { address, maxHeaderBytes, onRequest, onMalformed, security, loop, patience = defaultPatience } = options;
   const connections = createConnections();
   const scheduler = createAdmissionScheduler(loop);
   const serverOptions: ServerOptions = {
     maxHeaderSize: maxHeaderBytes,
-    headersTimeout: HEADERS_TIMEOUT_MS,
+    headersTimeout: patience.headersMs,
     // With Node's default, 30 s, a slow client could keep a connection three times as long.
     connectionsCheckingInterval: CHECK_MS,
     // It limits a whole request and would end long uploads. `watchSlowBodies` limits the pace instead.
@@ -91,7 +100,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const server: Server =
     security === undefined
       ? http.createServer(serverOptions)
-      : createSecureServer(serverOptions, security.certificate, security.observer);
+      : createSecureServer(serverOptions, security, patience.handshakeMs);
   // The size in bytes limits them. Node's limit would drop further headers silently, such as a second Authorization.
   server.maxHeadersCount = 0;
   // Node does not list upgraded sockets, nor those in a TLS handshake.
@@ -206,7 +215,6 @@ async function close(server: Server, sockets: ReadonlySet<Socket>, graceMs: numb
   clearTimeout(end);
 }
 
-const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** How long a client may resume a session, which keeps the result of verifying the client's certificate. */
 const SESSION_SECONDS = 300;
 
@@ -218,13 +226,13 @@ const SESSION_SECONDS = 300;
  * not end the handshake. The gateway logs the failure and treats the request as if no certificate was sent: only a
  * token that is bound to a certificate needs one.
  */
-function createSecureServer(options: ServerOptions, certificate: OwnCertificate, observer: TlsObserver): Server {
+function createSecureServer(options: ServerOptions, { certificate, observer }: Security, handshakeMs: number): Server {
   const { clientCa } = certificate;
   const server = createServer({
     ...options,
     ...contextOf(certificate.current()),
     ALPNProtocols: ['http/1.1'],
-    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    handshakeTimeout: handshakeMs,
     requestCert: clientCa !== undefined,
     rejectUnauthorized: false,
   });

@@ -117,7 +117,10 @@ routes:
     expect((await send(await as.sign({ aud: 'api' }))).status).toBe(200);
     const { 'x-auth-identity': statement, 'x-auth-subject': subject } = upstream.seen.at(-1)?.headers ?? {};
     const { decision } = await gateway.decision();
-    expect([decodeJwt(String(statement)), subject]).toMatchObject([{ iss: issuer, sub: 'alice', jti: decision }, 'alice']);
+    expect([decodeJwt(String(statement)), subject]).toMatchObject([
+      { iss: issuer, sub: 'alice', jti: decision },
+      'alice',
+    ]);
     expect((await send(String(statement))).status).toBe(401);
     expect(await gateway.decision({ allow: false })).toMatchObject({ reason: 'token.issuer' });
   });

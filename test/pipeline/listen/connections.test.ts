@@ -3,6 +3,9 @@ import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { createConnections, watchSlowBodies } from '../../../src/pipeline/listen/connections.ts';
+import { defaultPatience, listen } from '../../../src/pipeline/listen/server.ts';
+import { open } from '../../support/raw.ts';
+import { until } from '../../support/until.ts';
 import { isFreed } from '../../support/small-collections.ts';
 
 const pace = { windowMs: 200, bytes: 100 };
@@ -97,4 +100,25 @@ test('a closed connection frees its last response', async () => {
     return last;
   };
   expect(await isFreed(ofClosed)).toBe(true);
+});
+
+test('RFC 9112 §9.6: a header section that ends after its 408 is not served', async () => {
+  expect(defaultPatience).toEqual({ handshakeMs: 10_000, headersMs: 15_000 });
+  const events: string[] = [];
+  const listener = await listen({
+    address: { host: '127.0.0.1', port: 0 },
+    maxHeaderBytes: 16_384,
+    patience: { ...defaultPatience, headersMs: 200 },
+    onRequest: ({ url }) => void events.push(`request of ${url}`),
+    onMalformed(reason) {
+      events.push(reason);
+      return { status: 408, requestId: 'x' };
+    },
+  });
+  const client = await open(listener.url, 'GET /late HTTP/1.1\r\nHost: a\r\n');
+  await client.has('HTTP/1.1 408 ');
+  client.socket.end('\r\n');
+  await until(() => client.ended() !== undefined);
+  expect(events).toEqual(['request.timeout']);
+  await listener.close(0);
 });

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, onTestFinished } from 'vitest';
-import { exchangeRaw, head, lastHead, open, type RawUpstream, startRawUpstream, connectTo } from '../../support/raw.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { exchangeRaw, head, lastHead, open, type RawUpstream, startRawUpstream } from '../../support/raw.ts';
 import { startUpstream, type Upstream } from '../../support/upstream.ts';
 import { tlsLine } from '../../support/certificates.ts';
 import { until } from '../../support/until.ts';
 import { type RoutesWorld, startRoutesWorld } from '../../worlds/routes.ts';
-import { startTestGateway } from '../../support/gateway.ts';
 
 // test/attacks/ambiguous-framing.test.ts and test/attacks/smuggling.test.ts have the requests that parsers read differently.
 
@@ -146,24 +144,4 @@ describe.each([
     expect(await statuses(`POST /public HTTP/1.1\r\nHost: gateway.test\r\n${fields}`)).toEqual([200]);
     expect(upstream.seen[0]?.body).toBe('abc');
   });
-});
-
-test('RFC 9112 §9.6: a header section that ends after its 408 is not served', async () => {
-  const upstream = await startUpstream();
-  const gateway = await startTestGateway({
-    yaml: `routes: [{ name: open, path: /, public: true, upstream: { url: ${upstream.url} } }]`,
-    publicUrl: 'http://127.0.0.1',
-  });
-  onTestFinished(async () => {
-    await gateway.close();
-    await upstream.close();
-  });
-  const client = connectTo(gateway.url, () => client.write('GET /late HTTP/1.1\r\nHost: 127.0.0.1\r\n'));
-  // As long as the gateway's patience lasts: fifteen seconds.
-  const [answer] = (await once(client, 'data')) as [Buffer];
-  expect(answer.toString()).toMatch(/^HTTP\/1\.1 408 /);
-  client.end('\r\n');
-  await once(client, 'close');
-  expect((await gateway.decisions(1)).map(({ reason }) => reason)).toEqual(['request.timeout']);
-  expect(upstream.seen).toEqual([]);
 });

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { connect as connectPlain } from 'node:net';
 import type { ConnectionOptions, SecureVersion } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
-import { certificateThumbprint } from '../../../src/lib/digest.ts';
+import { certificateThumbprint } from '../../../src/lib/thumbprint.ts';
+import { defaultPatience } from '../../../src/pipeline/listen/server.ts';
 import { certificate, x509 } from '../../support/certificates.ts';
 import { exchangeRaw } from '../../support/raw.ts';
 import { askAs, connectAs, startTlsWorld, type TlsWorld } from '../../worlds/tls.ts';
@@ -60,8 +61,8 @@ describe('what is spoken', () => {
     expect(await askAs(world)).toBe('none');
   });
 
-  test('a handshake that never ends is ended after ten seconds, and is no malformed request', async () => {
-    world = await startTlsWorld();
+  test('a handshake that never ends is ended, and is no malformed request', async () => {
+    world = await startTlsWorld({}, { ...defaultPatience, handshakeMs: 200 });
     const silent = connectPlain(world.port, '127.0.0.1').on('error', () => {});
     await once(silent, 'connect');
     let received = '';
