@@ -32,6 +32,31 @@ function verify(token: string, jwt: Partial<JwtValidation> = {}): Promise<unknow
   return createJwtVerifier(server, new KeySource(client, Date.now).find, new Map(), Date.now)(token);
 }
 
+// keys.test.ts has their ages.
+test('keys are fetched again as the Cache-Control of their server says', async () => {
+  issuer.intercept = (request, response) => {
+    if (request.url !== '/jwks') return false;
+    response.writeHead(200, { 'cache-control': 'max-age=120' }).end(JSON.stringify({ keys: issuer.keys }));
+    return true;
+  };
+  const fetches = (): number => issuer.requestsTo('/jwks').length;
+  const before = fetches();
+  let later = 0;
+  const source = new KeySource(client, () => Date.now() + later);
+  const verifier = createJwtVerifier(serverOf(issuer), source.find, new Map(), Date.now);
+  const token = await issuer.sign({});
+  for (const [passedMs, count] of [
+    [0, 1],
+    [90_000, 1],
+    [130_000, 2],
+  ] as const) {
+    later = passedMs;
+    await verifier(token);
+    expect(fetches() - before).toBe(count);
+  }
+  issuer.intercept = undefined;
+});
+
 // jwt-form.test.ts and principal.test.ts have what a token says; here are its signature and keys.
 describe('RFC 8725 §3 — algorithms and keys', () => {
   /** A token with any header, signed by anything. */
