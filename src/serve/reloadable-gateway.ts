@@ -3,12 +3,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createAuthenticators } from '../pipeline/authenticate/authenticator.ts';
 import { tokenKey } from '../pipeline/authenticate/cached-verifier.ts';
-import { createNonces } from '../pipeline/authenticate/possession.ts';
+import { Nonces } from '../pipeline/authenticate/possession.ts';
 import { createServerClient } from '../authorization-server/client.ts';
 import { createCredentialSources } from '../pipeline/exchange/credential-source.ts';
-import { createStreamIndex, type OpenStream } from '../pipeline/forward/open-streams.ts';
-import { createPools } from '../pipeline/forward/forward.ts';
-import { ApprovalEvents, createApprovals } from './gateway/approvals.ts';
+import { StreamIndex, type OpenStream } from '../pipeline/forward/open-streams.ts';
+import { Pools } from '../pipeline/forward/forward.ts';
+import { ApprovalEvents } from './approval-events.ts';
+import { createApprovals } from './gateway/approvals.ts';
 import type { OperatorApprovals } from '../admin/console/process-source.ts';
 import { DecisionPoints } from './gateway/decision-points.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -95,7 +96,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     approvals: surroundings.approvals,
     revocations: { onRevoked: endTokens, onMissed: () => void revalidateStreams() },
   });
-  const open = createStreamIndex(tokenKey, clock);
+  const open = new StreamIndex(tokenKey, clock);
   const locks = createLockedRoutes({
     look: lookAt,
     share: surroundings.share ?? (() => {}),
@@ -108,7 +109,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     ...surroundings,
     revocation: surroundings.revocation,
     certificateOf: createCertificateOf(config.tls?.clientCa),
-    pools: createPools(),
+    pools: new Pools(),
     authenticators: createAuthenticators(events.tokenLookup, clock, shared.answers, (refused) => {
       for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
     }),
@@ -184,7 +185,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
         onProblem: (name, detail) => log.event('warn', 'decision point unavailable', { decision_point: name, detail }),
       }),
       sessions: createOwnerBound(secret),
-      nonces: createNonces(secret, clock),
+      nonces: new Nonces(secret, clock),
       identityKeys: createRotatingKeys(secret),
     };
   }

@@ -9,13 +9,7 @@ import type { Principal } from '../../model/principal.ts';
 import type { Route, TokenExchange } from '../../model/route.ts';
 import type { SharedAnswers } from '../../model/shared.ts';
 import { createOwnTokens, type OwnTokens } from './issued-token.ts';
-import {
-  createTokenExchange,
-  type ExchangeParts,
-  withNeededScopes,
-  createExchangeMemory,
-  type ExchangeMemory,
-} from './token-exchange.ts';
+import { createTokenExchange, type ExchangeParts, withNeededScopes, ExchangeMemory } from './token-exchange.ts';
 
 /** Provides the credential for a route's upstream. */
 export interface CredentialSource {
@@ -43,7 +37,7 @@ export interface CredentialSources {
 
 /** Creates the credential sources of a process. Exchanged credentials outlive a configuration. */
 export function createCredentialSources(count: CountLookup, clock: Clock, answers?: SharedAnswers): CredentialSources {
-  const memory = createExchangeMemory(clock, answers);
+  const memory = new ExchangeMemory(clock, answers);
   const ownTokens = createOwnTokens(clock);
 
   const sources = (route: Route, configParts: ConfigParts): CredentialSource => {

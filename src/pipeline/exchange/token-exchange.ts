@@ -14,8 +14,8 @@ import {
   type OwnToken,
 } from './issued-token.ts';
 import { createExpiringCache, type ExpiringCache } from '../../lib/expiring-cache.ts';
-import { createSingleFlight, type SingleFlight } from '../../lib/single-flight.ts';
-import { refusals, type Reason } from '../../model/reasons.ts';
+import { createSingleFlight } from '../../lib/single-flight.ts';
+import { refusals } from '../../model/reasons.ts';
 import type { SharedAnswers } from '../../model/shared.ts';
 
 /** What an exchange needs besides its subject token. */
@@ -199,21 +199,6 @@ interface KeptCredential {
   readonly obtainedAt: number;
 }
 
-/** The outcomes of exchanges by cache key, shared by all routes. */
-export interface ExchangeMemory {
-  get(key: string): KeptCredential | undefined;
-  /**
-   * The outcome of `exchange` for a caller, which runs once at a time for each key. A credential is kept until
-   * `expiresAt`. A refusal is kept for a few seconds, so that a caller who retries causes no extra calls. An outage is
-   * not kept.
-   */
-  obtain(key: string, caller: Principal, exchange: () => Promise<NewCredential>): Promise<KeptCredential>;
-  /** Reports that the upstream refused the credential: the next call gets a new one, after a cool-down. */
-  invalidate(key: string): void;
-  /** Drops the credentials of these callers, here and in the shared store: the next call of each gets a new one. */
-  drop(isMeant: (caller: Principal) => boolean): void;
-}
-
 /** The result of an exchange. */
 export interface NewCredential {
   readonly credential: KeptCredential;
@@ -221,77 +206,88 @@ export interface NewCredential {
   readonly expiresAt: number;
 }
 
-/** A refusal that is kept for {@link COOLDOWN_MS}. */
-interface KeptRefusal {
-  readonly reason: Reason;
-  readonly detail: string;
-}
-
 /** Bounds memory; a full cache evicts the least recently used entry. */
 const MAX_CREDENTIALS = 20_000;
 /** The cool-down before a refused exchange is retried, and before an invalidated credential is replaced again. */
 const COOLDOWN_MS = 5_000;
 
-/** Creates an empty {@link ExchangeMemory}. `answers`: the store that replicas share, if there is one. */
-export function createExchangeMemory(clock: Clock, answers?: SharedAnswers): ExchangeMemory {
-  const kept = createExpiringCache<KeptCredential & { readonly caller: Principal }>(MAX_CREDENTIALS, clock);
-  const refused: ExpiringCache<KeptRefusal> = createExpiringCache(MAX_CREDENTIALS, clock);
-  const flight: SingleFlight<KeptCredential> = createSingleFlight();
+/** The outcomes of exchanges by cache key, shared by all routes. */
+export class ExchangeMemory {
+  readonly #clock: Clock;
+  /** The store that replicas share, if there is one. */
+  readonly #answers: SharedAnswers | undefined;
+  readonly #kept: ExpiringCache<KeptCredential & { readonly caller: Principal }>;
+  readonly #refused: ExpiringCache<Pick<Denial, 'reason' | 'detail'>>;
+  readonly #flight = createSingleFlight<KeptCredential>();
   /** Counts the calls of `drop`: an answer that was under way is older than what happened. */
-  let drops = 0;
+  #drops = 0;
 
-  async function settle(
-    key: string,
-    caller: Principal,
-    exchange: () => Promise<NewCredential>,
-  ): Promise<KeptCredential> {
-    const before = drops;
+  constructor(clock: Clock, answers?: SharedAnswers) {
+    this.#clock = clock;
+    this.#answers = answers;
+    this.#kept = createExpiringCache(MAX_CREDENTIALS, clock);
+    this.#refused = createExpiringCache(MAX_CREDENTIALS, clock);
+  }
+
+  get(key: string): KeptCredential | undefined {
+    return this.#kept.get(key);
+  }
+
+  /**
+   * The outcome of `exchange` for a caller, which runs once at a time for each key. A credential is kept until
+   * `expiresAt`. A refusal is kept for a few seconds, so that a caller who retries causes no extra calls. An outage is
+   * not kept.
+   */
+  async obtain(key: string, caller: Principal, exchange: () => Promise<NewCredential>): Promise<KeptCredential> {
+    const earlier = this.#refused.get(key);
+    if (earlier !== undefined) throw new Denial(earlier.reason, earlier.detail);
+    return this.#flight(key, () => this.#settle(key, caller, exchange));
+  }
+
+  /** Reports that the upstream refused the credential: the next call gets a new one, after a cool-down. */
+  invalidate(key: string): void {
+    const known = this.#kept.get(key);
+    if (known !== undefined && this.#clock() - known.obtainedAt >= COOLDOWN_MS) this.#delete(key);
+  }
+
+  /** Drops the credentials of these callers, here and in the shared store: the next call of each gets a new one. */
+  drop(isMeant: (caller: Principal) => boolean): void {
+    this.#drops += 1;
+    for (const [key, { caller }] of Array.from(this.#kept.entries())) if (isMeant(caller)) this.#delete(key);
+  }
+
+  #delete(key: string): void {
+    this.#kept.delete(key);
+    this.#answers?.delete('exchange', key);
+  }
+
+  async #settle(key: string, caller: Principal, exchange: () => Promise<NewCredential>): Promise<KeptCredential> {
+    const before = this.#drops;
     try {
-      const { credential, expiresAt } = (await fromAnotherReplica(key)) ?? (await exchangeAndShare(key, exchange));
-      if (drops === before) kept.set(key, { ...credential, caller }, expiresAt);
-      else answers?.delete('exchange', key);
+      const { credential, expiresAt } =
+        (await this.#fromAnotherReplica(key)) ?? (await this.#exchangeAndShare(key, exchange));
+      if (this.#drops === before) this.#kept.set(key, { ...credential, caller }, expiresAt);
+      else this.#answers?.delete('exchange', key);
       return credential;
     } catch (error) {
       if (error instanceof Denial && refusals[error.reason].status !== 503) {
-        refused.set(key, { reason: error.reason, detail: error.detail }, clock() + COOLDOWN_MS);
+        const { reason, detail } = error;
+        this.#refused.set(key, { reason, detail }, this.#clock() + COOLDOWN_MS);
       }
       throw error;
     }
   }
 
-  async function fromAnotherReplica(key: string): Promise<NewCredential | undefined> {
-    const shared = await answers?.get('exchange', key);
+  async #fromAnotherReplica(key: string): Promise<NewCredential | undefined> {
+    const shared = await this.#answers?.get('exchange', key);
     return isCredential(shared?.answer) ? { credential: shared.answer, expiresAt: shared.expiresAt } : undefined;
   }
 
-  async function exchangeAndShare(key: string, exchange: () => Promise<NewCredential>): Promise<NewCredential> {
+  async #exchangeAndShare(key: string, exchange: () => Promise<NewCredential>): Promise<NewCredential> {
     const made = await exchange();
-    answers?.set('exchange', key, made.credential, made.expiresAt);
+    this.#answers?.set('exchange', key, made.credential, made.expiresAt);
     return made;
   }
-
-  return {
-    get: (key) => kept.get(key),
-    async obtain(key, caller, exchange) {
-      const earlier = refused.get(key);
-      if (earlier !== undefined) throw new Denial(earlier.reason, earlier.detail);
-      return flight(key, () => settle(key, caller, exchange));
-    },
-    invalidate(key) {
-      const known = kept.get(key);
-      if (known === undefined || clock() - known.obtainedAt < COOLDOWN_MS) return;
-      kept.delete(key);
-      answers?.delete('exchange', key);
-    },
-    drop(isMeant) {
-      drops += 1;
-      for (const [key, { caller }] of Array.from(kept.entries())) {
-        if (!isMeant(caller)) continue;
-        kept.delete(key);
-        answers?.delete('exchange', key);
-      }
-    },
-  };
 }
 
 /** Whether an entry of another replica, perhaps of another release, is a credential. */

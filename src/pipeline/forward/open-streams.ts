@@ -1,5 +1,6 @@
-import { atDeadline, type Clock } from '../../lib/clock.ts';
-import { createExpiringCache } from '../../lib/expiring-cache.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { atDeadline } from '../../lib/deadline.ts';
+import { createExpiringCache, type ExpiringCache } from '../../lib/expiring-cache.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant, HeldToken, PresentedToken, RefusedToken } from '../../model/grant.ts';
@@ -25,59 +26,61 @@ export interface OpenStreams {
   delete(stream: OpenStream): void;
 }
 
-/** All open streams of the process, and the refusals of their tokens. */
-export interface StreamIndex extends OpenStreams {
-  /** Those that are open, also while they are iterated. */
-  all(): Iterable<OpenStream>;
-  /** Remembers that a token was refused, and returns its open streams. A stream that opens later asks `refusalOf`. */
-  refuse(refused: RefusedToken): readonly OpenStream[];
-  /** The refusal of a stream's token since its request arrived; undefined if there was none. */
-  refusalOf(stream: OpenStream): RefusedToken | undefined;
-}
-
 /** Bounds the memory that callers can fill. */
 const MAX_REFUSALS = 20_000;
 /** How long a refusal is remembered, for streams whose upstream has not answered yet. */
 const REFUSAL_MS = 10 * 60_000;
 
-/**
- * Creates an empty index.
- *
- * @param keyOf The key of a token, as {@link RefusedToken.key}.
- */
-export function createStreamIndex(keyOf: (token: PresentedToken) => string, clock: Clock): StreamIndex {
-  const open = new Set<OpenStream>();
-  const byToken = new Map<string, Set<OpenStream>>();
-  const refusals = createExpiringCache<{ readonly refused: RefusedToken; readonly at: number }>(MAX_REFUSALS, clock);
+/** All open streams of the process, and the refusals of their tokens. */
+export class StreamIndex implements OpenStreams {
+  readonly #keyOf: (token: PresentedToken) => string;
+  readonly #clock: Clock;
+  readonly #open = new Set<OpenStream>();
+  readonly #byToken = new Map<string, Set<OpenStream>>();
+  readonly #refusals: ExpiringCache<{ readonly refused: RefusedToken; readonly at: number }>;
 
-  return {
-    add(stream) {
-      open.add(stream);
-      if (stream.held === undefined) return;
-      const key = keyOf(stream.held.token);
-      const others = byToken.get(key);
-      if (others === undefined) byToken.set(key, new Set([stream]));
-      else others.add(stream);
-    },
-    delete(stream) {
-      open.delete(stream);
-      if (stream.held === undefined) return;
-      const key = keyOf(stream.held.token);
-      const same = byToken.get(key);
-      same?.delete(stream);
-      if (same?.size === 0) byToken.delete(key);
-    },
-    all: () => open.values(),
-    refuse(refused) {
-      refusals.set(refused.key, { refused, at: performance.now() }, clock() + REFUSAL_MS);
-      return [...(byToken.get(refused.key) ?? [])].filter((stream) => isOf(stream, refused));
-    },
-    refusalOf(stream) {
-      const last = stream.held && refusals.get(keyOf(stream.held.token));
-      if (last === undefined || last.at < stream.call.startedAt || !isOf(stream, last.refused)) return undefined;
-      return last.refused;
-    },
-  };
+  /** @param keyOf The key of a token, as {@link RefusedToken.key}. */
+  constructor(keyOf: (token: PresentedToken) => string, clock: Clock) {
+    this.#keyOf = keyOf;
+    this.#clock = clock;
+    this.#refusals = createExpiringCache(MAX_REFUSALS, clock);
+  }
+
+  add(stream: OpenStream): void {
+    this.#open.add(stream);
+    if (stream.held === undefined) return;
+    const key = this.#keyOf(stream.held.token);
+    const others = this.#byToken.get(key);
+    if (others === undefined) this.#byToken.set(key, new Set([stream]));
+    else others.add(stream);
+  }
+
+  delete(stream: OpenStream): void {
+    this.#open.delete(stream);
+    if (stream.held === undefined) return;
+    const key = this.#keyOf(stream.held.token);
+    const same = this.#byToken.get(key);
+    same?.delete(stream);
+    if (same?.size === 0) this.#byToken.delete(key);
+  }
+
+  /** Those that are open, also while they are iterated. */
+  all(): Iterable<OpenStream> {
+    return this.#open.values();
+  }
+
+  /** Remembers that a token was refused, and returns its open streams. A stream that opens later asks `refusalOf`. */
+  refuse(refused: RefusedToken): readonly OpenStream[] {
+    this.#refusals.set(refused.key, { refused, at: performance.now() }, this.#clock() + REFUSAL_MS);
+    return [...(this.#byToken.get(refused.key) ?? [])].filter((stream) => isOf(stream, refused));
+  }
+
+  /** The refusal of a stream's token since its request arrived; undefined if there was none. */
+  refusalOf(stream: OpenStream): RefusedToken | undefined {
+    const last = stream.held && this.#refusals.get(this.#keyOf(stream.held.token));
+    if (last === undefined || last.at < stream.call.startedAt || !isOf(stream, last.refused)) return undefined;
+    return last.refused;
+  }
 }
 
 /** The same string may be a different token at another authorization server. */

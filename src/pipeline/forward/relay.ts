@@ -55,7 +55,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   #streamEnd: string | undefined;
   /** Where the gateway may write into the stream; undefined if it never does. */
   #boundary: EventBoundary | undefined;
-  #keepalive: Keepalive | undefined;
+  #keepalive: NodeJS.Timeout | undefined;
   #stopGuards: (() => void) | undefined;
   /** `performance.now()` of the first interim answer. */
   #interimAt: number | undefined;
@@ -100,7 +100,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#filter = filter?.choose(headers, status);
     this.#streamEnd = headers.isEventStream ? subscriptionEnd(grant.action) : undefined;
     if (headers.isEventStream && (this.#streamEnd !== undefined || route.keepaliveMs !== undefined))
-      this.#boundary = createEventBoundary();
+      this.#boundary = new EventBoundary();
     this.#answer.begin(status, statusMessage, headers);
     // After the bytes that arrived with the header section: most answers are complete by then, event streams too.
     process.nextTick(showArrived, this, headers);
@@ -214,7 +214,7 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   #pass(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#boundary?.passed(chunk);
-    this.#keepalive?.passed();
+    this.#keepalive?.refresh();
     this.#flow(controller, this.#answer.write(chunk));
   }
 
@@ -276,7 +276,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#settled = true;
     // It stays counted, unless its answer has settled it already.
     if (this.#isSent) this.#forwarded.counted?.settle('unanswered');
-    this.#keepalive?.stop();
+    clearInterval(this.#keepalive);
     this.#stopGuards?.();
     if (denial === undefined) this.#resolve();
     else this.#reject(denial);
@@ -288,43 +288,28 @@ function showArrived(relay: Relay, headers: ResponseHeaders): void {
 }
 
 /** Follows an event stream, to know where the gateway may write into it. */
-interface EventBoundary {
-  /** Notes a chunk that was passed on. */
-  passed(chunk: Buffer): void;
-  /** Whether the stream is between two events, WHATWG HTML §9.2. */
-  isBetween(): boolean;
-}
+class EventBoundary {
+  #tail = '\n\n';
 
-/** Creates the boundary of a stream at its start. */
-function createEventBoundary(): EventBoundary {
-  let tail = '\n\n';
-  return {
-    passed(chunk) {
-      tail = (tail + chunk.subarray(-3).toString('latin1')).slice(-3);
-    },
-    isBetween: () => /(?:\n\n|\r\r|\n\r\n)$/.test(tail),
-  };
+  /** Notes a chunk that was passed on. */
+  passed(chunk: Buffer): void {
+    this.#tail = (this.#tail + chunk.subarray(-3).toString('latin1')).slice(-3);
+  }
+
+  /** Whether the stream is between two events, WHATWG HTML §9.2. */
+  isBetween(): boolean {
+    return /(?:\n\n|\r\r|\n\r\n)$/.test(this.#tail);
+  }
 }
 
 /** WHATWG HTML §9.2.6: clients ignore a line that begins with a colon. */
 const comment = Buffer.from(': keepalive\n\n');
 
-/** Writes comments into a quiet event stream. */
-interface Keepalive {
-  /** Notes that a chunk was passed on. */
-  passed(): void;
-  stop(): void;
-}
-
-/** Creates the keepalive of one stream: a comment after each `quietMs` without a byte. */
-function createKeepalive(quietMs: number, boundary: EventBoundary, write: (chunk: Buffer) => void): Keepalive {
-  const timer = setInterval(() => {
+/** Creates the timer that writes a comment after each `quietMs` without a byte. Each chunk refreshes it. */
+function createKeepalive(quietMs: number, boundary: EventBoundary, write: (chunk: Buffer) => void): NodeJS.Timeout {
+  return setInterval(() => {
     if (boundary.isBetween()) write(comment);
   }, quietMs).unref();
-  return {
-    passed: () => void timer.refresh(),
-    stop: () => clearInterval(timer),
-  };
 }
 
 /** The denial for an error of undici, or of a filter, in place of the upstream's answer. */

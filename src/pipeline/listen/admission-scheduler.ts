@@ -3,17 +3,6 @@ import type { Duplex } from 'node:stream';
 import { addressBlock } from '../../lib/ip-address.ts';
 import { createRoundRobinQueue } from '../../lib/fair-share.ts';
 
-/** Begins few requests in a turn of the event loop while clients compete, so that none delays the others. */
-export interface AdmissionScheduler {
-  /** Calls `begin` at once, or in a later turn. In each turn the waiting addresses get equal shares. */
-  take(socket: Socket, begin: () => void): void;
-  /**
-   * Begins the request of `socket` that waits, if one does. Required before the connection ends, so that the outcome
-   * of a request does not depend on when it begins. A client gains nothing from it: it needs a connection for each.
-   */
-  beginWaiting(socket: Duplex): void;
-}
-
 /**
  * The request of a connection that waits. In a Map that each request enters and leaves, requests would stay in memory
  * until the next full collection: V8 copies the table of such a Map again and again, and each old table keeps the next
@@ -42,70 +31,83 @@ const TURN_MS = 1;
 const COMPETITION_MS = 1_000;
 
 /**
- * Creates the scheduler of a listener. A request begins at once while its turn has room and none waits.
+ * Begins few requests in a turn of the event loop while clients compete, so that none delays the others. A request
+ * begins at once while its turn has room and none waits.
  *
  * The requests of an address without competitors begin as they arrive: behind an ingress or in a sidecar, a wait would
  * cost a fifth of the throughput and protect no client. Once addresses compete, each begins one request in a turn.
  *
  * An address is the peer of the socket, also if the peer is a trusted proxy: no header is validated yet.
  */
-export function createAdmissionScheduler(loop = eventLoop): AdmissionScheduler {
-  const queue = createRoundRobinQueue();
-  const places = new WeakMap<Duplex, Place>();
+export class AdmissionScheduler {
+  readonly #loop: EventLoop;
+  readonly #queue = createRoundRobinQueue();
+  readonly #places = new WeakMap<Duplex, Place>();
   /** The requests that may still begin in this turn. */
-  let left = LONE_PER_TURN;
-  let turnStartedAt = 0;
-  let lastAddress = '';
-  let competedAt = -Infinity;
+  #left = LONE_PER_TURN;
+  #turnStartedAt = 0;
+  #lastAddress = '';
+  #competedAt = -Infinity;
 
-  function placeOf(socket: Duplex): Place {
-    const known = places.get(socket);
+  constructor(loop = eventLoop) {
+    this.#loop = loop;
+  }
+
+  /** Calls `begin` at once, or in a later turn. In each turn the waiting addresses get equal shares. */
+  take(socket: Socket, begin: () => void): void {
+    const { remoteAddress: address = '' } = socket;
+    const now = this.#loop.now();
+    if (address !== this.#lastAddress) {
+      if (this.#lastAddress !== '') {
+        this.#competedAt = now;
+        this.#left = Math.min(this.#left, COMPETING_PER_TURN);
+      }
+      this.#lastAddress = address;
+    }
+    if (this.#queue.isEmpty()) {
+      if (now - this.#turnStartedAt > TURN_MS) this.#open(now, 1);
+      if (this.#left > 0) {
+        this.#left -= 1;
+        begin();
+        return;
+      }
+      this.#loop.nextTurn(this.#next);
+    }
+    const place = this.#placeOf(socket);
+    const act = (): void => {
+      if (place.waiting !== act) return;
+      place.waiting = undefined;
+      begin();
+    };
+    place.waiting = act;
+    this.#queue.add(addressBlock(address), act);
+  }
+
+  /**
+   * Begins the request of `socket` that waits, if one does. Required before the connection ends, so that the outcome
+   * of a request does not depend on when it begins. A client gains nothing from it: it needs a connection for each.
+   */
+  beginWaiting(socket: Duplex): void {
+    this.#places.get(socket)?.waiting?.();
+  }
+
+  #placeOf(socket: Duplex): Place {
+    const known = this.#places.get(socket);
     if (known !== undefined) return known;
     const place: Place = { waiting: undefined };
-    places.set(socket, place);
+    this.#places.set(socket, place);
     return place;
   }
 
-  function open(now: number, addresses: number): void {
-    turnStartedAt = now;
-    left = now - competedAt > COMPETITION_MS ? LONE_PER_TURN : Math.min(COMPETING_PER_TURN, addresses);
+  #open(now: number, addresses: number): void {
+    this.#turnStartedAt = now;
+    const isLone = now - this.#competedAt > COMPETITION_MS;
+    this.#left = isLone ? LONE_PER_TURN : Math.min(COMPETING_PER_TURN, addresses);
   }
 
-  function next(): void {
-    open(loop.now(), queue.owners());
-    for (; left > 0 && queue.next(); left -= 1);
-    if (!queue.isEmpty()) loop.nextTurn(next);
-  }
-
-  return {
-    take(socket, begin) {
-      const { remoteAddress: address = '' } = socket;
-      const now = loop.now();
-      if (address !== lastAddress) {
-        if (lastAddress !== '') {
-          competedAt = now;
-          left = Math.min(left, COMPETING_PER_TURN);
-        }
-        lastAddress = address;
-      }
-      if (queue.isEmpty()) {
-        if (now - turnStartedAt > TURN_MS) open(now, 1);
-        if (left > 0) {
-          left -= 1;
-          begin();
-          return;
-        }
-        loop.nextTurn(next);
-      }
-      const place = placeOf(socket);
-      const act = (): void => {
-        if (place.waiting !== act) return;
-        place.waiting = undefined;
-        begin();
-      };
-      place.waiting = act;
-      queue.add(addressBlock(address), act);
-    },
-    beginWaiting: (socket) => places.get(socket)?.waiting?.(),
+  readonly #next = (): void => {
+    this.#open(this.#loop.now(), this.#queue.owners());
+    for (; this.#left > 0 && this.#queue.next(); this.#left -= 1);
+    if (!this.#queue.isEmpty()) this.#loop.nextTurn(this.#next);
   };
 }

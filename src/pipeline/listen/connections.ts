@@ -6,7 +6,6 @@ import { rememberWhileOpen } from '../../lib/http/remember-while-open.ts';
 
 const LINGER_MS = 1_000;
 
-/** The state of one connection. */
 interface Connection {
   /** The response to its newest request. */
   newest: ServerResponse;
@@ -19,72 +18,67 @@ interface Connection {
 /** The most requests that may wait on one connection. */
 const MAX_WAITING = 64;
 
-/** The requests and answers of every open connection, so that each answer goes out in its turn. */
-export interface Connections {
+/** The requests and answers of every open connection of a listener, so that each answer goes out in its turn. */
+export class Connections {
+  readonly #connections = new WeakMap<Duplex, Connection>();
+
   /** Notes a request. Returns the response that must be finished before this request is served; undefined for none. */
-  begun(request: IncomingMessage, response: ServerResponse): ServerResponse | undefined;
+  begun({ socket }: IncomingMessage, response: ServerResponse): ServerResponse | undefined {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) {
+      rememberWhileOpen(this.#connections, socket, { newest: response, queued: false, waiting: 0 });
+      return undefined;
+    }
+    const earlier = connection.newest;
+    connection.newest = response;
+    connection.queued = !earlier.writableFinished;
+    return connection.queued ? earlier : undefined;
+  }
+
   /**
    * Serves a request after `earlier` has finished. A connection has one request in flight, and none after an answer
    * that closes the connection, RFC 9112 §9.6.
    *
    * @returns false if too many requests wait on the connection.
    */
-  serveAfter(earlier: ServerResponse, socket: Socket, serve: () => void): boolean;
+  serveAfter(earlier: ServerResponse, socket: Socket, serve: () => void): boolean {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined || connection.waiting === MAX_WAITING) return false;
+    connection.waiting += 1;
+    earlier.once('finish', () => {
+      connection.waiting -= 1;
+      if (socket.writable) serve();
+    });
+    return true;
+  }
+
   /** Whether an answer is still due. Answers go out in order, so none is due once the newest has finished. */
-  isDue(socket: Duplex): boolean;
+  isDue(socket: Duplex): boolean {
+    return this.#connections.get(socket)?.newest.writableFinished === false;
+  }
+
   /**
    * Whether a client would read an answer to malformed bytes as such. After a whole request that is still unanswered,
    * the client would read it as the answer to that request. After the beginning of an answer, it would be part of that
    * answer.
    */
-  canBeAnswered(socket: Duplex): boolean;
+  canBeAnswered(socket: Duplex): boolean {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined || !this.isDue(socket)) return true;
+    const { newest, queued } = connection;
+    return !queued && !newest.headersSent && !newest.req.complete;
+  }
+
   /**
    * The request whose body the gateway is reading. Undefined for a request that waits, for one whose upstream reads
    * slowly, and for one whose answer has begun: an upstream may read and answer at once.
    */
-  receiving(socket: Duplex): IncomingMessage | undefined;
-}
-
-/** Creates the state of a listener's connections. It ends with the socket. */
-export function createConnections(): Connections {
-  const connections = new WeakMap<Duplex, Connection>();
-  const isDue = (socket: Duplex): boolean => connections.get(socket)?.newest.writableFinished === false;
-  return {
-    begun({ socket }, response) {
-      const connection = connections.get(socket);
-      if (connection === undefined) {
-        rememberWhileOpen(connections, socket, { newest: response, queued: false, waiting: 0 });
-        return undefined;
-      }
-      const earlier = connection.newest;
-      connection.newest = response;
-      connection.queued = !earlier.writableFinished;
-      return connection.queued ? earlier : undefined;
-    },
-    serveAfter(earlier, socket, serve) {
-      const connection = connections.get(socket);
-      if (connection === undefined || connection.waiting === MAX_WAITING) return false;
-      connection.waiting += 1;
-      earlier.once('finish', () => {
-        connection.waiting -= 1;
-        if (socket.writable) serve();
-      });
-      return true;
-    },
-    isDue,
-    canBeAnswered(socket) {
-      const connection = connections.get(socket);
-      if (connection === undefined || !isDue(socket)) return true;
-      const { newest, queued } = connection;
-      return !queued && !newest.headersSent && !newest.req.complete;
-    },
-    receiving(socket) {
-      const response = connections.get(socket)?.newest;
-      if (response === undefined || response.headersSent) return undefined;
-      const { req: request } = response;
-      return request.complete || request.readableFlowing !== true ? undefined : request;
-    },
-  };
+  receiving(socket: Duplex): IncomingMessage | undefined {
+    const response = this.#connections.get(socket)?.newest;
+    if (response === undefined || response.headersSent) return undefined;
+    const { req: request } = response;
+    return request.complete || request.readableFlowing !== true ? undefined : request;
+  }
 }
 
 /** Creates the response to an upgrade, for which Node has none. The socket ends after it. */
@@ -111,10 +105,9 @@ export interface Pace {
 /** Slower than any usable network. A faster upload may last as long as it needs. */
 export const leastPace: Pace = { windowMs: 30_000, bytes: 4_096 };
 
-/** The connections to watch, and the action for a slow one. */
 interface SlowBodies {
   readonly sockets: Iterable<Socket>;
-  readonly connections: Pick<Connections, 'receiving'>;
+  readonly connections: Connections;
   readonly onSlow: (socket: Socket) => void;
   readonly pace?: Pace;
 }

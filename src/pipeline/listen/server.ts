@@ -5,8 +5,8 @@ import { http } from '../../lib/http/node-http.ts';
 import type { Address } from '../../model/config.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { TlsObserver } from '../../model/events.ts';
-import { createAdmissionScheduler, type EventLoop } from './admission-scheduler.ts';
-import { createConnections, endSoon, responseOn, watchSlowBodies } from './connections.ts';
+import { AdmissionScheduler, type EventLoop } from './admission-scheduler.ts';
+import { Connections, endSoon, responseOn, watchSlowBodies } from './connections.ts';
 import type { OwnCertificate } from './certificates.ts';
 import { constants } from 'node:crypto';
 import { createServer } from 'node:https';
@@ -75,8 +75,8 @@ const IDLE_MS = 65_000;
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { address, maxHeaderBytes, onRequest, onMalformed, security, loop, patience = defaultPatience } = options;
-  const connections = createConnections();
-  const scheduler = createAdmissionScheduler(loop);
+  const connections = new Connections();
+  const scheduler = new AdmissionScheduler(loop);
   const serverOptions: ServerOptions = {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: patience.headersMs,

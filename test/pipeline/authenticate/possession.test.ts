@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { calculateJwkThumbprint } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { createPossession, createNonces, createProofChecks } from '../../../src/pipeline/authenticate/possession.ts';
+import { createPossession, Nonces, createProofChecks } from '../../../src/pipeline/authenticate/possession.ts';
 import { noFields } from '../../../src/pipeline/listen/call.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
@@ -26,7 +26,7 @@ function create(of: Dpop | undefined, remember = true) {
       return true;
     },
   };
-  const checks = createProofChecks({ publicUrl, nonces: createNonces('key', clock), replays, clock });
+  const checks = createProofChecks({ publicUrl, nonces: new Nonces('key', clock), replays, clock });
   return { possession: createPossession(of, checks), used };
 }
 
@@ -181,7 +181,7 @@ describe('an invalid proof', () => {
           refuses(
             [
               segment({ typ: 'dpop+jwt', alg: 'ES256', jwk: client.jwk, ...header }),
-              segment({ ...(sound as object), nonce: createNonces('key', clock).current(), ...payload }),
+              segment({ ...(sound as object), nonce: new Nonces('key', clock).current(), ...payload }),
               signature,
             ].join('.'),
           ),
@@ -221,7 +221,7 @@ const MINUTE = 60_000;
 let now = 1_000 * MINUTE;
 
 test('RFC 9449 §9 — accepts the newest nonce and the one before it, on every replica with the key', () => {
-  const [here, there, elsewhere] = ['key', 'key', 'another'].map((key) => createNonces(key, () => now));
+  const [here, there, elsewhere] = ['key', 'key', 'another'].map((key) => new Nonces(key, () => now));
   const first = here?.current() ?? '';
   expect(first).toMatch(/^[\w-]{22}$/);
   expect(there?.current()).toBe(first);
@@ -239,5 +239,5 @@ test('RFC 9449 §9 — accepts the newest nonce and the one before it, on every 
 });
 
 test.each(['', 'x', 'AAAAAAAAAAAAAAAAAAAAAA'])('accepts no nonce %j', (nonce) => {
-  expect(createNonces('key', () => now).accepts(nonce)).toBe(false);
+  expect(new Nonces('key', () => now).accepts(nonce)).toBe(false);
 });

@@ -4,7 +4,7 @@ import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createProver, type OtherProof, type Prover } from '../../support/prover.ts';
 import {
-  createNonces,
+  Nonces,
   type CheckProof,
   createIsTarget,
   createProofChecks,
@@ -21,7 +21,7 @@ const now = 1_800_000_000_000;
 const clock = (): number => now;
 const token = 't' as AccessToken;
 const [client, other] = await Promise.all([createProver('ES256', clock), createProver('ES256', clock)]);
-const nonces = createNonces('key', clock);
+const nonces = new Nonces('key', clock);
 const dpop: Dpop = { required: false, nonce: false, algorithms: ['ES256', 'RS256', 'PS256'], lifetimeMs: 300_000 };
 
 /** What the memory was asked, by whom; it has seen none of it before, unless it is told so. */

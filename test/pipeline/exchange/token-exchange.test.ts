@@ -4,7 +4,7 @@ import type { TokenForm, Principal } from '../../../src/model/principal.ts';
 import { credentialOf, startTokenEndpointWorld, issued } from '../../worlds/token-endpoint.ts';
 import { startBeforeEach } from '../../support/start-before.ts';
 import type { Plan } from '../../../src/model/policy.ts';
-import { createExchangeMemory, type ExchangeMemory } from '../../../src/pipeline/exchange/token-exchange.ts';
+import { ExchangeMemory } from '../../../src/pipeline/exchange/token-exchange.ts';
 import type { KeptAnswer, SharedAnswers } from '../../../src/model/shared.ts';
 
 const world = startBeforeEach(startTokenEndpointWorld);
@@ -269,7 +269,7 @@ const answers: SharedAnswers = {
   delete: (_kind, key) => void kept.delete(key),
 };
 const alice = { issuer: 'https://a.example', subject: 'alice' } as Principal;
-const replica = (): ExchangeMemory => createExchangeMemory(() => now, answers);
+const replica = (): ExchangeMemory => new ExchangeMemory(() => now, answers);
 const exchange = async () => {
   exchanges += 1;
   return { credential: { value: `Bearer ${exchanges}`, obtainedAt: now }, expiresAt: now + 60_000 };

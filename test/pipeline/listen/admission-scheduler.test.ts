@@ -1,11 +1,7 @@
 import { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import {
-  createAdmissionScheduler,
-  type AdmissionScheduler,
-  type EventLoop,
-} from '../../../src/pipeline/listen/admission-scheduler.ts';
+import { AdmissionScheduler, type EventLoop } from '../../../src/pipeline/listen/admission-scheduler.ts';
 import { garbageCollector } from '../../support/small-collections.ts';
 
 /** A loop whose turns take no time. */
@@ -35,7 +31,7 @@ async function turnsOf(begun: string[], total: number): Promise<string[][]> {
 }
 
 test('one after the other begins at once', () => {
-  const turns = createAdmissionScheduler();
+  const turns = new AdmissionScheduler();
   const begun: string[] = [];
   for (let index = 1; index <= 20; index += 1) {
     come(turns, MANY, 1, begun);
@@ -46,7 +42,7 @@ test('one after the other begins at once', () => {
 });
 
 test('a lone client begins 64 requests at once, and the rest in the turns after, in order', async () => {
-  const turns = createAdmissionScheduler(timeless);
+  const turns = new AdmissionScheduler(timeless);
   const begun: number[] = [];
   for (let index = 0; index < 150; index += 1) turns.take(socketFrom(MANY), () => begun.push(index));
   expect(begun).toHaveLength(64);
@@ -58,7 +54,7 @@ test('a lone client begins 64 requests at once, and the rest in the turns after,
 });
 
 test('a lone client begins few more once another one sends a request in the same turn', () => {
-  const turns = createAdmissionScheduler(timeless);
+  const turns = new AdmissionScheduler(timeless);
   const begun: string[] = [];
   come(turns, MANY, 10, begun);
   come(turns, ONE, 1, begun);
@@ -67,7 +63,7 @@ test('a lone client begins few more once another one sends a request in the same
 });
 
 test('a client with one request does not wait for a client with a hundred', async () => {
-  const turns = createAdmissionScheduler(timeless);
+  const turns = new AdmissionScheduler(timeless);
   const begun: string[] = [];
   come(turns, MANY, 100, begun);
   come(turns, ONE, 1, begun);
@@ -76,7 +72,7 @@ test('a client with one request does not wait for a client with a hundred', asyn
 });
 
 test('in company each begins one in a turn', async () => {
-  const turns = createAdmissionScheduler(timeless);
+  const turns = new AdmissionScheduler(timeless);
   const begun: string[] = [];
   come(turns, ONE, 1, begun);
   come(turns, MANY, 20, begun);
@@ -85,7 +81,7 @@ test('in company each begins one in a turn', async () => {
 });
 
 test('many addresses that compete begin four requests in a turn', async () => {
-  const turns = createAdmissionScheduler(timeless);
+  const turns = new AdmissionScheduler(timeless);
   const begun: string[] = [];
   for (let index = 0; index < 20; index += 1) come(turns, `192.0.2.${index}`, 1, begun);
   const [, ...later] = await turnsOf(begun, 20);
@@ -95,7 +91,7 @@ test('many addresses that compete begin four requests in a turn', async () => {
 
 test('a second after the others have stopped, a client is lone again', async () => {
   let now = 0;
-  const turns = createAdmissionScheduler({ ...timeless, now: () => now });
+  const turns = new AdmissionScheduler({ ...timeless, now: () => now });
   const begun: string[] = [];
   come(turns, ONE, 1, begun);
   come(turns, MANY, 1, begun);
@@ -109,7 +105,7 @@ test('a second after the others have stopped, a client is lone again', async () 
 });
 
 test('an IPv6 network counts as one', async () => {
-  const turns = createAdmissionScheduler(timeless);
+  const turns = new AdmissionScheduler(timeless);
   const begun: string[] = [];
   for (let index = 1; index <= 100; index += 1) come(turns, `2001:db8::${index}`, 1, begun);
   come(turns, '2001:db8:0:1::1', 1, begun);
@@ -121,7 +117,7 @@ test('an IPv6 network counts as one', async () => {
 test('a request that has begun is freed by the next small collection', () => {
   const collect = garbageCollector();
   const turns: (() => void)[] = [];
-  const scheduler = createAdmissionScheduler({ now: () => 0, nextTurn: (act) => turns.push(act) });
+  const scheduler = new AdmissionScheduler({ now: () => 0, nextTurn: (act) => turns.push(act) });
   const sockets = Array.from({ length: 32 }, (_, index) => socketFrom(index < 30 ? MANY : ONE));
   const serveAll = (): void => {
     for (const socket of sockets) {

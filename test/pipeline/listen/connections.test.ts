@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { createConnections, watchSlowBodies } from '../../../src/pipeline/listen/connections.ts';
+import { Connections, watchSlowBodies } from '../../../src/pipeline/listen/connections.ts';
 import { defaultPatience, listen } from '../../../src/pipeline/listen/server.ts';
 import { open } from '../../support/raw.ts';
 import { until } from '../../support/until.ts';
@@ -16,7 +16,7 @@ afterEach(() => {
 
 /** A listener that reads bodies, or not, and answers at their end; with the sockets that were found slow. */
 async function start(reads = true) {
-  const connections = createConnections();
+  const connections = new Connections();
   const sockets = new Set<Socket>();
   const slow: Socket[] = [];
   const server = createServer((request, response) => {
@@ -85,7 +85,7 @@ test('does not end a connection that waits for an answer or for a next request',
 // Node keeps a closed socket until the next full collection of garbage, and with it whatever is remembered for it: small
 // collections took twenty times as long where each request had a connection of its own.
 test('a closed connection frees its last response', async () => {
-  const connections = createConnections();
+  const connections = new Connections();
   const socket = new Socket();
   const response = (): ServerResponse => {
     const request = new IncomingMessage(socket);
