@@ -136,7 +136,6 @@ export interface KeySetState {
   readonly newest: string;
 }
 
-/** Options of {@link AuthorizationServerClient.post}. */
 interface PostOptions {
   /** `Accept`; default `application/json`. */
   readonly accept?: string;

@@ -225,7 +225,6 @@ export type DecisionRecord = {
   readonly [Name in keyof Members]: ReturnType<Members[Name]['of']> | ReturnType<Members[Name]['read']>;
 };
 
-/** The members that each decision has for itself. */
 type OwnMembers = Pick<DecisionRecord, MembersWhere<{ readonly own: string }>>;
 /** The members that decisions on the same call of a caller have in common. */
 export type CommonMembers = Omit<DecisionRecord, keyof OwnMembers>;
@@ -267,7 +266,6 @@ export function refusalIn({ denial, shadow }: RepeatedOutcome): ShadowDenial | D
   return denial ?? shadow;
 }
 
-/** The limit on logged targets of one message. */
 const MAX_TARGETS = 32;
 /** The longest claim and the longest name of a target that are logged, in UTF-16 code units of JSON. */
 const MAX_LENGTH = 512;

@@ -32,7 +32,6 @@ export type ListedKind = TargetKind | 'method' | 'request';
 /** The keys of a policy that say what may be called: `requests` on an HTTP route, the others on an MCP route. */
 export type ListingKey = 'tools' | 'resources' | 'prompts' | 'methods' | 'requests';
 
-/** What can be listed. */
 interface ListedRow {
   /** The key of a policy. Of targets it is also the name that MCP has for such: `notifications/KEY/list_changed`. */
   readonly key: ListingKey;
@@ -42,7 +41,6 @@ interface ListedRow {
   readonly unlisted: ReasonBy<'listing'>;
 }
 
-/** What a message can act on. */
 interface TargetRow extends ListedRow {
   /** The method that uses an entry of a list. */
   readonly usedBy: RequestName;
@@ -73,7 +71,6 @@ export interface KnownList<Kind extends TargetKind | 'task' = TargetKind | 'task
   readonly method: string;
 }
 
-/** One thing that a request acts on, named by one of its parameters. */
 interface NamedTarget<Kind> {
   readonly kind: Kind;
   readonly parameter: string;
@@ -98,7 +95,6 @@ type Authorization =
       readonly target: NamedTarget<'task'> | 'subscriptions' | undefined;
     };
 
-/** A row of the table. */
 type MethodRow = Authorization & {
   /** `legacy`: 2026-07-28 removed it, and the gateway refuses it there. A server of both eras could still answer it. */
   readonly eras: 'both' | 'legacy';
@@ -201,7 +197,6 @@ const requests = table({
   'tasks/cancel': ofOneTask,
 });
 
-/** The name of a request that the gateway knows. */
 type RequestName = keyof typeof requests;
 
 /** The notifications of a server that give out handles, besides those that any message may hold. */

@@ -30,7 +30,6 @@ export interface McpAttempt {
 /** Stands for arguments that were not recorded: a decision then leaves out the conditions on them. */
 export const unknownArguments: unique symbol = Symbol('unknown arguments');
 
-/** A request on an HTTP route. */
 interface HttpAttempt {
   readonly kind: 'http';
   /** Its method and canonical path, `GET /orders`; undefined if it is not known, or its policy lists no requests. */

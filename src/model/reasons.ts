@@ -210,7 +210,6 @@ export function isReasonBy<Part extends PolicyPart>(part: Part, reason: string):
   return isReason(reason) && refusalOf(reason).by === part;
 }
 
-/** Whether a text is a reason. */
 function isReason(text: string): text is Reason {
   return Object.hasOwn(refusals, text);
 }

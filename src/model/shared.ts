@@ -16,7 +16,6 @@ export interface SharedAnswers {
   delete(kind: AnswerKind, key: string): void;
 }
 
-/** The kind of request that the authorization server answered. */
 type AnswerKind = 'introspection' | 'exchange';
 
 /** An answer that a replica kept. It is as trustworthy as the authorization server that gave it, and no more. */

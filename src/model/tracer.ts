@@ -26,7 +26,6 @@ export interface Span {
   end(): void;
 }
 
-/** The trace context of a call, and its span if it is recorded. */
 interface Joined {
   readonly context: TraceContext;
   readonly span: Span | undefined;

@@ -125,7 +125,6 @@ function isSameList(one: readonly string[], other: readonly string[]): boolean {
 
 /** A principal stays the same object while its token is cached. The newest part is last. */
 const commonParts = new WeakMap<object, readonly CommonPart[]>();
-/** The limit on parts that are kept of a caller. */
 const MAX_PARTS = 8;
 /** Stands for the caller of calls without one. */
 const withoutCaller = Object.freeze(Object.create(null) as object);

@@ -6,7 +6,6 @@ import { decisionLine } from './decision-record.ts';
 import type { JsonLines } from './json-lines.ts';
 import { grantLabel } from './metrics.ts';
 
-/** What decides which lines are logged. */
 type Settings = Pick<LogSettings, 'level' | 'decisions'>;
 
 const levels = { debug: 10, info: 20, warn: 30, error: 40 } as const;

@@ -11,7 +11,6 @@ import type { Route } from '../model/route.ts';
 import { joinEvents } from './events.ts';
 import { RouteHistogram, Tally } from './request-metrics.ts';
 
-/** How events move a metric. */
 type Moves<Metric> = {
   readonly [Name in keyof Events]?: (metric: Metric, ...event: Parameters<Events[Name]>) => void;
 };
@@ -284,7 +283,6 @@ export function grantLabel(grant: string): string {
   return Object.hasOwn(grants, grant) ? String(grants[grant]) : 'other';
 }
 
-/** A page of metrics, in Prometheus' text format. */
 interface MetricsPage {
   readonly type: string;
   readonly text: string;

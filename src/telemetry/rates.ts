@@ -18,7 +18,6 @@ export interface RatePoint {
   readonly upstream: Quantiles | undefined;
 }
 
-/** Two quantiles of durations in milliseconds. */
 interface Quantiles {
   readonly p50: number;
   readonly p99: number;

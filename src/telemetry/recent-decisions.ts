@@ -8,7 +8,6 @@ export interface CountedDecision {
   readonly count: number;
 }
 
-/** Some of the kept decisions that are selected, with the number of all selected and of all kept ones. */
 interface SelectedDecisions {
   readonly decisions: readonly DecisionRecord[];
   readonly selected: number;
@@ -18,7 +17,6 @@ interface SelectedDecisions {
 /** The places of `id` and of `path` among the own texts. */
 const [ID = -1, PATH = -1] = ['id', 'path'].map((own) => ownRows.texts.findIndex(({ name }) => name === own));
 
-/** The limit on kept decisions. */
 const MAX_DECISIONS = 10_000;
 /** The limit on their texts, in UTF-16 code units: callers choose names, scopes and claims. */
 const MAX_LENGTH = 16 * 1024 * 1024;

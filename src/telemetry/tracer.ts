@@ -226,7 +226,6 @@ export interface SpanExportObserver {
   readonly collector: (problem: string | undefined) => void;
 }
 
-/** The export of spans to the collector, in the background. */
 interface SpanExport {
   readonly processor: SpanProcessor;
   /** Reserves room for one more span; false if there is none, and the span is then dropped. */
@@ -246,7 +245,6 @@ const TIMEOUT_MS = 5_000;
 /** The time limit for the last spans. */
 const LAST_MS = 2_000;
 
-/** Creates the export to the collector at `otlp`, OTLP/HTTP with protobuf. */
 function createSpanExport(
   otlp: string,
   headers: Readonly<Record<string, string>>,

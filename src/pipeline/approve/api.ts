@@ -57,7 +57,6 @@ async function decided(approvals: Approvals, id: string, person: Principal, body
   return approvalView((await approvals.decide(id, decision, person, digest)).approval);
 }
 
-/** Whether a value is the name of a decision. */
 function isDecision(value: unknown): value is ApprovalDecision {
   return typeof value === 'string' && Object.hasOwn(decidedFrom, value);
 }

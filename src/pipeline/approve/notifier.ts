@@ -11,10 +11,8 @@ const TRIES = 5;
 const TIMEOUT_MS = 5_000;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
-/** Requests at the same time. */
 const MAX_PARALLEL = 4;
 
-/** An event that waits. */
 interface Message {
   readonly event: ApprovalEvent;
   readonly body: string;

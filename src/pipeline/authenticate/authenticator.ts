@@ -177,7 +177,6 @@ function required(authorities: ReadonlyMap<string, Authority>, name: string): Au
   return found;
 }
 
-/** What the authentication of a route is made of. */
 interface AuthenticationParts {
   readonly route: Route;
   readonly trusted: readonly Authority[];

@@ -38,7 +38,6 @@ export interface Authority extends TokenAuthority {
   readonly introspect: SharedIntrospector | undefined;
 }
 
-/** A valid token. */
 interface VerifiedToken {
   readonly principal: Principal;
   /**

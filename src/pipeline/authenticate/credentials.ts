@@ -24,7 +24,6 @@ function presentedToken(authorization: string, query: string, servesDpop: boolea
 /** Longer headers are parsed each time, to bound the memory of a connection. */
 const MAX_REMEMBERED = 4096;
 
-/** The last header of a connection. */
 interface LastHeader {
   readonly authorization: string;
   readonly token: PresentedToken;

@@ -68,7 +68,6 @@ function requireOneSpelling(token: string): void {
   throw new Denial('token.malformed', 'the signature is not base64url as RFC 7515 defines it');
 }
 
-/** What the header of a verified JWT says. */
 type Signature = NonNullable<Principal['signature']>;
 
 /**
@@ -145,7 +144,6 @@ function mediaType(typ: unknown = ''): string {
   return typ.toLowerCase().replace(/^application\//, '');
 }
 
-/** A server that signs JWTs. */
 type JwtServer = AuthorizationServer & { readonly jwt: JwtValidation };
 
 /**

@@ -175,7 +175,6 @@ function named({ kid, alg }: Parameters<JWTVerifyGetKey>[0]): string {
   return `kid ${describeValue(kid)} and alg ${describeValue(alg)}`;
 }
 
-/** Whether a set has a key that is not in the other one. */
 function hasOther(set: LocalJWKSet, other: LocalJWKSet): boolean {
   const known = new Set(other.jwks().keys.map(canonicalJson));
   return set.jwks().keys.some((key) => !known.has(canonicalJson(key)));

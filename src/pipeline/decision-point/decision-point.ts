@@ -20,13 +20,10 @@ import type { Grant } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
 import { createDescribe } from './question.ts';
 
-/** The longest answer that is read. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** The longest answer about a list. */
 const MAX_LIST_BYTES = 1024 * 1024;
 /** Questions in flight at once; one caller has at most a quarter of them. */
 const MAX_IN_FLIGHT = 1024;
-/** How long metadata count. */
 const METADATA_MS = 3_600_000;
 /** What the log quotes of a reason, in UTF-16 code units. */
 const MAX_REASON = 256;
@@ -58,7 +55,6 @@ export interface DecisionPointEndpoints {
 
 type Answer = Readonly<Record<string, unknown>>;
 
-/** One question, and how its answer is read. */
 interface Asked<Value> {
   readonly endpoint: (endpoints: DecisionPointEndpoints) => string;
   readonly body: object;
@@ -236,7 +232,6 @@ export class DecisionPoint {
   }
 }
 
-/** The answer to a question about one call. */
 function decided(answer: Answer): Answer {
   if (typeof ownMember(answer, 'decision') !== 'boolean' || hasCaseVariant(answer, 'decision'))
     throw new Undecided('the evaluation has no boolean decision');

@@ -22,7 +22,6 @@ export interface CredentialSource {
   readonly onUnauthorized: ((grant: CallerGrant) => void) | undefined;
 }
 
-/** What a source takes from its configuration. */
 interface ConfigParts {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly revalidate: ExchangeParts['revalidate'];

@@ -133,7 +133,6 @@ export function createTokenExchange(
     return error === 'invalid_grant' && form === 'jwt' && issuer === exchange.server.issuer;
   }
 
-  /** The refusal of a token by its own server, if there is one. */
   async function problemOf(token: PresentedToken): Promise<Denial | undefined> {
     try {
       await revalidate(token);

@@ -29,7 +29,6 @@ type ChooseFilter = (answer: ResponseHeaders, status: number) => BodyFilter | un
 /** The bindings that an answer meets. */
 export type AnswerBindings = Pick<Bindings, 'giveHandles' | 'giveEventIds'>;
 
-/** The parts of filters that do not depend on the call. */
 interface FilterParts {
   readonly bindings: AnswerBindings;
   /** Of the route's upstream. */
@@ -40,7 +39,6 @@ interface FilterParts {
   readonly askAboutList: AskAboutList | undefined;
 }
 
-/** The changes that an answer may need. */
 interface Changes {
   /** Whether messages may be changed, in any form of the answer. */
   readonly rewrites: boolean;
@@ -118,7 +116,6 @@ function mayBePublic({ policy, decisionPoint }: Route, { action: { attempt, era 
   return attempt.method.isCacheable;
 }
 
-/** Learns the headers that the tools of a list declare. */
 function toolHeadersRewriting(toolHeaders: ToolHeaders): Rewriting {
   return {
     concerns: (list) => toolHeaders.concerns(list),
@@ -230,7 +227,6 @@ function taskListRewriting({ action: { attempt } }: Grant): Rewriting | undefine
   }
 }
 
-/** Whether the policy lets the caller see an entry of a list. */
 function visibleTo({ principal }: Grant, { policy }: Route): (target: McpTarget) => boolean {
   if (policy === undefined || principal === undefined)
     throw new TypeError('a list to filter, without policy or principal');
@@ -310,7 +306,6 @@ function handleRewriting(bind: Rewriting['rewrite']): Rewriting {
   return { concerns: mayGiveHandle, rewrite: bind, mustRead: false };
 }
 
-/** How each answer settles its call. */
 const settlements: Readonly<Record<AnswerOutcome, CallOutcome>> = {
   answered: 'answered',
   failed: 'returned',

@@ -7,7 +7,6 @@ const MAX_WHOLE_BYTES = 16 * 1024;
 /** The reason phrases that Node accepts. Clients SHOULD ignore the phrase, RFC 9112 §4. */
 const reasonPhrase = /^[\t -~]*$/;
 
-/** A header section that is not sent yet. */
 interface Head {
   readonly status: number;
   readonly statusMessage: string;

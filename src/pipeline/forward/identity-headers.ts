@@ -65,7 +65,6 @@ export function createIdentityHeaders(route: Route, sign: SignIdentity | undefin
   };
 }
 
-/** Reads the value of an identity header. */
 type ClaimReader = (principal: Principal) => unknown;
 
 /** Creates the reader of a claim. `client_id` is read from the principal, because some tokens name it differently. */
@@ -76,7 +75,6 @@ function claimReader(claim: string): ClaimReader {
   return (principal) => read(principal.claims);
 }
 
-/** Separates the members of a list in a field value. */
 const SEPARATOR = ',';
 /** The characters that a member has encoded: controls, non-ASCII, the separator, `%`, and spaces at its ends. */
 const encoded = new RegExp(`[^ -~]|[%${SEPARATOR}]|^ | $`, 'gu');

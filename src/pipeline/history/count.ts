@@ -245,7 +245,6 @@ export function createCountUnderOwnId(route: Route, ledger: Ledger, timers: Time
   }
 }
 
-/** The id of a request in progress. */
 interface HeldId {
   /** Frees the id. */
   release(): void | Promise<void>;

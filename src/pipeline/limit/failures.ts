@@ -18,7 +18,6 @@ interface InFlight {
   readonly waiting: Set<() => void>;
 }
 
-/** The parts that the limit of failures is made of. */
 interface FailuresParts {
   readonly limiters: RateLimiters;
   readonly clock: Clock;

@@ -3,7 +3,6 @@ import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
 
-/** An origin on this machine. */
 const loopbackOrigin = new RegExp(`^https?://${loopbackHostPattern}(?::[0-9]{1,5})?$`);
 
 /** The hosts and origins that a request may name. */

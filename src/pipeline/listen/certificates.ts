@@ -26,7 +26,6 @@ export interface ReceivedCertificate extends OwnCertificate {
   renew(next: Certificates): void;
 }
 
-/** Observes the certificate of the gateway. */
 type Observer = Pick<TlsObserver, 'certificateInForce' | 'certificateRefused'>;
 
 /** Creates the certificate of a process that receives its renewals from another one. */

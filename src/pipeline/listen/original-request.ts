@@ -6,10 +6,8 @@ import { type Fields, fieldValues } from '../../model/fields.ts';
 import { type CanonicalTarget, headerSection } from './call.ts';
 import type { ClientBehind } from './trusted-proxies.ts';
 
-/** The path at which a proxy asks whether a request may pass. */
 const AUTHORIZE_PATH = '/_sallyport/authorize';
 
-/** A request as a proxy describes it: the client sent it, and the proxy will forward it. */
 interface OriginalRequest {
   readonly method: string;
   readonly target: string;

@@ -19,7 +19,6 @@ export type OnRequest = (request: IncomingMessage, response: ServerResponse, hea
 /** Decides the answer to bytes that are not a request. */
 export type OnMalformed = (reason: Reason, detail: string) => RawAnswer;
 
-/** An answer that is written to the socket without a `ServerResponse`. */
 interface RawAnswer {
   readonly status: number;
   readonly requestId: string;
@@ -31,7 +30,6 @@ export interface Security {
   readonly observer: TlsObserver;
 }
 
-/** The options of {@link listen}. */
 interface ListenOptions {
   readonly address: Address;
   /** The largest header section, in bytes. */
@@ -181,7 +179,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   return { url: `${scheme}://${authorityOf(server)}`, close: (graceMs) => close(server, sockets, graceMs) };
 }
 
-/** The open sockets that a server announces with `event`. */
 function openSockets(server: Server, event: 'connection' | 'secureConnection'): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   server.on(event, (socket: Socket) => {

@@ -6,7 +6,6 @@ import { Denial } from '../../model/denial.ts';
 import { type Fields, fieldValues } from '../../model/fields.ts';
 import { certificateThumbprint } from '../../lib/digest.ts';
 
-/** The client as the peer reports it. */
 type Client = Pick<Call, 'client' | 'forwardedFor' | 'certificateThumbprint'>;
 
 /**

@@ -8,7 +8,6 @@ import { answer } from './answer.ts';
 import { isMetadataPath, metadataDocuments } from './resource-metadata.ts';
 import { isLoopbackUrl } from '../../lib/ip-address.ts';
 
-/** The path at which upstreams find the keys of signed identities. */
 const KEY_SET_PATH = '/.well-known/sallyport-jwks.json';
 
 /** Answers a call for a document of the gateway; false for any other call. */
@@ -46,7 +45,6 @@ export function createPublish(config: Config, keySet: KeySet): Publish {
   };
 }
 
-/** Answers with a document that any page may read. */
 function sendDocument(call: Call, mediaType: string, document: Buffer): void {
   if (call.method === 'OPTIONS') answer(call, 204, openToAll);
   else if (call.method === 'GET' || call.method === 'HEAD') {

@@ -23,7 +23,6 @@ const RETRY_AFTER = 5;
 /** The longest `Retry-After`: with a longer one a client would stay away after the cause has ended. */
 const LONGEST_RETRY_AFTER = 60;
 
-/** What the answers to refused calls have in common on a route. */
 interface RefuseParts {
   /** What a 405 allows; undefined: all methods. */
   readonly methods?: ReadonlySet<string> | undefined;
@@ -82,7 +81,6 @@ function send(call: Call, status: number, headers: OutgoingHttpHeaders, { type, 
   answer(call, status, { ...headers, 'Content-Type': type, 'Cache-Control': 'no-store' }, text);
 }
 
-/** Whether the answer to a call is a tool result. */
 function expectsToolResult(action: Action | undefined): action is Action {
   if (action === undefined || calledTool(action.attempt) === undefined) return false;
   const { messageId, era, mayYieldHandle } = action;
@@ -170,7 +168,6 @@ export function toolError(
   return { type: 'application/json', text: JSON.stringify({ jsonrpc: '2.0', id, result }) };
 }
 
-/** What a client learns of the request that its call waits for. */
 function shownApproval({ id, url, expiresAt }: ApprovalReference): Readonly<Record<string, string>> {
   return { id, url, expires_at: new Date(expiresAt).toISOString() };
 }

@@ -45,7 +45,6 @@ function segmentCount(path: string): number {
   return path === '/' ? 0 : path.split('/').length - 1;
 }
 
-/** What is mounted at the longest path of `mounts` that `path` begins with. */
 function longest<Mounting>(mounts: ReadonlyMap<string, Mounting>, path: string, depth: number): Mounting | undefined {
   let end = endOfSegment(path, depth);
   while (end > 0) {
@@ -56,7 +55,6 @@ function longest<Mounting>(mounts: ReadonlyMap<string, Mounting>, path: string, 
   return mounts.get('/');
 }
 
-/** Where the first `count` segments of `path` end. */
 function endOfSegment(path: string, count: number): number {
   let end = 0;
   for (let segment = 0; segment < count; segment += 1) {
@@ -67,7 +65,6 @@ function endOfSegment(path: string, count: number): number {
   return end;
 }
 
-/** A node in the tree of the segments of mounted paths. */
 interface Node {
   readonly children: Map<string, Node>;
 }
