@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import { atDeadline } from '../../lib/deadline.ts';
+import { atDeadline } from '../../lib/clock.ts';
 import { createExpiringCache, type ExpiringCache } from '../../lib/expiring-cache.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';

@@ -1,10 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { createAuthorize } from '../../../src/pipeline/authorize/authorize.ts';
+import { createAuthorize, createActionReader } from '../../../src/pipeline/authorize/authorize.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Action } from '../../../src/model/grant.ts';
 import type { Decision, Policy } from '../../../src/model/policy.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import type { Route } from '../../../src/model/route.ts';
+import { Bindings, createOwnerBound } from '../../../src/mcp/bindings.ts';
+import { createHandleBinding } from '../../../src/mcp/handles-binding.ts';
+import { lengthPrefixed } from '../../../src/lib/length-prefixed.ts';
+import { createToolHeaders } from '../../../src/mcp/tool-headers.ts';
+import type { Call } from '../../../src/model/call.ts';
+import { mcpMethod, noMethod } from '../../../src/model/mcp.ts';
+import { words } from '../../support/words.ts';
 
 const alice = { subject: 'alice' } as Principal;
 const action = { attempt: { kind: 'http' }, messageId: null, body: undefined } as Action;
@@ -14,7 +21,7 @@ function route(decision?: Decision, open = false): Route {
   return { name: 'r', public: open, policy } as Route;
 }
 
-const refusal: Decision = {
+const refusal = {
   allow: false,
   rule: 'tools.pay.scope',
   denial: {
@@ -24,7 +31,7 @@ const refusal: Decision = {
     rule: 'tools.pay.scope',
     because: 'Ask for less.',
   },
-};
+} as const satisfies Decision;
 
 describe('a caller', () => {
   test('passes without a policy', () => {
@@ -41,21 +48,8 @@ describe('a caller', () => {
   });
 
   test('is refused with the reason, detail, scope, rule and words of the policy', () => {
-    let denial: unknown;
-    try {
-      createAuthorize(route(refusal), Date.now)(alice, action);
-    } catch (error) {
-      denial = error;
-    }
-    expect(denial).toBeInstanceOf(Denial);
-    const { reason, detail, scope, rule, because } = denial as Denial;
-    expect({ reason, detail, scope, rule, because }).toEqual({
-      reason: 'scope.insufficient',
-      detail: 'wanted read',
-      scope: ['read', 'pay'],
-      rule: 'tools.pay.scope',
-      because: 'Ask for less.',
-    });
+    const authorize = createAuthorize(route(refusal), Date.now);
+    expect(() => authorize(alice, action)).toThrow(expect.objectContaining(refusal.denial) as Denial);
   });
 });
 
@@ -69,5 +63,197 @@ describe('no principal', () => {
     ['with one', route({ allow: true, rule: '' })],
   ])('on any other route it is a bug of an earlier stage: %s', (_what, closed) => {
     expect(() => createAuthorize(closed, Date.now)(undefined, action)).toThrow(TypeError);
+  });
+});
+
+const sessions = createOwnerBound('a key of at least thirty-two characters');
+const handles = createHandleBinding(sessions, Date.now);
+const mine = sessions.bind('theirs', lengthPrefixed(['tools']));
+const toolHeaders = createToolHeaders();
+const inputSchema = { properties: { to: { 'x-mcp-header': 'To' } } };
+toolHeaders.learn({ result: { tools: [{ name: 'pay', inputSchema }] } });
+const ping = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}');
+
+async function actionOf(
+  protocol: Route['protocol'],
+  method: string,
+  fields: Partial<Call['fields']>,
+  {
+    path = '/mcp',
+    query = '',
+    queries = 'refuse',
+    body = ping,
+    refused = (denial: Denial): unknown => denial.reason,
+    principal = undefined as Principal | undefined,
+  } = {},
+): Promise<unknown> {
+  const read = createActionReader({ protocol, name: 'tools', path: '/mcp', query: queries } as Route, {
+    readBody: () => Promise.resolve(body),
+    bindings: new Bindings({ protocol, name: 'tools' }, { sessions, handles, uuid: String }),
+    toolHeaders,
+  });
+  try {
+    return await read({ method, path, query, fields } as Call, principal);
+  } catch (error) {
+    if (error instanceof Denial) return refused(error);
+    throw error;
+  }
+}
+
+/** What a request without a message gives. */
+const bare = {
+  messageId: null,
+  sessionId: undefined,
+  lastEventId: undefined,
+  mcpName: undefined,
+  mayYieldHandle: false,
+  tasks: undefined,
+  continues: undefined,
+  asksByUrl: false,
+  body: undefined,
+};
+
+test('on an HTTP route the header section is read alone, and not the body', async () => {
+  const attempt = { kind: 'http' };
+  expect(await actionOf('http', 'POST', { contentType: 'text/plain' })).toEqual({ ...bare, attempt });
+});
+
+describe('mcp', () => {
+  test('a POST gives its message, with the bytes that were read', async () => {
+    expect(await actionOf('mcp', 'POST', { contentType: 'application/json' })).toEqual({
+      ...bare,
+      attempt: { kind: 'mcp', method: mcpMethod('ping'), targets: [], arguments: undefined },
+      messageId: 1,
+      era: 'legacy',
+      body: ping,
+    });
+  });
+
+  test.each(['GET', 'DELETE'])('a %s has no message', async (method) => {
+    const attempt = { kind: 'mcp', method: noMethod, targets: [], arguments: undefined };
+    expect(await actionOf('mcp', method, {})).toEqual({ ...bare, attempt, era: 'legacy' });
+    expect(await actionOf('mcp', method, { contentLength: '0' })).toHaveProperty('body', undefined);
+  });
+
+  test.each<readonly [why: string, method: string, fields: Partial<Call['fields']>, wanted: string]>([
+    ['a session that was given to no caller', 'GET', { mcpSessionId: 'x' }, 'session.unknown'],
+    ['a GET with a counted body', 'GET', { contentLength: '3' }, 'request.framing'],
+    ['a DELETE with a chunked body', 'DELETE', { transferEncoding: 'chunked' }, 'request.framing'],
+    ...[
+      'multipart/form-data; boundary=x',
+      'application/json; charset=utf-7',
+      'application/ json',
+      'application/json\u00A0',
+      '',
+      ...words(`
+      text/json application/x-www-form-urlencoded application/jsonp application/json5 application/json-seq
+      application/vnd.api+json application/* */* application/json;boundary=x application\\json
+      "application/json"`),
+    ].map((contentType) => [contentType, 'POST', { contentType }, 'body.type'] as const),
+    ...['x-gzip', 'deflate', 'br', 'gzip, identity', 'GZIP', 'unknown'].map(
+      (contentEncoding) =>
+        [contentEncoding, 'POST', { contentType: 'application/json', contentEncoding }, 'body.encoding'] as const,
+    ),
+    ['no content type', 'POST', {}, 'body.type'],
+    ['a type behind another', 'POST', { contentType: 'x; application/json' }, 'body.type'],
+    ['another', 'POST', { contentType: 'text/plain' }, 'body.type'],
+    ['a longer one', 'POST', { contentType: 'application/json-rpc' }, 'body.type'],
+    ['two in one', 'POST', { contentType: 'application/json, text/plain' }, 'body.type'],
+    ['another charset', 'POST', { contentType: 'application/json; charset=utf-16' }, 'body.type'],
+    ['two charsets', 'POST', { contentType: 'application/json; charset=utf-8; charset=utf-7' }, 'body.type'],
+    ['gzip', 'POST', { contentType: 'application/json', contentEncoding: 'gzip' }, 'body.encoding'],
+    [
+      'identity and gzip',
+      'POST',
+      { contentType: 'application/json', contentEncoding: 'identity, gzip' },
+      'body.encoding',
+    ],
+    ['an empty encoding', 'POST', { contentType: 'application/json', contentEncoding: '' }, 'body.encoding'],
+  ])('R-101: %s → refused', async (_why, method, fields, wanted) =>
+    expect(await actionOf('mcp', method, fields)).toBe(wanted),
+  );
+
+  test.each([
+    ['application/json; charset=utf-8', undefined],
+    ['APPLICATION/JSON', undefined],
+    ['Application/JSON;charset="UTF-8"', undefined],
+    ['application/json ', 'Identity'],
+  ])('%s, %s → read', async (contentType, contentEncoding) => {
+    expect(await actionOf('mcp', 'POST', { contentType, contentEncoding })).toHaveProperty('body', ping);
+  });
+
+  test.each([
+    ['/mcp', 'read'],
+    ['/mcp/', 'read'],
+    ['/mcp/sse', 'route.unknown'],
+    ['/', 'route.unknown'],
+    ['', 'route.unknown'],
+  ])('refuses a page or an old event stream below the endpoint: %s', async (path, wanted) => {
+    const found = await actionOf('mcp', 'GET', {}, { path });
+    expect(typeof found === 'string' ? found : 'read').toBe(wanted);
+  });
+
+  test.each([
+    ['refuse', '?tenant=b', 'route.query'],
+    ['refuse', '?', 'route.query'],
+    ['refuse', '', 'read'],
+    ['pass', '?tenant=b', 'read'],
+  ] as const)('no policy reads a query, so that it needs `query: pass`: %s, %j', async (queries, query, wanted) => {
+    for (const method of ['GET', 'DELETE', 'POST']) {
+      const found = await actionOf('mcp', method, { contentType: 'application/json' }, { queries, query });
+      expect(typeof found === 'string' ? found : 'read').toBe(wanted);
+    }
+  });
+});
+
+describe('what a client presents becomes the upstream’s own again', () => {
+  const json = { contentType: 'application/json' };
+
+  test('its session, whose stream is its owner’s', async () => {
+    expect(await actionOf('mcp', 'GET', { mcpSessionId: mine })).toMatchObject({
+      sessionId: 'theirs',
+      mayYieldHandle: true,
+    });
+    expect(await actionOf('mcp', 'POST', { ...json, mcpSessionId: mine })).toHaveProperty('sessionId', 'theirs');
+    expect(await actionOf('mcp', 'GET', { mcpSessionId: 'theirs' })).toBe('session.unknown');
+  });
+
+  test('its task, in the message and in its header', async () => {
+    const task = sessions.bind(Buffer.from('t').toString('base64url'), lengthPrefixed(['tools', 'task']));
+    const asked = (taskId: string): Buffer<ArrayBuffer> =>
+      Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { taskId } }));
+    expect(await actionOf('mcp', 'POST', json, { body: asked(task) })).toMatchObject({
+      body: asked('t'),
+      mcpName: 't',
+    });
+  });
+
+  test('what belongs to the caller, and to no other', async () => {
+    const fields = { ...json, mcpSessionId: sessions.bind('theirs', lengthPrefixed(['tools']) + 'alice') };
+    const alice = { callerKey: 'alice' } as Principal;
+    for (const method of ['GET', 'POST']) {
+      expect(await actionOf('mcp', method, fields, { principal: alice })).toHaveProperty('sessionId', 'theirs');
+      expect(await actionOf('mcp', method, fields)).toBe('session.unknown');
+    }
+  });
+});
+
+describe('MCP 2026-07-28 §Custom Headers: a header that repeats an argument', () => {
+  const version = '2026-07-28';
+  const headers = { contentType: 'application/json', mcpName: 'pay', names: ['mcp-param-to'] };
+
+  test.each([
+    ['of a tool says what the argument says', version, 'tools/call', 'bob', 'read'],
+    ['of a tool says something else', version, 'tools/call', 'eve', ['message.header_mismatch', 1]],
+    ['is nothing to a prompt that is called as the tool', version, 'prompts/get', 'eve', 'read'],
+    ['is nothing to legacy revisions', undefined, 'tools/call', 'eve', 'read'],
+  ])('%s', async (_, mcpProtocolVersion, mcpMethod, sent, wanted) => {
+    const meta = { 'io.modelcontextprotocol/protocolVersion': mcpProtocolVersion };
+    const params = { name: 'pay', arguments: { to: 'bob' }, _meta: meta };
+    const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: mcpMethod, params }));
+    const fields = { ...headers, mcpProtocolVersion, mcpMethod, raw: ['Mcp-Param-To', sent] };
+    const refused = ({ reason, messageId }: Denial): unknown => [reason, messageId];
+    const found = await actionOf('mcp', 'POST', fields, { body, refused });
+    expect(Array.isArray(found) ? found : 'read').toEqual(wanted);
   });
 });

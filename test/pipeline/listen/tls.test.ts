@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect as connectPlain } from 'node:net';
 import type { ConnectionOptions, SecureVersion } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
-import { certificateThumbprint } from '../../../src/lib/thumbprint.ts';
+import { certificateThumbprint } from '../../../src/lib/digest.ts';
 import { defaultPatience } from '../../../src/pipeline/listen/server.ts';
 import { certificate, x509 } from '../../support/certificates.ts';
 import { exchangeRaw } from '../../support/raw.ts';
