@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { type ClientQuirks, clients, obstaclesOf } from '../../../src/model/quirks/clients.ts';
 import { type ProviderQuirks, providers } from '../../../src/model/quirks/providers.ts';
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { freePort } from '../../support/ports.ts';
-import { ownClient, type ProviderName, type QuirkyServer, startQuirkyServer } from '../../support/quirky-server.ts';
+import { ownClient, type ProviderName, startQuirkyServer } from '../../support/quirky-server.ts';
 import { Stopped, walk } from '../../support/simulated-client.ts';
 import { type RequestHandler, startUpstream } from '../../support/upstream.ts';
 import { startFrontDoorWorld } from '../../worlds/front-door.ts';
@@ -43,36 +43,12 @@ const products = Object.entries<ProviderQuirks>(providers);
 const direct = products.filter(([, row]) => row.isOwnApisOnly !== true).map(([name]) => name as ProviderName);
 
 describe.each(direct)('%s', (name) => {
-  let server: QuirkyServer;
-  let gateway: TestGateway;
-  let url: string;
-  beforeAll(async () => {
-    const listen = `127.0.0.1:${await freePort()}`;
-    url = `http://${listen}/mcp`;
-    server = await startQuirkyServer(name, url);
-    gateway = await startTestGateway({
-      publicUrl: `http://${listen}`,
-      listen,
-      policies: { tools: policy },
-      yaml: `
-authorization_servers: { main: { issuer: "${server.issuer}", ${server.settings} } }
-routes:
-  - name: tools
-    path: /mcp
-    protocol: mcp
-    audience: ${server.audience}
-    resource: { scopes_supported: [read, write, admin] }
-    policy: tools
-    upstream: { url: "${upstream.url}/mcp" }
-`,
-    });
-  });
-  afterAll(() => Promise.all([gateway.close(), server.close()]));
+  const world = startBeforeAll(() => startBefore(name));
 
   test.each(rows)('R-313: with %s', async (_name, client) => {
     const [obstacle] = obstaclesOf({ client, server: providers[name], endpointsAtRoot: false });
     const mustBeKnown = providers[name].registration === 'none' || name === 'cognito';
-    const walked = walk(client, url, mustBeKnown ? { clientId: ownClient } : {});
+    const walked = walk(client, world.url, mustBeKnown ? { clientId: ownClient } : {});
     expect(await outcomeOf(walked)).toEqual(obstacle === undefined ? 'through' : [obstacle.at, obstacle.cause]);
   });
 });
@@ -90,15 +66,23 @@ function causeOf(message: string): string {
   return Object.entries(told).find(([, pattern]) => pattern.test(message))?.[0] ?? message;
 }
 
-/** A gateway in front of one provider, with more lines of its configuration. */
-async function withProvider(
-  name: ProviderName,
-  more: string,
-  use: (url: string, gateway: TestGateway) => Promise<void>,
-): Promise<void> {
+/** A gateway in front of one provider. */
+interface ProviderWorld {
+  readonly url: string;
+  readonly gateway: TestGateway;
+  close(): Promise<void>;
+}
+
+/** Starts one, with more lines of its configuration. */
+async function startBefore(name: ProviderName, more = ''): Promise<ProviderWorld> {
   const listen = `127.0.0.1:${await freePort()}`;
-  const server = await startQuirkyServer(name, `http://${listen}/mcp`);
-  const yaml = `
+  const url = `http://${listen}/mcp`;
+  const server = await startQuirkyServer(name, url);
+  const gateway = await startTestGateway({
+    publicUrl: `http://${listen}`,
+    listen,
+    policies: { tools: policy },
+    yaml: `
 ${more}
 authorization_servers: { main: { issuer: "${server.issuer}", ${server.settings} } }
 routes:
@@ -106,28 +90,32 @@ routes:
     path: /mcp
     protocol: mcp
     audience: ${server.audience}
+    resource: { scopes_supported: [read, write, admin] }
     policy: tools
     upstream: { url: "${upstream.url}/mcp" }
-`;
-  const gateway = await startTestGateway({ publicUrl: `http://${listen}`, listen, policies: { tools: policy }, yaml });
-  try {
-    await use(`http://${listen}/mcp`, gateway);
-  } finally {
-    await Promise.all([gateway.close(), server.close()]);
-  }
+`,
+  });
+  return {
+    url,
+    gateway,
+    async close() {
+      await gateway.close();
+      await server.close();
+    },
+  };
 }
 
 test('R-313: google: its tokens open nothing, and the log says why', async () => {
-  await withProvider('google', '', async (url, gateway) => {
-    await expect(walk(clients.inspector, url, { clientId: ownClient })).rejects.toMatchObject({ at: 'call' });
-    expect(await gateway.decision({ reason: 'token.form' })).toMatchObject({ allow: false });
-  });
+  const { url, gateway, close } = await startBefore('google');
+  onTestFinished(close);
+  await expect(walk(clients.inspector, url, { clientId: ownClient })).rejects.toMatchObject({ at: 'call' });
+  expect(await gateway.decision({ reason: 'token.form' })).toMatchObject({ allow: false });
 });
 
 test('R-313: oauth_endpoints_at_root leads a client that refuses the metadata', async () => {
-  await withProvider('entra', 'oauth_endpoints_at_root: main', async (url) => {
-    await expect(walk(clients.claude, url, { clientId: ownClient })).resolves.toBeUndefined();
-  });
+  const { url, close } = await startBefore('entra', 'oauth_endpoints_at_root: main');
+  onTestFinished(close);
+  await expect(walk(clients.claude, url, { clientId: ownClient })).resolves.toBeUndefined();
 });
 
 describe.each(['entra', 'cognito', 'keycloak', 'google'] as const)('the front door before %s', (name) => {
