@@ -12,12 +12,11 @@ import {
   plainUrl,
   reject,
 } from './values.ts';
-import type { Rate } from '../model/route.ts';
+import type { Rate, DecisionPointSettings } from '../model/route.ts';
 import { hopByHop } from '../lib/http/header-fields.ts';
 import { resolve } from 'node:path';
 import { type CertificateFiles, readCertificates } from '../lib/certificate-files.ts';
 import type { Files } from './files.ts';
-import type { DecisionPointSettings } from '../model/decision-point.ts';
 
 /** `listen`, `admin` and `forward_auth`. Problems are reported to the fields. */
 export function readAddresses(root: Field<GatewayKeys>): Pick<Config, 'listen' | 'admin' | 'forwardAuth'> {

@@ -2,7 +2,7 @@ import type { AuthorizationServer } from './authorization-server.ts';
 import type { FrontDoor } from './front-door.ts';
 import type { Policy } from './policy.ts';
 import type { RevocationSettings } from './revocation.ts';
-import type { RecordDetails } from './record-details.ts';
+import type { RecordDetails } from './logged-members.ts';
 import type { Rate, Route } from './route.ts';
 
 /** A socket address to listen on. Port 0 lets the system choose. */

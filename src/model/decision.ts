@@ -8,10 +8,19 @@
 import { remembered } from '../lib/remembered.ts';
 import type { Denial, ShadowDenial } from './denial.ts';
 import type { KnownCall, Outcome } from './outcome.ts';
-import { claimsIn, type DecisionInput, flagIn, inputIn, isTrue, textIn, timeIn, unlogged } from './logged-members.ts';
+import {
+  claimsIn,
+  type DecisionInput,
+  flagIn,
+  inputIn,
+  isTrue,
+  textIn,
+  timeIn,
+  unlogged,
+  recordedClaims,
+} from './logged-members.ts';
 import { calledTool, type McpTarget, type Policy } from './policy.ts';
 import type { Principal, TokenForm } from './principal.ts';
-import { recordedClaims } from './record-details.ts';
 
 /** What decisions on the same call of a caller have in common. */
 export type RepeatedOutcome = Omit<Outcome, 'call' | 'decidedAt' | 'approval'> & {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { listedClaims } from './record-details.ts';
+import type { listedClaims } from './logged-members.ts';
 import type { AuthorizationServer, ClientCredentials } from './authorization-server.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 

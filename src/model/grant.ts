@@ -3,7 +3,7 @@ import type { Reason } from './reasons.ts';
 import type { TraceContext } from '../lib/http/trace-context.ts';
 import type { CountedCall } from './history.ts';
 import type { Era } from './mcp.ts';
-import type { Attempt, Decision, Plan } from './policy.ts';
+import type { Attempt, Decision, McpTarget, Plan } from './policy.ts';
 import type { Principal } from './principal.ts';
 
 /**
@@ -101,3 +101,10 @@ export interface GrantedCall {
   /** Undefined if no rule over time concerns the call. */
   readonly counted: CountedCall | undefined;
 }
+
+/**
+ * Asks a decision point which entries of a list the caller may use: one boolean for each, in their order.
+ *
+ * @throws {Denial} `decision_point.unavailable` without an answer.
+ */
+export type AskAboutList = (call: Call, grant: Grant, entries: readonly McpTarget[]) => Promise<readonly boolean[]>;

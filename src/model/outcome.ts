@@ -2,7 +2,7 @@ import type { Call } from './call.ts';
 import type { Denial, ShadowDenial } from './denial.ts';
 import type { Attempt } from './policy.ts';
 import type { Principal } from './principal.ts';
-import type { RecordDetails } from './record-details.ts';
+import type { RecordDetails } from './logged-members.ts';
 import { type Reason, refusalOf, refusals } from './reasons.ts';
 import type { Route } from './route.ts';
 

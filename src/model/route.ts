@@ -1,5 +1,4 @@
 import { type AuthorizationServer, type ClientCredentials, prefixedScopes } from './authorization-server.ts';
-import type { DecisionPointSettings } from './decision-point.ts';
 import type { Lock } from './lock.ts';
 import type { Policy } from './policy.ts';
 import type { TokenForm } from './principal.ts';
@@ -197,4 +196,17 @@ export function firstScopes({ firstChallenge, policy, resource }: Route): readon
 export function stepUpScopes(route: Route): readonly string[] {
   const first = new Set(firstScopes(route));
   return (route.policy?.scopes ?? []).filter((scope) => !first.has(scope));
+}
+
+/** An external decision point, AuthZEN Authorization API 1.0, as `decision_points` describes it. */
+export interface DecisionPointSettings {
+  readonly name: string;
+  /** Its identifier, which its metadata must repeat byte for byte. */
+  readonly url: string;
+  /** Sent as `Authorization: Bearer`. */
+  readonly token: string | undefined;
+  /** The limit of one question, with everything that it needs. */
+  readonly timeoutMs: number;
+  /** Whether it gets the arguments of tools and prompts. */
+  readonly sendsArguments: boolean;
 }

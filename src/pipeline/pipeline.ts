@@ -16,7 +16,7 @@ import type { Action, Grant, GrantedCall, HeldToken, PresentedToken, UpstreamCre
 import type { ApprovedCall, CountedCall } from '../model/history.ts';
 import type { KnownCall, Outcome, RefusalAnswer } from '../model/outcome.ts';
 import type { Principal } from '../model/principal.ts';
-import type { RecordDetails } from '../model/record-details.ts';
+import type { RecordDetails } from '../model/logged-members.ts';
 import type { Route } from '../model/route.ts';
 
 /** The result of a step: a promise only if the step has to wait for the body or for another server. */

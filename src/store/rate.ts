@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
-import type { CountedEvent, RateLimiter, RateLimiters } from '../model/limits.ts';
+import type { CountedEvent, RateLimiter, RateLimiters } from '../model/shared.ts';
 import type { Rate } from '../model/route.ts';
 import { createScript, type StoreConnection } from './connection.ts';
 import type { Sealing } from './sealing.ts';

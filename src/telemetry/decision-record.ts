@@ -10,7 +10,7 @@ import {
 } from '../model/decision.ts';
 import type { Outcome, RefusalAnswer } from '../model/outcome.ts';
 import type { McpTarget } from '../model/policy.ts';
-import type { RecordDetails } from '../model/record-details.ts';
+import type { RecordDetails } from '../model/logged-members.ts';
 import type { Route } from '../model/route.ts';
 
 /** A row of the table of members. */

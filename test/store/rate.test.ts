@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
-import type { RateLimiter, RateLimiters } from '../../src/model/limits.ts';
+import type { RateLimiter, RateLimiters } from '../../src/model/shared.ts';
 import type { Rate } from '../../src/model/route.ts';
 import { createShared, type Prepared, type Shared } from '../../src/store/store.ts';
 import { hasRedis, startRedis, type Redis } from '../support/redis.ts';

@@ -5,7 +5,7 @@ import { reasonOf, printable } from '../../lib/wording.ts';
 import { McpServerFault, listDefinitions, listTools } from '../../mcp/client/ask-server.ts';
 import { differences, inWords } from '../../mcp/lock/comparison.ts';
 import type { Config } from '../../model/config.ts';
-import type { DecisionPointSettings } from '../../model/decision-point.ts';
+import type { DecisionPointSettings } from '../../model/route.ts';
 import type { FrontDoor } from '../../model/front-door.ts';
 import { clients } from '../../model/quirks/clients.ts';
 import { type Route, serverUrl } from '../../model/route.ts';

@@ -6,7 +6,7 @@ import type { Call } from '../../model/call.ts';
 import type { CountLookup } from '../../model/events.ts';
 import { Denial, isTokenDenial } from '../../model/denial.ts';
 import type { AccessToken, PresentedToken, RefusedToken } from '../../model/grant.ts';
-import type { Failures } from '../../model/limits.ts';
+import type { Failures } from '../../model/shared.ts';
 import type { Principal, TokenForm } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 import { notAccepted } from './refusal-detail.ts';

@@ -14,10 +14,9 @@ import { hasDuplicateMembers } from '../../lib/json/scanner.ts';
 import { hasCaseVariant, isObject, ownMember } from '../../lib/json/own-member.ts';
 import { createQuota } from '../../lib/fair-share.ts';
 import type { Call } from '../../model/call.ts';
-import type { AskAboutList, DecisionPointSettings } from '../../model/decision-point.ts';
+import type { AskAboutList, Grant } from '../../model/grant.ts';
+import type { DecisionPointSettings, Route } from '../../model/route.ts';
 import { Denial } from '../../model/denial.ts';
-import type { Grant } from '../../model/grant.ts';
-import type { Route } from '../../model/route.ts';
 import { createDescribe } from './question.ts';
 
 const MAX_ANSWER_BYTES = 64 * 1024;

@@ -4,7 +4,7 @@ import { addressBlock } from '../../lib/ip-address.ts';
 import { lengthPrefixed } from '../../lib/length-prefixed.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
-import type { RateLimiters } from '../../model/limits.ts';
+import type { RateLimiters } from '../../model/shared.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Rate, Route } from '../../model/route.ts';
 

@@ -16,7 +16,7 @@ import type { ApprovalBook, ApprovalEvent, ApprovalObserver, KeptApproval } from
 import type { ApprovalSettings, Config } from '../../model/config.ts';
 import type { Call } from '../../model/call.ts';
 import { FRONT_DOOR } from '../../model/front-door.ts';
-import type { RateLimiters } from '../../model/limits.ts';
+import type { RateLimiters } from '../../model/shared.ts';
 import { createLimit } from '../../pipeline/limit/limit.ts';
 import type { Allowed } from '../../pipeline/listen/allow.ts';
 import { readBody } from '../../pipeline/listen/body.ts';

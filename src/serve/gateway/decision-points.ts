@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { loadOnce } from '../../lib/single-flight.ts';
-import type { AskAboutList, DecisionPointSettings } from '../../model/decision-point.ts';
-import type { Route } from '../../model/route.ts';
+import type { AskAboutList } from '../../model/grant.ts';
+import type { DecisionPointSettings, Route } from '../../model/route.ts';
 import type { DecisionPoint } from '../../pipeline/decision-point/decision-point.ts';
 import type { Stages } from '../../pipeline/pipeline.ts';
 

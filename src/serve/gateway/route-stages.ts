@@ -51,9 +51,8 @@ import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
 import type { Events } from '../../model/events.ts';
 import type { Ledger } from '../../model/ledger.ts';
-import type { RateLimiters } from '../../model/limits.ts';
+import type { RateLimiters, ReplayMemory } from '../../model/shared.ts';
 import type { RevocationCheck, RevocationReceiver } from '../../model/revocation.ts';
-import type { ReplayMemory } from '../../model/shared.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /** A route of one configuration, and its stages. */

@@ -4,7 +4,7 @@ import { type Authority, CachedVerifier, tokenKey } from '../../../src/pipeline/
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { RefusedToken } from '../../../src/model/grant.ts';
-import type { Failures } from '../../../src/model/limits.ts';
+import type { Failures } from '../../../src/model/shared.ts';
 import type { Principal, TokenForm } from '../../../src/model/principal.ts';
 import { bearer } from '../../support/bearer.ts';
 

@@ -4,7 +4,7 @@ import { readFields } from '../../../src/pipeline/listen/call.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
-import type { Failures } from '../../../src/model/limits.ts';
+import type { Failures } from '../../../src/model/shared.ts';
 import { createRateLimiters } from '../../../src/store/rate.ts';
 
 let now: number;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createLimit, type Limit } from '../../../src/pipeline/limit/limit.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
-import type { RateLimiters } from '../../../src/model/limits.ts';
+import type { RateLimiters } from '../../../src/model/shared.ts';
 import { callerKey, type Principal } from '../../../src/model/principal.ts';
 import type { Rate, Route } from '../../../src/model/route.ts';
 import { createRateLimiters } from '../../../src/store/rate.ts';
