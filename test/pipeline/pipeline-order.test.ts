@@ -179,8 +179,9 @@ describe('SEP-414: records a call in the trace', () => {
   });
 });
 
-describe('answers a refusal, and records it once with its answer', () => {
-  test.each(whole.slice(1, whole.indexOf('record')))('by %s', async (name) => {
+test.each(whole.slice(1, whole.indexOf('record')))(
+  'answers a refusal by %s, and records it once with its answer',
+  async (name) => {
     const { steps, names } = await served({ [name]: refuses });
     const before = whole.slice(0, whole.indexOf(name) + 1);
     const isRouted = before.includes('allow');
@@ -206,8 +207,8 @@ describe('answers a refusal, and records it once with its answer', () => {
       denial,
       passed('readAction') ? action : undefined,
     ]);
-  });
-});
+  },
+);
 
 test('records a refusal also if its answer fails', async () => {
   const records: unknown[] = [];

@@ -73,28 +73,29 @@ describe('a reused connection', () => {
   });
 });
 
-describe('RFC 6750 §2.1, RFC 9449 §7.1 — the scheme and the token', () => {
-  test.for<[header: string, servesDpop: boolean, found: string]>([
-    ['Bearer a.b-c_d~e+f/g==', false, 'bearer a.b-c_d~e+f/g=='],
-    ['bEARER   one', true, 'bearer one'],
-    ['DPoP one', true, 'dpop one'],
-    ['dpop one', true, 'dpop one'],
-    ['DPoP one', false, 'credentials.missing'],
-    ['Basic one', true, 'credentials.missing'],
-    ['Bearerone', true, 'credentials.missing'],
-    ['x Bearer one', true, 'credentials.missing'],
-    ['', true, 'credentials.missing'],
-    ['Bearer', true, 'token.malformed'],
-    ['Bearer ', true, 'token.malformed'],
-    ['Bearer one two', true, 'token.malformed'],
-    ['Bearer one=two', true, 'token.malformed'],
-    ['Bearer %00', true, 'token.malformed'],
-    ['Bearer "one"', true, 'token.malformed'],
-    ['DPoP one, DPoP two', true, 'token.malformed'],
-  ])('%s, with DPoP served %s: %s', ([header, servesDpop, found]) => {
+test.for<[header: string, servesDpop: boolean, found: string]>([
+  ['Bearer a.b-c_d~e+f/g==', false, 'bearer a.b-c_d~e+f/g=='],
+  ['bEARER   one', true, 'bearer one'],
+  ['DPoP one', true, 'dpop one'],
+  ['dpop one', true, 'dpop one'],
+  ['DPoP one', false, 'credentials.missing'],
+  ['Basic one', true, 'credentials.missing'],
+  ['Bearerone', true, 'credentials.missing'],
+  ['x Bearer one', true, 'credentials.missing'],
+  ['', true, 'credentials.missing'],
+  ['Bearer', true, 'token.malformed'],
+  ['Bearer ', true, 'token.malformed'],
+  ['Bearer one two', true, 'token.malformed'],
+  ['Bearer one=two', true, 'token.malformed'],
+  ['Bearer %00', true, 'token.malformed'],
+  ['Bearer "one"', true, 'token.malformed'],
+  ['DPoP one, DPoP two', true, 'token.malformed'],
+])(
+  'RFC 6750 §2.1, RFC 9449 §7.1 — the scheme and the token: %s, with DPoP served %s: %s',
+  ([header, servesDpop, found]) => {
     expect(readOnce(header, '', servesDpop)).toBe(found);
-  });
-});
+  },
+);
 
 test.each([
   ['Bearer one two', 'Bearer b64token'],

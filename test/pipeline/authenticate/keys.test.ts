@@ -64,22 +64,20 @@ test.for<Partial<ServerAnswer>>([
   }
 });
 
-describe('the issuer of a key in a shared set', () => {
-  test.for<[of: unknown, isOurs: boolean]>([
-    [issuer, true],
-    ['https://as.example/{tenantid}', true],
-    [undefined, true],
-    [5, true],
-    ['https://as.example/other', false],
-    ['', false],
-  ])('%j belongs to this server: %s', async ([of, isOurs]) => {
-    world.publish([{ ...one, issuer: of }]);
-    const found = world.find().then(
-      () => true,
-      (error: unknown) => (error as Denial).reason,
-    );
-    expect(await found).toBe(isOurs || 'token.key');
-  });
+test.for<[of: unknown, isOurs: boolean]>([
+  [issuer, true],
+  ['https://as.example/{tenantid}', true],
+  [undefined, true],
+  [5, true],
+  ['https://as.example/other', false],
+  ['', false],
+])('the issuer of a key in a shared set: %j belongs to this server: %s', async ([of, isOurs]) => {
+  world.publish([{ ...one, issuer: of }]);
+  const found = world.find().then(
+    () => true,
+    (error: unknown) => (error as Denial).reason,
+  );
+  expect(await found).toBe(isOurs || 'token.key');
 });
 
 describe('an unknown key', () => {

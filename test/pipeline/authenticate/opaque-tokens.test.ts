@@ -3,7 +3,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
 import type { JWK } from 'oidc-provider';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { startOidcProvider } from '../../support/oidc-provider.ts';
@@ -93,47 +93,43 @@ test('a phantom token reaches the upstream as the server signed it', async () =>
   });
 });
 
-describe('private_key_jwt at a real server', () => {
-  test.each([
-    ['ES256, a JWK', 'client_id: gateway-ec, client_auth: private_key_jwt, client_key: "${env:EC}"'],
-    ['EdDSA', 'client_id: gateway-ed, client_auth: private_key_jwt, client_key: "${env:ED}", client_key_id: k1'],
-    ['and a secret as before', 'client_id: gateway-secret, client_secret: a-secret-of-the-tests'],
-    [
-      'and a secret in the body',
-      'client_id: gateway-secret, client_secret: a-secret-of-the-tests, client_auth: client_secret_post',
-    ],
-  ])('%s', async (_title, credentials) => {
-    const other = await gatewayWith(credentials);
-    expect((await send(await provider.token('https://api.example'), other)).status).toBe(200);
-    expect((await send('made-up', other)).status).toBe(401);
-    await other.close();
-  });
+test.each([
+  ['ES256, a JWK', 'client_id: gateway-ec, client_auth: private_key_jwt, client_key: "${env:EC}"'],
+  ['EdDSA', 'client_id: gateway-ed, client_auth: private_key_jwt, client_key: "${env:ED}", client_key_id: k1'],
+  ['and a secret as before', 'client_id: gateway-secret, client_secret: a-secret-of-the-tests'],
+  [
+    'and a secret in the body',
+    'client_id: gateway-secret, client_secret: a-secret-of-the-tests, client_auth: client_secret_post',
+  ],
+])('private_key_jwt at a real server: %s', async (_title, credentials) => {
+  const other = await gatewayWith(credentials);
+  expect((await send(await provider.token('https://api.example'), other)).status).toBe(200);
+  expect((await send('made-up', other)).status).toBe(401);
+  await other.close();
 });
 
-describe('calls to the server', () => {
-  test('R-155: are one for a thousand parallel first requests, with a valid or invalid token', async () => {
-    // What is refused is remembered for five seconds; a busy machine takes longer to answer all.
-    const now = Date.now();
-    const still = await gatewayWith(
-      'client_id: gateway-secret, client_secret: a-secret-of-the-tests',
-      undefined,
-      () => now,
-    );
-    const good = await provider.token('https://api.example');
-    for (const [token, status] of [
-      [good, 200],
-      ['unknown-token', 401],
-    ] as const) {
-      const before = provider.introspections();
-      const responses = await Promise.all(Array.from({ length: 1000 }, () => send(token, still)));
-      expect(new Set(responses.map((response) => response.status))).toEqual(new Set([status]));
-      await Promise.all(responses.map((response) => response.arrayBuffer()));
-      expect(provider.introspections()).toBe(before + 1);
-    }
+test('R-155: a thousand parallel first requests cause one call to the server, with a valid or invalid token', async () => {
+  // What is refused is remembered for five seconds; a busy machine takes longer to answer all.
+  const now = Date.now();
+  const still = await gatewayWith(
+    'client_id: gateway-secret, client_secret: a-secret-of-the-tests',
+    undefined,
+    () => now,
+  );
+  const good = await provider.token('https://api.example');
+  for (const [token, status] of [
+    [good, 200],
+    ['unknown-token', 401],
+  ] as const) {
     const before = provider.introspections();
-    expect((await send('unknown-token', still)).status).toBe(401);
-    expect(await still.metrics()).toMatch(/sallyport_token_cache_total\{kind="token",result="negative"\} \d/);
-    expect(provider.introspections()).toBe(before);
-    await still.close();
-  });
+    const responses = await Promise.all(Array.from({ length: 1000 }, () => send(token, still)));
+    expect(new Set(responses.map((response) => response.status))).toEqual(new Set([status]));
+    await Promise.all(responses.map((response) => response.arrayBuffer()));
+    expect(provider.introspections()).toBe(before + 1);
+  }
+  const before = provider.introspections();
+  expect((await send('unknown-token', still)).status).toBe(401);
+  expect(await still.metrics()).toMatch(/sallyport_token_cache_total\{kind="token",result="negative"\} \d/);
+  expect(provider.introspections()).toBe(before);
+  await still.close();
 });

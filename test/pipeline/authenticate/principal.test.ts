@@ -67,18 +67,16 @@ describe('RFC 9068 §2.2 — the principal of claims', () => {
   });
 });
 
-describe('which client', () => {
-  test.each<[string, Claims, string | undefined]>([
-    ['as the standard has it', { client_id: 'a', azp: 'b', appid: 'c', cid: 'd' }, 'a'],
-    ['azp', { azp: 'b', appid: 'c', cid: 'd' }, 'b'],
-    ['appid, as Entra ID 1.0', { appid: 'c', cid: 'd' }, 'c'],
-    ['cid, as Okta', { cid: 'd' }, 'd'],
-    ['cid where appid means something else', { appid: 5, cid: 'd' }, 'd'],
-    ['none where both do', { appid: 5, cid: ['d'] }, undefined],
-    ['cid where appid is empty', { appid: '', cid: 'd' }, 'd'],
-  ])('%s', (_title, claims, expected) => {
-    expect(of(claims).clientId).toBe(expected);
-  });
+test.each<[string, Claims, string | undefined]>([
+  ['as the standard has it', { client_id: 'a', azp: 'b', appid: 'c', cid: 'd' }, 'a'],
+  ['azp', { azp: 'b', appid: 'c', cid: 'd' }, 'b'],
+  ['appid, as Entra ID 1.0', { appid: 'c', cid: 'd' }, 'c'],
+  ['cid, as Okta', { cid: 'd' }, 'd'],
+  ['cid where appid means something else', { appid: 5, cid: 'd' }, 'd'],
+  ['none where both do', { appid: 5, cid: ['d'] }, undefined],
+  ['cid where appid is empty', { appid: '', cid: 'd' }, 'd'],
+])('the client: %s', (_title, claims, expected) => {
+  expect(of(claims).clientId).toBe(expected);
 });
 
 describe('which scopes', () => {

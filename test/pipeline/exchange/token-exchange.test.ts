@@ -99,17 +99,15 @@ describe.each(['invalid_request', 'invalid_grant'])('%s, RFC 8693 §2.2.2 and RF
   });
 });
 
-describe('invalid_grant for a token that verifies, RFC 6749 §5.2', () => {
-  test.each<[reason: string, form: TokenForm, issuer: 'own' | 'other']>([
-    ['token.inactive', 'jwt', 'own'],
-    ['exchange.refused', 'jwt', 'other'],
-    ['exchange.refused', 'opaque', 'own'],
-  ])('%s: %s of the %s server', async (reason, form, issuer) => {
-    world.answer = () => ({ status: 400, body: { error: 'invalid_grant' } });
-    const of = { own: world.issuer.url, other: 'https://other.example' }[issuer];
-    await expect(credentialOf(world.route(), 't', { form, issuer: of })).rejects.toMatchObject({ reason });
-    expect(world.revalidated).toEqual(['t']);
-  });
+test.each<[reason: string, form: TokenForm, issuer: 'own' | 'other']>([
+  ['token.inactive', 'jwt', 'own'],
+  ['exchange.refused', 'jwt', 'other'],
+  ['exchange.refused', 'opaque', 'own'],
+])('invalid_grant for a token that verifies, RFC 6749 §5.2: %s: %s of the %s server', async (reason, form, issuer) => {
+  world.answer = () => ({ status: 400, body: { error: 'invalid_grant' } });
+  const of = { own: world.issuer.url, other: 'https://other.example' }[issuer];
+  await expect(credentialOf(world.route(), 't', { form, issuer: of })).rejects.toMatchObject({ reason });
+  expect(world.revalidated).toEqual(['t']);
 });
 
 describe('scope', () => {

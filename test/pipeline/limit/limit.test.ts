@@ -87,24 +87,22 @@ describe('one caller', () => {
   });
 });
 
-describe('what the refusal says', () => {
-  test.each<readonly [rate: Rate, policy: string, seconds: number]>([
-    [{ requests: 100, perMs: 1000, burst: 1 }, '"default";q=100;w=1', 1],
-    [{ requests: 1, perMs: 60_000, burst: 1 }, '"default";q=1;w=60', 60],
-    [{ requests: 2, perMs: 3_600_000, burst: 1 }, '"default";q=2;w=3600', 1800],
-    [{ requests: 7, perMs: 10_000, burst: 1 }, '"default";q=7;w=10', 2],
-    // A window of whole seconds with the same rate.
-    [{ requests: 50, perMs: 500, burst: 1 }, '"default";q=100;w=1', 1],
-    [{ requests: 10, perMs: 1500, burst: 1 }, '"default";q=20;w=3', 1],
-    [{ requests: 1, perMs: 1, burst: 1 }, '"default";q=1000;w=1', 1],
-    [{ requests: 3, perMs: 999, burst: 1 }, '"default";q=3000;w=999', 1],
-  ])('%o', (rate, policy, seconds) => {
-    const limit = limitOf(rate);
-    refusal(limit, undefined);
-    expect(refusal(limit, undefined)).toMatchObject({
-      reason: 'rate.exceeded',
-      retryAfterSeconds: seconds,
-      headers: { 'RateLimit-Policy': policy, RateLimit: `"default";r=0;t=${seconds}` },
-    });
+test.each<readonly [rate: Rate, policy: string, seconds: number]>([
+  [{ requests: 100, perMs: 1000, burst: 1 }, '"default";q=100;w=1', 1],
+  [{ requests: 1, perMs: 60_000, burst: 1 }, '"default";q=1;w=60', 60],
+  [{ requests: 2, perMs: 3_600_000, burst: 1 }, '"default";q=2;w=3600', 1800],
+  [{ requests: 7, perMs: 10_000, burst: 1 }, '"default";q=7;w=10', 2],
+  // A window of whole seconds with the same rate.
+  [{ requests: 50, perMs: 500, burst: 1 }, '"default";q=100;w=1', 1],
+  [{ requests: 10, perMs: 1500, burst: 1 }, '"default";q=20;w=3', 1],
+  [{ requests: 1, perMs: 1, burst: 1 }, '"default";q=1000;w=1', 1],
+  [{ requests: 3, perMs: 999, burst: 1 }, '"default";q=3000;w=999', 1],
+])('the refusal says the rate: %o', (rate, policy, seconds) => {
+  const limit = limitOf(rate);
+  refusal(limit, undefined);
+  expect(refusal(limit, undefined)).toMatchObject({
+    reason: 'rate.exceeded',
+    retryAfterSeconds: seconds,
+    headers: { 'RateLimit-Policy': policy, RateLimit: `"default";r=0;t=${seconds}` },
   });
 });

@@ -17,18 +17,16 @@ function outcome(call: Call, maxBytes = 10): Promise<string> {
   return readBody(call, maxBytes, createQuota(1_000)).then(String, (error: { reason: string }) => error.reason);
 }
 
-describe('within the limit', () => {
-  test.each([
-    ['nothing', []],
-    ['one chunk', ['0123456789']],
-    ['many chunks', ['0', '1', '2345', '6789']],
-  ])('%s', async (_what, chunks) => {
-    const { call, request } = callWith();
-    const body = outcome(call);
-    for (const chunk of chunks) request.write(chunk);
-    request.end();
-    expect(await body).toBe(chunks.join(''));
-  });
+test.each([
+  ['nothing', []],
+  ['one chunk', ['0123456789']],
+  ['many chunks', ['0', '1', '2345', '6789']],
+])('reads a body within the limit: %s', async (_what, chunks) => {
+  const { call, request } = callWith();
+  const body = outcome(call);
+  for (const chunk of chunks) request.write(chunk);
+  request.end();
+  expect(await body).toBe(chunks.join(''));
 });
 
 describe('beyond it', () => {

@@ -29,31 +29,29 @@ function published(method: string, path: string, routes = [route('/mcp')], keySe
   }
 }
 
-describe('any page may read it', () => {
-  test.each([
-    [keysPath, 'application/jwk-set+json', '{"keys":[]}'],
-    [
-      `${wellKnown}/mcp`,
-      'application/json',
-      '{"resource":"https://gateway.example/mcp","authorization_servers":[],"bearer_methods_supported":["header"]}',
-    ],
-  ])('%s', (path, type, body) => {
-    const headers = {
-      ...open,
-      'Content-Type': type,
-      'Cache-Control': 'public, max-age=300',
-      'Content-Length': body.length,
-      'X-Request-Id': 'request-1',
-    };
-    expect(published('GET', path)).toEqual({ status: 200, headers, body });
-    expect(published('HEAD', path)).toMatchObject({ status: 200, headers });
-    expect(published('OPTIONS', path)).toEqual({
-      status: 204,
-      headers: { ...open, 'X-Request-Id': 'request-1' },
-      body: '',
-    });
-    expect(published('POST', path)).toMatchObject({ status: 405, headers: { ...open, Allow: 'GET, HEAD, OPTIONS' } });
+test.each([
+  [keysPath, 'application/jwk-set+json', '{"keys":[]}'],
+  [
+    `${wellKnown}/mcp`,
+    'application/json',
+    '{"resource":"https://gateway.example/mcp","authorization_servers":[],"bearer_methods_supported":["header"]}',
+  ],
+])('any page may read %s', (path, type, body) => {
+  const headers = {
+    ...open,
+    'Content-Type': type,
+    'Cache-Control': 'public, max-age=300',
+    'Content-Length': body.length,
+    'X-Request-Id': 'request-1',
+  };
+  expect(published('GET', path)).toEqual({ status: 200, headers, body });
+  expect(published('HEAD', path)).toMatchObject({ status: 200, headers });
+  expect(published('OPTIONS', path)).toEqual({
+    status: 204,
+    headers: { ...open, 'X-Request-Id': 'request-1' },
+    body: '',
   });
+  expect(published('POST', path)).toMatchObject({ status: 405, headers: { ...open, Allow: 'GET, HEAD, OPTIONS' } });
 });
 
 describe('RFC 9728 §3.1: the well-known part comes before the path', () => {

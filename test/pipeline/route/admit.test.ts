@@ -70,13 +70,11 @@ describe('paths', () => {
   });
 });
 
-describe('upgrades', () => {
-  test.each([
-    ['where they are served', webSocket, 'GET', {}, 'admitted'],
-    ['with an empty body', webSocket, 'GET', { contentLength: '0' }, 'admitted'],
-    ['nowhere else', http, 'GET', {}, 'route.upgrade'],
-    ['by no other method', webSocket, 'POST', {}, 'route.upgrade'],
-    ['not with a counted body', webSocket, 'GET', { contentLength: '1' }, 'request.framing'],
-    ['not with a chunked body', webSocket, 'GET', { transferEncoding: 'chunked' }, 'request.framing'],
-  ])('%s', (_why, route, method, fields, wanted) => expect(admitted(route, method, true, fields)).toBe(wanted));
-});
+test.each([
+  ['where they are served', webSocket, 'GET', {}, 'admitted'],
+  ['with an empty body', webSocket, 'GET', { contentLength: '0' }, 'admitted'],
+  ['nowhere else', http, 'GET', {}, 'route.upgrade'],
+  ['by no other method', webSocket, 'POST', {}, 'route.upgrade'],
+  ['not with a counted body', webSocket, 'GET', { contentLength: '1' }, 'request.framing'],
+  ['not with a chunked body', webSocket, 'GET', { transferEncoding: 'chunked' }, 'request.framing'],
+])('upgrades: %s', (_why, route, method, fields, wanted) => expect(admitted(route, method, true, fields)).toBe(wanted));
