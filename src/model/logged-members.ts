@@ -1,4 +1,4 @@
-/** @module Members of a decision: those read back from a line of the log, which another program may have written, and claims. */
+/** @module Members of a decision: those read back from a line of the log, which others may write, and its claims. */
 
 import { isObject } from '../lib/json/own-member.ts';
 import { targetKinds } from './mcp.ts';
