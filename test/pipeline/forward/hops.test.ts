@@ -7,7 +7,7 @@ import { startBeforeAll } from '../../support/start-before.ts';
 let answer = '';
 const raw = startBeforeAll(() => startRawUpstream(({ socket }) => socket.end(answer, 'latin1')));
 const world = startBeforeAll(() => startRoutesWorld([`name: raw, path: /raw, upstream: { url: ${raw.url} }`]));
-// upstream-request.test.ts has what goes to the upstream.
+// upstream-request.test.ts has what goes to the upstream, response-headers.test.ts what does not reach the client.
 /** What a client gets of `bytes` that the upstream sends. */
 async function received(bytes: string): Promise<{ response: IncomingMessage; body: string }> {
   answer = bytes;
@@ -24,34 +24,11 @@ async function received(bytes: string): Promise<{ response: IncomingMessage; bod
 }
 
 describe('to the client', () => {
-  test('nothing about the connection of the upstream', async () => {
+  test('no trailer of the upstream', async () => {
     const { response, body } = await received(
-      [
-        'HTTP/1.1 200 OK',
-        'Connection: close, X-Foo',
-        'X-Foo: 1',
-        'Keep-Alive: timeout=77',
-        'Proxy-Authenticate: Basic',
-        'Proxy-Connection: close',
-        'Trailer: x-trailer',
-        'Upgrade: h2c',
-        'Transfer-Encoding: chunked',
-        'X-Kept: 1',
-        'Set-Cookie: a=1',
-        'Set-Cookie: b=2',
-        '',
-        '5\r\nhello\r\n0\r\nX-Trailer: 1\r\n\r\n',
-      ].join('\r\n'),
+      'HTTP/1.1 200 OK\r\nTrailer: x-a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-A: 1\r\n\r\n',
     );
-    expect(body).toBe('hello');
-    const fields = JSON.stringify(response.rawHeaders).toLowerCase();
-    expect(fields).not.toMatch(/x-foo|timeout=77|proxy-|trailer|upgrade|h2c/);
-    expect(response.headers).toMatchObject({
-      'x-kept': '1',
-      'set-cookie': ['a=1', 'b=2'],
-      'content-length': '5',
-    });
-    expect(response.trailers).toEqual({});
+    expect([body, response.headers.trailer, response.trailers]).toEqual(['hello', undefined, {}]);
   });
 
   test('one Date, that of the upstream', async () => {

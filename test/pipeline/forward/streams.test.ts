@@ -48,17 +48,6 @@ describe('an event stream', () => {
     await expect.poll(() => streams()).toBe(0);
     client.socket.destroy();
   });
-
-  test('goes out chunked although the upstream announced a length', async () => {
-    beginning =
-      'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream; charset=utf-8\r\nContent-Length: 9\r\n\r\n';
-    const [client, { socket }] = await opened();
-    socket.write('data: 1\n\n');
-    await client.has('\r\n0\r\n\r\n');
-    expect(client.received()).not.toMatch(/content-length/i);
-    expect(client.received()).toMatch(/x-accel-buffering: no\r\n/i);
-    client.socket.destroy();
-  });
 });
 
 describe('any answer that is not over', () => {
