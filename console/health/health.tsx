@@ -2,11 +2,27 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { KeySetState } from '../../src/model/authorization-server.ts';
 import type { LockState } from '../../src/model/lock.ts';
-import { endpoints, type WaitingApprovals } from '../../src/admin/console/messages.ts';
+import { endpoints, type RouteView, type WaitingApprovals } from '../../src/admin/console/messages.ts';
 import { read } from '../requests.ts';
 import { Time } from '../parts/time.tsx';
 import { daysUntil, expiresSoon, useKnown } from '../status.ts';
-import { TableHead } from '../parts/table-head.tsx';
+import { Cells, type Columns, TableHead } from '../parts/table.tsx';
+
+const columns: Columns<RouteView> = {
+  name: { head: 'route', cell: ({ name }) => name },
+  address: { head: 'address', look: 'mono', cell: ({ url }) => url, title: ({ url }) => url },
+  protocol: { head: 'protocol', look: 'muted', cell: ({ protocol }) => protocol },
+  policy: {
+    head: 'policy',
+    cell: ({ isPublic, policy }) => (isPublic ? 'none: public' : (policy ?? 'none: any valid token')),
+  },
+  upstream: {
+    head: 'upstream',
+    look: 'mono muted',
+    cell: ({ upstream }) => upstream,
+    title: ({ upstream }) => upstream,
+  },
+};
 
 /** What the gateway depends on, and how it is. */
 export function Health(): JSX.Element {
@@ -130,20 +146,10 @@ export function Health(): JSX.Element {
       <section>
         <h2>Routes</h2>
         <div class="table routes" role="table" aria-label="Routes">
-          <TableHead columns={['route', 'address', 'protocol', 'policy', 'upstream']} />
-          {routes.map(({ name, url, protocol, policy, isPublic, upstream }) => (
-            <div key={name} class="row" role="row">
-              <span role="cell">{name}</span>
-              <span role="cell" class="mono" title={url}>
-                {url}
-              </span>
-              <span role="cell" class="muted">
-                {protocol}
-              </span>
-              <span role="cell">{isPublic ? 'none: public' : (policy ?? 'none: any valid token')}</span>
-              <span role="cell" class="mono muted" title={upstream}>
-                {upstream}
-              </span>
+          <TableHead columns={columns} />
+          {routes.map((route) => (
+            <div key={route.name} class="row" role="row">
+              <Cells columns={columns} row={route} />
             </div>
           ))}
         </div>

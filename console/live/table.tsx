@@ -4,7 +4,37 @@ import type { DecisionRow } from '../../src/admin/console/messages.ts';
 import { followLink, go, withQuery } from '../address.ts';
 import { Outcome } from '../parts/outcome.tsx';
 import { Time } from '../parts/time.tsx';
-import { TableHead } from '../parts/table-head.tsx';
+import { Cells, type Columns, TableHead } from '../parts/table.tsx';
+
+const columns: Columns<DecisionRow> = {
+  time: {
+    head: 'time',
+    look: 'link',
+    cell: ({ id, at }) => (
+      <a href={withQuery({ decision: id })} data-decision={id} onClick={followLink}>
+        <Time at={at} />
+      </a>
+    ),
+  },
+  kind: { head: 'outcome', cell: ({ kind }) => <Outcome kind={kind} /> },
+  route: { head: 'route', cell: ({ route = '' }) => route, title: ({ route = '' }) => route },
+  called: { head: 'called', look: 'mono', cell: ({ called }) => called, title: ({ called }) => called },
+  caller: {
+    head: 'caller',
+    cell: ({ subject, clientId }) => (
+      <>
+        {subject ?? ''}
+        {clientId !== undefined && <span class="muted">{subject === undefined ? clientId : ` · ${clientId}`}</span>}
+      </>
+    ),
+    title: ({ subject, clientId, address }) => [subject, clientId, address].filter(Boolean).join(' · '),
+  },
+  why: {
+    head: 'why',
+    cell: (row) => (row.kind === 'allowed' ? <span class="muted mono">{whyOf(row)}</span> : whyOf(row)),
+    title: (row) => (row.reason === undefined ? whyOf(row) : `${row.reason}: ${whyOf(row)}`),
+  },
+};
 
 /** Decisions, one line each; on a narrow screen two. */
 export function DecisionTable({
@@ -28,7 +58,7 @@ export function DecisionTable({
       onFocusIn={({ target }) => onReading((target as HTMLElement).matches(':focus-visible'))}
       onFocusOut={() => onReading(false)}
     >
-      <TableHead columns={['time', 'outcome', 'route', 'called', 'caller', 'why']} />
+      <TableHead columns={columns} />
       {rows.map((row) => (
         <Row key={row.id} row={row} isSelected={row.id === selected} search={location.search} />
       ))}
@@ -44,9 +74,6 @@ interface RowParts {
 }
 
 const Row = memo(({ row, isSelected }: RowParts): JSX.Element => {
-  const { id, at, kind, route = '', called, subject, clientId, address, reason = '' } = row;
-  const why = whyOf(row);
-  const link = withQuery({ decision: id });
   return (
     // The row leads where its link does; a link over the whole row would hide tooltips, and text could not be selected.
     <div
@@ -54,30 +81,11 @@ const Row = memo(({ row, isSelected }: RowParts): JSX.Element => {
       role="row"
       aria-selected={isSelected}
       onClick={({ target }) => {
-        if ((target as HTMLElement).closest('a') === null && getSelection()?.isCollapsed !== false) go(link);
+        if ((target as HTMLElement).closest('a') === null && getSelection()?.isCollapsed !== false)
+          go(withQuery({ decision: row.id }));
       }}
     >
-      <span role="cell" class="time">
-        <a href={link} data-decision={id} onClick={followLink}>
-          <Time at={at} />
-        </a>
-      </span>
-      <span role="cell" class="kind">
-        <Outcome kind={kind} />
-      </span>
-      <span role="cell" class="route" title={route}>
-        {route}
-      </span>
-      <span role="cell" class="called mono" title={called}>
-        {called}
-      </span>
-      <span role="cell" class="caller" title={[subject, clientId, address].filter(Boolean).join(' · ')}>
-        {subject ?? ''}
-        {clientId !== undefined && <span class="muted">{subject === undefined ? clientId : ` · ${clientId}`}</span>}
-      </span>
-      <span role="cell" class="why" title={reason === '' ? why : `${reason}: ${why}`}>
-        {kind === 'allowed' ? <span class="muted mono">{why}</span> : why}
-      </span>
+      <Cells columns={columns} row={row} />
     </div>
   );
 });

@@ -5,8 +5,45 @@ import { type Address, followLink } from '../address.ts';
 import { read, Refused } from '../requests.ts';
 import { useKnown } from '../status.ts';
 import { Playground } from './playground.tsx';
-import { TableHead } from '../parts/table-head.tsx';
+import { Cells, type Columns, TableHead } from '../parts/table.tsx';
 import { TestCount } from '../parts/test-count.tsx';
+
+const columns: Columns<PolicyView> = {
+  policy: {
+    head: 'policy',
+    look: 'link',
+    cell: ({ name }) => (
+      <a id={idOf(name)} href={`/policies?policy=${encodeURIComponent(name)}`} onClick={followLink}>
+        {name}
+      </a>
+    ),
+    title: ({ file }) => file,
+  },
+  users: {
+    head: 'routes',
+    cell: ({ routes }) =>
+      routes.length === 0 ? <span class="muted">none</span> : routes.map((route) => route.name).join(', '),
+  },
+  rules: {
+    head: 'rules',
+    cell: ({ rules }) => (
+      <>
+        {rules}
+        <span class="unit">{rules === 1 ? ' rule' : ' rules'}</span>
+      </>
+    ),
+  },
+  tests: {
+    head: 'tests',
+    cell: ({ tests, properties }) => <TestCount results={[...(tests?.results ?? []), ...(properties ?? [])]} />,
+  },
+  gaps: {
+    head: 'rules without a test',
+    look: 'muted',
+    cell: ({ tests }) =>
+      tests === undefined || tests.gaps.length === 0 ? 'none' : tests.gaps.map(({ rule }) => rule).join(', '),
+  },
+};
 
 /** The policies in force, and a playground for each. */
 export function Policies({ address: { query } }: { readonly address: Address }): JSX.Element {
@@ -53,41 +90,14 @@ export function Policies({ address: { query } }: { readonly address: Address }):
         </p>
       )}
       <div class="table policies" role="table" aria-label="Policies in force">
-        <TableHead columns={['policy', 'routes', 'rules', 'tests', 'rules without a test']} />
+        <TableHead columns={columns} />
         {policies.map((policy) => (
-          <Row key={policy.name} policy={policy} />
+          <div key={policy.name} class="row" role="row">
+            <Cells columns={columns} row={policy} />
+          </div>
         ))}
       </div>
     </>
-  );
-}
-
-function Row({
-  policy: { name, file, routes, rules, tests, properties },
-}: {
-  readonly policy: PolicyView;
-}): JSX.Element {
-  return (
-    <div class="row" role="row">
-      <span role="cell" class="time" title={file}>
-        <a class="name" id={idOf(name)} href={`/policies?policy=${encodeURIComponent(name)}`} onClick={followLink}>
-          {name}
-        </a>
-      </span>
-      <span role="cell">
-        {routes.length === 0 ? <span class="muted">none</span> : routes.map((route) => route.name).join(', ')}
-      </span>
-      <span role="cell">
-        {rules}
-        <span class="unit">{rules === 1 ? ' rule' : ' rules'}</span>
-      </span>
-      <span role="cell">
-        <TestCount results={[...(tests?.results ?? []), ...(properties ?? [])]} />
-      </span>
-      <span role="cell" class="muted">
-        {tests === undefined || tests.gaps.length === 0 ? 'none' : tests.gaps.map(({ rule }) => rule).join(', ')}
-      </span>
-    </div>
   );
 }
 

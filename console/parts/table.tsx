@@ -1,0 +1,41 @@
+import type { ComponentChildren, JSX } from 'preact';
+
+/** A column of a table. */
+interface Column<Row> {
+  /** Its name at the top of the table. */
+  readonly head: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** The tooltip of a cell; default: none. */
+  readonly title?: (row: Row) => string;
+  /** More classes of its cells. */
+  readonly look?: 'link' | 'mono' | 'muted' | 'mono muted';
+}
+
+/** The columns of a table in their order, by the class that their cells have in style.css. */
+export type Columns<Row> = Readonly<Record<string, Column<Row>>>;
+
+/** The names of the columns of a table. */
+export function TableHead({ columns }: { readonly columns: Columns<never> }): JSX.Element {
+  return (
+    <div class="head" role="row">
+      {Object.entries(columns).map(([key, { head }]) => (
+        <span key={key} role="columnheader" class={key}>
+          {head}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** The cells of a row. */
+export function Cells<Row>({ columns, row }: { readonly columns: Columns<Row>; readonly row: Row }): JSX.Element {
+  return (
+    <>
+      {Object.entries(columns).map(([key, { cell, title, look }]) => (
+        <span key={key} role="cell" class={look === undefined ? key : `${key} ${look}`} title={title?.(row)}>
+          {cell(row)}
+        </span>
+      ))}
+    </>
+  );
+}
