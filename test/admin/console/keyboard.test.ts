@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium } from '../../clients/chromium.ts';
-import { browserPage } from './browser-page.ts';
+import { hasChromium, launchChromium } from '../../clients/chromium.ts';
 import { startConsoleWorld } from './world.ts';
-import { startBeforeAll } from '../../support/start-before.ts';
+import { startBeforeAll, startBeforeEach } from '../../support/start-before.ts';
 
 const alice = { sub: 'alice', client_id: 'claude', scope: 'read payments', role: 'trader' };
 
@@ -40,7 +39,9 @@ describe.skipIf(!hasChromium)('the console by keyboard', () => {
     };
     decision = past.rows[0]?.id ?? '';
   });
-  const page = browserPage();
+  const browser = startBeforeAll(launchChromium);
+  // Where the focus was on the page before would change where Tab leads.
+  const page = startBeforeEach(() => browser.newPage());
 
   const focusNow = (): Promise<Focused> => page.evaluate<Focused>(focused);
   const row = (text: string) => page.locator('.row', { hasText: text });

@@ -36,8 +36,25 @@ afterAll(() => {
   upstream.close();
 });
 
-/** Closed connections go to the workers in turn. */
-const get = (url: string): Promise<Response> => fetch(url, { headers: { connection: 'close' } });
+interface Workers {
+  readonly gateway: Sallyport;
+  readonly folder: string;
+  readonly url: string;
+  readonly adminUrl: string;
+}
+
+async function withWorkers(use: (workers: Workers) => Promise<void>): Promise<void> {
+  await inFolder({ yaml }, async (folder) => {
+    const gateway = sallyport(['serve', '--workers', '2'], folder);
+    const [, url = '', adminUrl = ''] = await gateway.says(/"url":"(http:[^"]+)","admin":"(http:[^"]+)".*"workers":2/);
+    try {
+      await use({ gateway, folder, url, adminUrl });
+    } finally {
+      gateway.signal('SIGTERM');
+      expect(await gateway.ended).toBe(0);
+    }
+  });
+}
 
 /** A stream on a connection of its own. */
 async function stream(url: string): Promise<ReadableStreamDefaultReader<Uint8Array>> {
@@ -53,100 +70,84 @@ const pids = async (parent: number): Promise<readonly number[]> => {
 };
 
 describe('serve --workers', { timeout: 300_000 }, () => {
-  let gateway: Sallyport;
-  let folder: string;
-  let url: string;
-  let adminUrl: string;
-  beforeAll(async () => {
-    folder = await inFolder({ yaml }, (made) => Promise.resolve(made));
-    gateway = sallyport(['serve', '--workers', '2'], folder);
-    [, url = '', adminUrl = ''] = await gateway.says(/"url":"(http:[^"]+)","admin":"(http:[^"]+)".*"workers":2/);
-  });
-  afterAll(async () => {
-    gateway.signal('SIGTERM');
-    if ((await gateway.ended) !== 0) throw new Error(gateway.stderr());
-  });
-
-  /** Ends the process of a worker, and waits until another one has taken its place. */
-  async function replace(which: 0 | 1): Promise<void> {
-    await expect.poll(async () => (await pids(gateway.pid)).length).toBe(2);
-    const victim = (await pids(gateway.pid))[which] ?? 0;
-    process.kill(victim, 'SIGKILL');
-    await gateway.says(new RegExp(`"a worker ended and is replaced","pid":${victim}\\b`));
-    await expect.poll(async () => (await pids(gateway.pid)).length).toBe(2);
-  }
-
   test('R-172: all workers share one listener and one admin listener', async () => {
-    const metrics = async (): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
-    const allowed = async (): Promise<number> =>
-      Number(
-        /sallyport_decisions_total\{route="open",decision="allow",reason="none"\} (\d+)/.exec(await metrics())?.[1] ??
-          0,
-      );
-    const before = await allowed();
-    for (let i = 0; i < 6; i += 1) expect(await (await get(url)).text()).toBe('hello');
-    expect(await allowed()).toBe(before + 6);
-    expect(await metrics()).toMatch(/sallyport_config_info\{hash="[0-9a-f]{64}"\} 1\n/);
-    expect(await (await fetch(`${adminUrl}/readyz`)).json()).toMatchObject({ status: 'ready', workers: 2 });
+    await withWorkers(async ({ url, adminUrl }) => {
+      for (let i = 0; i < 6; i += 1)
+        expect(await (await fetch(url, { headers: { connection: 'close' } })).text()).toBe('hello');
+      const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
+      expect(metrics).toContain('sallyport_decisions_total{route="open",decision="allow",reason="none"} 6');
+      expect(metrics).toContain('sallyport_config_last_reload_successful 1');
+      expect(metrics).toMatch(/sallyport_config_info\{hash="[0-9a-f]{64}"\} 1\n/);
+      expect(await (await fetch(`${adminUrl}/readyz`)).json()).toMatchObject({ status: 'ready', workers: 2 });
+    });
   });
 
   test('R-172: replaces a worker that crashes, and the streams of the others continue', async () => {
-    const streams = await Promise.all([stream(url), stream(url)]);
-    await replace(0);
-    const after = await Promise.allSettled(streams.map(readOn));
-    expect(after.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-    await expect.poll(async () => await (await fetch(`${adminUrl}/readyz`)).json()).toMatchObject({ workers: 2 });
-    for (let i = 0; i < 4; i += 1) expect((await get(url)).status).toBe(200);
-    await Promise.all(streams.map((each) => each.cancel().catch(() => undefined)));
+    await withWorkers(async ({ gateway, url, adminUrl }) => {
+      const streams = await Promise.all([stream(url), stream(url)]);
+      const [victim] = await pids(gateway.pid);
+      process.kill(victim ?? 0, 'SIGKILL');
+      await gateway.says(/a worker ended and is replaced/);
+      const after = await Promise.allSettled(streams.map(readOn));
+      expect(after.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+      await expect.poll(async () => await (await fetch(`${adminUrl}/readyz`)).json()).toMatchObject({ workers: 2 });
+      for (let i = 0; i < 4; i += 1) expect((await fetch(url, { headers: { connection: 'close' } })).status).toBe(200);
+      await Promise.all(streams.map((each) => each.cancel().catch(() => undefined)));
+    });
   });
 
   test('an edit is in force in all workers, and a refused one in none, also in workers that start later', async () => {
-    const edit = (text: string): Promise<void> => writeFile(join(folder, 'gateway.yaml'), text);
-    const lastReload = async (): Promise<string | undefined> =>
-      /sallyport_config_last_reload_successful (\d)/.exec(await (await fetch(`${adminUrl}/metrics`)).text())?.[1];
-    const everywhere = async (): Promise<void> => {
-      for (let i = 0; i < 4; i += 1) {
-        expect((await get(url)).status).toBe(404);
-        expect((await get(`${url}/only`)).status).toBe(200);
-      }
-    };
-    await edit(yaml.replace('path: /,', 'path: /only,'));
-    await vi.waitFor(everywhere, { timeout: 20_000 });
-    expect(await lastReload()).toBe('1');
-    await edit('junk: 1\n');
-    await gateway.says(/configuration refused/);
-    await everywhere();
-    expect(await lastReload()).toBe('0');
-    await replace(0);
-    await everywhere();
-    await edit(yaml);
-    await vi.waitFor(
-      async () => {
-        for (let i = 0; i < 4; i += 1) expect((await get(url)).status).toBe(200);
-      },
-      { timeout: 20_000 },
-    );
+    await withWorkers(async ({ gateway, folder, url, adminUrl }) => {
+      const file = join(folder, 'gateway.yaml');
+      const edit = async (text: string, said: RegExp): Promise<void> => {
+        await writeFile(file, text);
+        await gateway.says(said);
+      };
+      await edit(yaml.replace('path: /,', 'path: /only,'), /configuration reloaded/);
+      const everywhere = async (): Promise<void> => {
+        for (let i = 0; i < 4; i += 1) {
+          expect((await fetch(url, { headers: { connection: 'close' } })).status).toBe(404);
+          expect((await fetch(`${url}/only`, { headers: { connection: 'close' } })).status).toBe(200);
+        }
+      };
+      await vi.waitFor(everywhere, { timeout: 20_000 });
+      await edit('junk: 1\n', /configuration refused/);
+      await everywhere();
+      expect(await (await fetch(`${adminUrl}/metrics`)).text()).toContain('sallyport_config_last_reload_successful 0');
+      const [victim] = await pids(gateway.pid);
+      process.kill(victim ?? 0, 'SIGKILL');
+      await gateway.says(/a worker ended and is replaced/);
+      await expect.poll(async () => (await pids(gateway.pid)).length).toBe(2);
+      await everywhere();
+    });
   });
 
   test('a worker that crashes while it is asked for its state affects no other', async () => {
-    const over = new AbortController();
-    // So that one is asked in the very moment between its end and the news of it.
-    const asking = Array.from({ length: 8 }, async () => {
-      while (!over.signal.aborted) await fetch(`${adminUrl}/metrics`, { signal: over.signal }).catch(() => undefined);
+    await withWorkers(async ({ gateway, url, adminUrl }) => {
+      const over = new AbortController();
+      // So that one is asked in the very moment between its end and the news of it.
+      const asking = Array.from({ length: 8 }, async () => {
+        while (!over.signal.aborted) await fetch(`${adminUrl}/metrics`, { signal: over.signal }).catch(() => undefined);
+      });
+      for (let round = 0; round < 4; round += 1) {
+        await expect.poll(async () => (await pids(gateway.pid)).length).toBe(2);
+        // Never the first one, which serves on.
+        const [, victim] = await pids(gateway.pid);
+        process.kill(victim ?? 0, 'SIGKILL');
+        await expect.poll(() => pids(gateway.pid)).not.toContain(victim);
+      }
+      over.abort();
+      await Promise.all(asking);
+      expect((await fetch(url, { headers: { connection: 'close' } })).status).toBe(200);
     });
-    // Never the first one, which serves on.
-    for (let round = 0; round < 4; round += 1) await replace(1);
-    over.abort();
-    await Promise.all(asking);
-    expect((await get(url)).status).toBe(200);
   });
 
   test('reports a port in use in one line, and leaves no process behind', async () => {
     const squatter = createServer().listen(0, '127.0.0.1');
     await once(squatter, 'listening');
     const taken = `127.0.0.1:${(squatter.address() as AddressInfo).port}`;
-    await inFolder({ yaml: yaml.replace('listen: 127.0.0.1:0', `listen: ${taken}`) }, async (own) => {
-      const { code, stderr } = await outcome(['serve', '--workers', '2'], own);
+    await inFolder({ yaml: yaml.replace('listen: 127.0.0.1:0', `listen: ${taken}`) }, async (folder) => {
+      const { code, stderr } = await outcome(['serve', '--workers', '2'], folder);
       expect({ code, stderr }).toEqual({
         code: 1,
         stderr: `${taken} is in use: stop the process that listens there, or change listen or admin in the configuration\n`,
@@ -154,10 +155,10 @@ describe('serve --workers', { timeout: 300_000 }, () => {
     });
     squatter.close();
   });
-});
 
-test.each(['0', '-1', 'many', '1.5'])('--workers %s is wrong usage', async (count) => {
-  expect(await outcomeHere(['serve', `--workers=${count}`])).toMatchObject({ code: 2, stdout: '' });
+  test.each(['0', '-1', 'many', '1.5'])('--workers %s is wrong usage', async (count) => {
+    expect(await outcomeHere(['serve', `--workers=${count}`])).toMatchObject({ code: 2, stdout: '' });
+  });
 });
 
 /** Reads until something new has come. */
