@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 import { load } from '../config/load.ts';
 import { historyIn } from '../config/policy-tests.ts';
 import { ConfigError } from '../config/problems.ts';
@@ -21,8 +21,8 @@ import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import { durationMs } from '../lib/quantity.ts';
 import { describedKinds, listedKinds, mcpMethod } from '../model/mcp.ts';
-import { requestFlaw } from '../policy/requests.ts';
-import { describedIdentity, principalWith } from '../review/described-caller.ts';
+import { requestFlaw } from '../policy/request-pattern.ts';
+import { callerOf as describedCaller } from '../review/test-case.ts';
 
 type ExplainOptions = OptionsOf<'explain'>;
 
@@ -128,7 +128,7 @@ export async function explainDecision(config: Config, id: string, log: string): 
  */
 async function tokenPrincipal(route: Route, config: Config, token: string): Promise<Principal> {
   if (route.public) throw new UsageError(`${route.name} is public: it reads no token`);
-  return callerOf((token === '-' ? await text(process.stdin) : token).trim(), route, config);
+  return callerOf((token === '-' ? await textOf(process.stdin) : token).trim(), route, config);
 }
 
 function explanationJson(explained: Explained): string {
@@ -211,29 +211,23 @@ function remedies(conditions: readonly Explanation[]): readonly string[] {
   return wanted.length === 0 ? [] : ['to be allowed:', ...wanted.map((each) => `  ${printable(each)}`)];
 }
 
-function callerIn(route: Route, config: Config, { claims, scope, lifetime }: ExplainOptions): Principal {
-  const found = claims === undefined ? {} : jsonObject(claims, '--claims');
-  const { iss, scope: own } = found;
-  const lifetimeMs = lifetime === undefined ? undefined : durationMs(lifetime);
-  if (lifetime !== undefined && lifetimeMs === undefined) {
+function callerIn(route: Route, config: Config, { claims: text, scope, lifetime }: ExplainOptions): Principal {
+  const claims = text === undefined ? {} : jsonObject(text, '--claims');
+  const { iss, exp, iat, scope: own } = claims;
+  if (lifetime !== undefined && durationMs(lifetime) === undefined) {
     throw new UsageError(`--lifetime: ${JSON.stringify(lifetime)} is not a duration such as 60s`);
   }
-  const exp = found['exp'];
-  const iat = found['iat'];
-  const principal = principalWith(
-    {
-      issuer: typeof iss === 'string' ? iss : (route.authorizationServers[0]?.issuer ?? ''),
-      ...describedIdentity(found),
-      scope: (scope ?? (typeof own === 'string' ? own : '')).split(' ').filter((each) => each !== ''),
-      claims: found,
-      lifetimeSeconds: lifetimeMs === undefined ? undefined : lifetimeMs / 1000,
-    },
-    config.scopeHierarchy,
-  );
+  const described = {
+    claims,
+    scope: (scope ?? (typeof own === 'string' ? own : '')).split(' ').filter((each) => each !== ''),
+    ...(typeof iss === 'string' && { issuer: iss }),
+    ...(lifetime !== undefined && { lifetime }),
+  };
+  const caller = describedCaller(described, config.scopeHierarchy, route.authorizationServers[0]?.issuer ?? '');
   return {
-    ...principal,
-    expiresAt: principal.expiresAt ?? (typeof exp === 'number' ? exp : undefined),
-    issuedAt: principal.issuedAt ?? (typeof iat === 'number' ? iat : undefined),
+    ...caller,
+    expiresAt: caller.expiresAt ?? (typeof exp === 'number' ? exp : undefined),
+    issuedAt: caller.issuedAt ?? (typeof iat === 'number' ? iat : undefined),
   };
 }
 
