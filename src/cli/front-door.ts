@@ -12,7 +12,7 @@ import { joinEvents } from '../telemetry/events.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { Log } from '../telemetry/log.ts';
 import { createFrontDoorMetrics } from '../telemetry/metrics.ts';
-import { type ExitCode, UsageError } from './terminal.ts';
+import { type ExitCode, untilSignal, UsageError } from './terminal.ts';
 
 /**
  * `sallyport front-door`: runs the front door alone, for example in a container of its own, until a signal ends it.
@@ -36,9 +36,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
     process.stderr.write(`${file}: ${missing}\n`);
     return 1;
   }
-  const stopped = new Promise<void>((resolve) => {
-    process.once('SIGTERM', resolve).once('SIGINT', resolve);
-  });
+  const stopped = untilSignal();
   const lines = createJsonLines(standardOutput());
   const log = new Log(config.log, lines);
   const { events, page } = createFrontDoorMetrics();

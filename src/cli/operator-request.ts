@@ -1,3 +1,4 @@
+import { reachableAt } from '../config/front-door.ts';
 import { load } from '../config/load.ts';
 import { printable } from '../lib/wording.ts';
 import { Failure } from './terminal.ts';
@@ -26,7 +27,7 @@ export async function operatorAccess(
   const token = process.env[TOKEN_VARIABLE] ?? config.admin?.token;
   if (token === undefined)
     throw new Failure(`there is no admin token: set admin.token in ${file}, or ${TOKEN_VARIABLE}`, program);
-  const url = admin ?? (config.admin && urlOf(config.admin.listen));
+  const url = admin ?? (config.admin && reachableAt(config.admin.listen));
   if (url === undefined) throw new Failure('admin is off: the gateway has no listener for this command', program);
   return { program, url, token };
 }
@@ -60,9 +61,4 @@ export async function askGateway(
   }
   if (response.ok) return response;
   throw new Failure(`${address} answers ${response.status}: ${printable((await response.text()).trim())}`, program);
-}
-
-function urlOf({ host, port }: { readonly host: string; readonly port: number }): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }

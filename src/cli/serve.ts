@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { GATEWAY_SECRET_VARIABLE } from '../config/front-door.ts';
 import { load } from '../config/load.ts';
-import { type ExitCode, UsageError } from './terminal.ts';
+import { type ExitCode, untilSignal, UsageError } from './terminal.ts';
 import type { FrontDoorProcess } from '../serve/front-door-process.ts';
 import { type Reloading, reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
@@ -30,7 +30,7 @@ export async function serve(file: string, workersText: string, withoutFrontDoor 
   const since = Date.now();
   const loaded = await load(file);
   // Before the start, so that a signal during the start is not lost, and SIGHUP does not end the process.
-  const stopped = signal();
+  const stopped = untilSignal();
   let running: Running | undefined;
   let reloading: Reloading | undefined;
   process.on('SIGHUP', () => {
@@ -67,12 +67,6 @@ function workersOf(text: string): number {
   if (text === 'auto') return availableParallelism();
   if (/^[1-9][0-9]{0,2}$/.test(text)) return Number(text);
   throw new UsageError(`--workers: ${JSON.stringify(text)} is neither a number of processes nor auto`);
-}
-
-function signal(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  process.once('SIGTERM', resolve).once('SIGINT', resolve);
-  return promise;
 }
 
 function exitNow(): never {

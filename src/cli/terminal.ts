@@ -47,6 +47,13 @@ export function reportProblems(file: string, error: unknown): ExitCode {
   return 1;
 }
 
+/** Resolves at the first SIGTERM or SIGINT. */
+export function untilSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGTERM', resolve).once('SIGINT', resolve);
+  });
+}
+
 const colours = { good: 'green', warning: 'yellow', bad: 'red' } as const;
 
 /**

@@ -6,8 +6,10 @@ import { ConfigError } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';
 import { printable } from '../lib/wording.ts';
 import { gapsOf } from '../review/coverage.ts';
-import { runProperties, runTests, type TestResult } from '../review/run-tests.ts';
-import { type ExitCode, reportProblems, coloured } from './terminal.ts';
+import { runProperties } from '../review/run-properties.ts';
+import { runTests, type TestResult } from '../review/run-tests.ts';
+import type { OptionsOf } from './options.ts';
+import { coloured, type ExitCode, reportProblems, untilSignal } from './terminal.ts';
 
 /** The options of `sallyport test`, and the text that a test must have in its policy or name. */
 type TestOptions = OptionsOf<'test'> & { readonly filter: string | undefined };
@@ -19,9 +21,7 @@ export async function testPolicies(options: TestOptions): Promise<ExitCode> {
   const watching = await watchFiles(files, () => void again());
   // File watchers do not keep the process alive.
   const alive = setInterval(() => {}, 2 ** 30);
-  await new Promise<void>((resolve) => {
-    process.once('SIGINT', resolve).once('SIGTERM', resolve);
-  });
+  await untilSignal();
   clearInterval(alive);
   watching.close();
   return 0;

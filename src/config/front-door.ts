@@ -1,6 +1,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { memberReader } from '../lib/json/pointer.ts';
+import type { Address } from '../model/config.ts';
 import { type AuthorizationServer, prefixedScopes } from '../model/authorization-server.ts';
 import {
   type AssertionIssuer,
@@ -77,10 +78,15 @@ function frontDoorIssuer(text: string): string {
 }
 
 /** Where the gateway reaches the front door: its own listener, whatever leads clients there. */
-export function ownBackchannel(issuer: string, { host, port }: FrontDoor['listen']): string {
+export function ownBackchannel(issuer: string, listen: Address): string {
   const path = URL.canParse(issuer) ? new URL(issuer).pathname.replace(/\/$/, '') : '';
+  return reachableAt(listen) + path;
+}
+
+/** The URL by which a process of the same machine reaches a listener. */
+export function reachableAt({ host, port }: Address): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}${path}`;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
 function serverOf(

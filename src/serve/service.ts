@@ -9,32 +9,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { watchFiles } from '../config/watch.ts';
 import { openCertificate, type OwnCertificate } from '../pipeline/listen/certificates.ts';
 import { listen, type Listener, type OnMalformed, type OnRequest, type Security } from '../pipeline/listen/server.ts';
-import type { ServerState } from '../model/authorization-server.ts';
 import type { Config, Tls } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import { refusals } from '../model/reasons.ts';
 import type { TlsObserver } from '../model/events.ts';
-import type { StoreState } from '../model/shared.ts';
 import { serve, type Gateway } from '../pipeline/pipeline.ts';
 import { createReloadableGateway, type ReloadableGateway, type Surroundings } from './reloadable-gateway.ts';
 
 /** A serving process, without its admin listener. */
-export interface Service {
+export interface Service extends Pick<
+  ReloadableGateway,
+  'servers' | 'sharedStore' | 'locks' | 'approvals' | 'endTokens' | 'revoked'
+> {
   readonly url: string;
   /** The listener for questions of proxies; undefined without `forward_auth`. */
   readonly forwardAuthUrl: string | undefined;
-  /** The current state of each authorization server. */
-  servers(): readonly ServerState[];
-  /** The current state of the shared store; undefined: none is configured. */
-  readonly sharedStore: () => StoreState | undefined;
-  readonly locks: ReloadableGateway['locks'];
-  readonly approvals: ReloadableGateway['approvals'];
   /** Serves by `config` from the next request on. A request finishes under the configuration it started with. */
   reload(config: Config): void;
-  /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
-  readonly endTokens: (digests: readonly string[]) => void;
-  /** As {@link ReloadableGateway.revoked}. */
-  readonly revoked: ReloadableGateway['revoked'];
   /** Drains: accepts no more connections, lets requests finish for `graceMs`, then ends the rest. */
   close(graceMs: number): Promise<void>;
 }
@@ -125,16 +116,17 @@ export async function startService(
   }
 
   const [clients, proxies] = listeners as [Listener, Listener?];
+  const { servers, sharedStore, locks, approvals, endTokens, revoked } = newest;
   return {
+    servers,
+    sharedStore,
+    locks,
+    approvals,
+    endTokens,
+    revoked,
     url: clients.url,
     forwardAuthUrl: proxies?.url,
-    sharedStore: newest.sharedStore,
-    locks: newest.locks,
-    approvals: newest.approvals,
-    servers: newest.servers,
     reload: newest.use,
-    endTokens: newest.endTokens,
-    revoked: newest.revoked,
     async close(graceMs) {
       // In the same turn before the listeners destroy their connections: clients see the end of a stream, no failure.
       const ending = setTimeout(newest.endStreams, graceMs);

@@ -13,7 +13,7 @@ import { type ClientQuirks, clients, type Obstacle, obstaclesOf } from '../../mo
 import { providerOf, type ServerTraits, standardServer } from '../../model/quirks/providers.ts';
 import { requestedScopes, type Route, stepUpScopes } from '../../model/route.ts';
 import { metadataUrl } from '../../pipeline/respond/resource-metadata.ts';
-import { fetchText, type Finding, type Findings, findingsOn } from './finding.ts';
+import { type Finding, type Findings, findingsOn, memberAt } from './finding.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;
 
@@ -121,18 +121,9 @@ async function traitsOf({ issuer }: AuthorizationServer, document: Metadata): Pr
       endpoint.origin !== origin &&
       document['authorization_response_iss_parameter_supported'] !== true,
     metadataBelowPath:
-      pathname !== '/' && !(await namesIssuer(`${origin}/.well-known/oauth-authorization-server`, issuer)),
+      pathname !== '/' && (await memberAt(`${origin}/.well-known/oauth-authorization-server`, 'issuer')) !== issuer,
     tokens,
   };
-}
-
-async function namesIssuer(url: string, issuer: string): Promise<boolean> {
-  try {
-    const { status, text } = await fetchText(url);
-    return status === 200 && ownMember(parsedJson(text), 'issuer') === issuer;
-  } catch {
-    return false;
-  }
 }
 
 function obstaclesFor(
@@ -188,8 +179,8 @@ async function examineResource(
   const root = `${config.publicUrl}/.well-known/oauth-protected-resource`;
   const found: Finding[] = [];
   if (client.resourceMetadata === 'root') {
-    const taken = await resourceAt(root);
-    if (taken !== undefined && taken !== own) {
+    const taken = await memberAt(root, 'resource');
+    if (typeof taken === 'string' && taken !== own) {
       found.push(on.fail(`it takes ${taken}, the resource of ${root}`, 'remove root_resource, or use one route'));
     }
   }
@@ -204,16 +195,6 @@ async function examineResource(
     }
   }
   return found;
-}
-
-async function resourceAt(url: string): Promise<string | undefined> {
-  try {
-    const { status, text } = await fetchText(url);
-    const resource = status === 200 ? ownMember(parsedJson(text), 'resource') : undefined;
-    return typeof resource === 'string' ? resource : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function examineScopes(on: Findings, client: ClientQuirks, { route, document }: Meeting): readonly Finding[] {

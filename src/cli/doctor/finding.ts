@@ -1,5 +1,8 @@
 /** @module What the examinations of `doctor` share: their findings, and a request to a server. */
 
+import { ownMember } from '../../lib/json/own-member.ts';
+import { parsedJson } from '../../lib/json/parsed.ts';
+
 /** One result of an examination, for one line. */
 export interface Finding {
   /** `fail`: something does not work. `warn`: it works, or cannot be known, and an operator should look. */
@@ -25,6 +28,16 @@ export function findingsOn(subject: string): Findings {
     warn: (text, remedy) => ({ status: 'warn', subject, text, remedy }),
     fail: (text, remedy) => ({ status: 'fail', subject, text, remedy }),
   };
+}
+
+/** A member of the JSON object at `url`; undefined where a server answers no such object, or not at all. */
+export async function memberAt(url: string, name: string): Promise<unknown> {
+  try {
+    const { status, text } = await fetchText(url);
+    return status === 200 ? ownMember(parsedJson(text), name) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The answer of a server. */
