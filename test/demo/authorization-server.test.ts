@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
+import { createRemoteJWKSet, decodeJwt, jwtVerify, type JWTPayload } from 'jose';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { createBrowser, signIn } from '../../demo/browser.ts';
@@ -71,6 +71,13 @@ const secretOf = ({ clientId, clientSecret = '' }: OAuthClient) => ({
   client_id: clientId,
   client_secret: clientSecret,
 });
+
+/** The claims of a JWT for the API. */
+async function verified(token: string): Promise<JWTPayload> {
+  const keys = createRemoteJWKSet(new URL(`${issuer}/oauth/v2/jwks`));
+  const required = { issuer, audience: apiAudience, typ: 'at+jwt', algorithms: ['RS256'] };
+  return (await jwtVerify(token, keys, required)).payload;
+}
 
 function run(env: Record<string, string>): ChildProcess {
   const own = { PATH: process.env.PATH ?? '', ...env };
@@ -275,18 +282,6 @@ describe('a sign-in', () => {
     await expect(attempt).rejects.toThrow('Unknown user or wrong password.');
   });
 
-  test('shows its page to its own browser alone', async () => {
-    const { headers } = await fetch(authorizationUrl(), { redirect: 'manual' });
-    const cookie = headers.getSetCookie().join('; ');
-    const page = new URL(headers.get('location') ?? '', issuer);
-    expect((await fetch(page)).status).toBe(400);
-    expect((await fetch(`${issuer}/interaction/another`, { headers: { cookie } })).status).toBe(400);
-  });
-
-  test('refuses a scope that dynamic clients never get', async () => {
-    expect(await answerTo({ scope: 'read admin' })).toMatchObject({ error: 'invalid_scope' });
-  });
-
   test('names the client, the resource and the scopes, and marks high privileges', async () => {
     const [browser, nowhere] = [createBrowser(), new URL('about:blank')];
     const open = async (url: URL, form?: URLSearchParams) => {
@@ -351,9 +346,7 @@ test('R-196: tokens for the API are RS256 at+jwt with scope, risk and sub, for t
   // With the slash that `URL` adds.
   const resource = new URL(apiAudience).href;
   const { accessToken } = await tokenFor({ client: demoApiClient, user: 'bob', resource });
-  const keys = createRemoteJWKSet(new URL(`${issuer}/oauth/v2/jwks`));
-  const required = { issuer, audience: apiAudience, typ: 'at+jwt', algorithms: ['RS256'] };
-  const { payload } = await jwtVerify(accessToken, keys, required);
+  const payload = await verified(accessToken);
   const claims = { aud: apiAudience, sub: 'bob', scope: 'read', client_id: 'demo-api-client', ai_agent: false };
   expect(payload).toMatchObject({ ...claims, risk: 72, role: 'trader', tenant: 'acme', country: 'NO' });
   expect(Number(payload.exp) - Number(payload.iat)).toBe(900);
@@ -421,9 +414,7 @@ describe('token exchange, RFC 8693', () => {
       expires_in: expect.any(Number),
       scope: 'read',
     });
-    const keys = createRemoteJWKSet(new URL(`${issuer}/oauth/v2/jwks`));
-    const required = { issuer, audience: apiAudience, typ: 'at+jwt', algorithms: ['RS256'] };
-    const { payload } = await jwtVerify(String(body.access_token), keys, required);
+    const payload = await verified(String(body.access_token));
     const claims = { sub: 'alice', client_id: 'gateway', act: { sub: 'gateway' }, scope: 'read', ai_agent: true };
     expect(payload).toMatchObject({ ...claims, risk: 20, role: 'trader', tenant: 'acme', country: 'SE' });
   });
@@ -461,20 +452,14 @@ describe('token exchange, RFC 8693', () => {
     ['a refresh token as the result', { requested_token_type: 'urn:ietf:params:oauth:token-type:refresh_token' }],
     ['no target', { audience: undefined }],
     ['an unknown target', { audience: 'https://unknown.example' }, 'invalid_target'],
-    ['an MCP server as the target', { audience: mcpResource }, 'invalid_target'],
     ['two targets', { resource: mcpResource }, 'invalid_target'],
     ['a scope that the subject token lacks', { scope: 'read payments' }, 'invalid_scope'],
-    ['a scope that the API lacks', { scope: 'openid' }, 'invalid_scope'],
     [
       'the token of another client as the actor token',
       async () => ({
         actor_token: await ownToken(`Basic ${btoa('other:other-secret')}`),
         actor_token_type: accessTokenType,
       }),
-    ],
-    [
-      'a user’s token as the actor token',
-      async () => ({ actor_token: subjectToken, actor_token_type: accessTokenType }),
     ],
     [
       'a subject token that was revoked',
