@@ -8,7 +8,7 @@ import { hostKind } from './access.ts';
 /** A listener that runs. Closing it ends its connections. */
 export interface Listening {
   readonly url: string;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /**

@@ -86,7 +86,7 @@ async function commandIn(request: IncomingMessage): Promise<RevokeCommand> {
 }
 
 /** Reads the JSON that an operator sent; undefined if it is none. @throws {AdminRefusal} 413. */
-export async function operatorBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+async function operatorBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   const chunks: Buffer[] = [];
   let length = 0;
   // A destroyed request could not be answered.

@@ -207,7 +207,7 @@ export async function policiesIn(folder: string): Promise<ReadonlyMap<string, Po
 }
 
 /** What a policy that its schema accepts says, but hardly means. */
-export interface PolicyMistakes {
+interface PolicyMistakes {
   /** What no caller could satisfy. */
   readonly faults: readonly Violation[];
   /** What may be meant. */
@@ -215,7 +215,7 @@ export interface PolicyMistakes {
 }
 
 /** Finds commas in scopes, slashes around regular expressions, and parameters in paths. */
-export function mistakesIn(document: PolicyDocument): PolicyMistakes {
+function mistakesIn(document: PolicyDocument): PolicyMistakes {
   const faults: Violation[] = [];
   const warnings: Violation[] = [];
   for (const { path, condition } of conditionsIn(document)) {

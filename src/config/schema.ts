@@ -313,12 +313,12 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** The words for what a schema's `type` accepts. */
-export function typeInWords({ type = [] }: Schema): string {
+function typeInWords({ type = [] }: Schema): string {
   return either([type].flat().map((name) => types[name] ?? name));
 }
 
 /** What a schema accepts, in words: its title, or else a description from its keywords. */
-export function expectation(written: Schema): string {
+function expectation(written: Schema): string {
   const schema = resolved(written);
   if (schema.title !== undefined) return schema.title;
   if (schema.enum !== undefined) return either(schema.enum.map(String));
@@ -333,7 +333,7 @@ export function expectation(written: Schema): string {
 }
 
 /** What is wrong with a value that a schema does not accept, in words; `expected` is what it does accept. */
-export function refusalOf(schema: Schema, expected = expectation(schema)): string {
+function refusalOf(schema: Schema, expected = expectation(schema)): string {
   const words = wordsOf(schema) ?? [];
   if (expected !== either(words) || words.length < 2) return `is not ${expected}`;
   const [first, second] = words;
@@ -341,7 +341,7 @@ export function refusalOf(schema: Schema, expected = expectation(schema)): strin
 }
 
 /** The mapping of `gateway.yaml` that has a key, if there is exactly one: `routes[].upstream`. */
-export function placeOfKey(key: string): string | undefined {
+function placeOfKey(key: string): string | undefined {
   const places = new Set(
     everyKeySchema()
       .filter(([path]) => path.length > 1 && path.at(-1) === key)
