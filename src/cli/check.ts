@@ -1,6 +1,5 @@
 import { load } from '../config/load.ts';
-import { readPolicyTests } from '../config/policy-tests.ts';
-import { ConfigError } from '../config/problems.ts';
+import { testsOf } from '../config/policy-tests.ts';
 import { counted } from '../lib/wording.ts';
 import { knownRedirects } from '../model/quirks/clients.ts';
 import { coloured, type ExitCode } from './terminal.ts';
@@ -11,13 +10,12 @@ import { coloured, type ExitCode } from './terminal.ts';
  * @param isStrict Whether a warning changes the exit code.
  */
 export async function check(file: string, isStrict = false): Promise<ExitCode> {
-  const { config, policyFolder } = await load(file);
-  const { routes, policies, warnings } = config;
-  const tests = await readPolicyTests(policyFolder.path, policyFolder.label, policies);
-  if (tests.problems.length > 0) throw new ConfigError(tests.problems, [file]);
+  const loaded = await load(file);
+  await testsOf(loaded);
+  const { routes, policies, warnings, frontDoor } = loaded.config;
   const label = coloured('warning', 'warning', process.stderr);
   for (const warning of warnings) process.stderr.write(`${label}: ${warning}\n`);
-  process.stdout.write(knownClientsText(config.frontDoor?.clients.registration?.known ?? []));
+  process.stdout.write(knownClientsText(frontDoor?.clients.registration?.known ?? []));
   const isClean = warnings.length === 0;
   const verdict = isClean ? 'ok' : `ok, with ${counted(warnings.length, 'warning')}`;
   const counts = `${counted(routes.length, 'route')}, ${policies.size} ${policies.size === 1 ? 'policy' : 'policies'}`;

@@ -61,24 +61,15 @@ function bashCase(name: string, command: Command, words: readonly string[]): str
   return `    ${name}) case $previous in\n${branches.map((line) => `      ${line}\n`).join('')}    esac ;;\n`;
 }
 
-/** The branches for the values of options: paths, words of a closed set, and nothing for all others. */
+/** A branch for each option with a value: paths, words of a closed set, or nothing. */
 function bashValues(options: readonly Named[]): readonly string[] {
-  const branch = (wanted: readonly Named[], action: string): readonly string[] =>
-    wanted.length === 0 ? [] : [`${wanted.flatMap(written).join('|')}) ${action};;`];
-  const values = options.filter(([, { value }]) => value !== undefined);
-  return [
-    ...branch(
-      values.filter(([, { isPath }]) => isPath === true),
-      'paths=yes ',
-    ),
-    ...values.flatMap((named) =>
-      named[1].oneOf === undefined ? [] : branch([named], `words='${named[1].oneOf.join(' ')}' `),
-    ),
-    ...branch(
-      values.filter(([, { isPath, oneOf }]) => isPath !== true && oneOf === undefined),
-      '',
-    ),
-  ];
+  return options
+    .filter(([, { value }]) => value !== undefined)
+    .map((named) => {
+      const [, { isPath, oneOf }] = named;
+      const words = oneOf === undefined ? '' : `words='${oneOf.join(' ')}' `;
+      return `${written(named).join('|')}) ${isPath === true ? 'paths=yes ' : words};;`;
+    });
 }
 
 function zsh(all: Commands): string {

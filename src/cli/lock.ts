@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { disk, type Files } from '../config/files.ts';
 import { load } from '../config/load.ts';
 import { lockFileOf, lockFileText, readLockFile } from '../config/lock-file.ts';
-import { printable, quoted } from '../lib/wording.ts';
+import { counted, printable, quoted } from '../lib/wording.ts';
 import { callerFields } from '../serve/gateway/caller.ts';
 import { differences, inWords, keysTwiceIn } from '../mcp/lock/comparison.ts';
 import { listDefinitions, McpServerFault } from '../mcp/client/ask-server.ts';
@@ -144,10 +144,7 @@ function checked({ policy, lock: known }: Route, folder: PolicyFolder, shown: re
 }
 
 function counts(shown: readonly DescribedDefinition[]): string {
-  const of = (kind: DescribedDefinition['kind'], word: string): string => {
-    const { length } = shown.filter((each) => each.kind === kind);
-    return `${length} ${word}${length === 1 ? '' : 's'}`;
-  };
-  const hasInstructions = shown.some(({ kind }) => kind === 'instructions');
-  return `${of('tool', 'tool')}, ${of('prompt', 'prompt')}, ${hasInstructions ? 'instructions' : 'no instructions'}`;
+  const { tool = [], prompt = [], instructions } = Object.groupBy(shown, ({ kind }) => kind);
+  const others = instructions === undefined ? 'no instructions' : 'instructions';
+  return `${counted(tool.length, 'tool')}, ${counted(prompt.length, 'prompt')}, ${others}`;
 }

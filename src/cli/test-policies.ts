@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type Loaded, load } from '../config/load.ts';
-import { type PolicyTestFile, readPolicyTests } from '../config/policy-tests.ts';
+import { type PolicyTestFile, testsOf } from '../config/policy-tests.ts';
 import { ConfigError } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';
 import { printable } from '../lib/wording.ts';
@@ -38,7 +38,7 @@ async function runOnce(options: TestOptions): Promise<{ readonly code: ExitCode;
   let tests: readonly PolicyTestFile[];
   try {
     loaded = await load(options.config);
-    tests = await testFiles(loaded);
+    tests = await testsOf(loaded);
   } catch (error) {
     const files = error instanceof ConfigError ? error.files : [];
     return { code: reportProblems(options.config, error), files };
@@ -63,14 +63,6 @@ async function runOnce(options: TestOptions): Promise<{ readonly code: ExitCode;
 /** The files to watch. The folder of policies is among them, for new files of tests. */
 function watched({ files, policyFolder }: Loaded, tests: readonly PolicyTestFile[]): readonly string[] {
   return [...files, ...tests.map(({ file }) => join(policyFolder.path, basename(file)))];
-}
-
-/** @throws {ConfigError} with every problem of the files. */
-async function testFiles({ config, policyFolder, files }: Loaded): Promise<readonly PolicyTestFile[]> {
-  const { path, label } = policyFolder;
-  const found = await readPolicyTests(path, label, config.policies);
-  if (found.problems.length > 0) throw new ConfigError(found.problems, files);
-  return found.files;
 }
 
 /** The tests and the properties of a file, in its order. */

@@ -8,8 +8,9 @@ import type { PolicyFault } from '../policy/document.ts';
 import { requestFlaw } from '../policy/requests.ts';
 import { compileProperty, type Property, type PropertyDocument } from '../policy/property.ts';
 import { disk, type Files } from './files.ts';
+import type { Loaded } from './load.ts';
 import { commasBetween } from './policies.ts';
-import { inTextOrder, type Path, Problem } from './problems.ts';
+import { ConfigError, inTextOrder, type Path, Problem } from './problems.ts';
 import { violations, type Violation } from './schema.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
 
@@ -83,11 +84,22 @@ export async function readPolicyTests(
     }
     const document = parseYaml(file, text);
     const found = problemsOf(document, policies.get(policy));
-    const { faults, ...tests } = found.length === 0 ? testsOf(document) : nothing;
+    const { faults, ...tests } = found.length === 0 ? compiledTests(document) : nothing;
     problems.push(...found, ...faults.map((fault) => problemIn(document, { ...fault, part: 'value' })));
     if (found.length + faults.length === 0) files.push({ file, policy, ...tests });
   }
   return { files, problems };
+}
+
+/**
+ * The tests beside the policies of a configuration.
+ *
+ * @throws {ConfigError} with every problem of their files.
+ */
+export async function testsOf({ config, policyFolder, files }: Loaded): Promise<readonly PolicyTestFile[]> {
+  const found = await readPolicyTests(policyFolder.path, policyFolder.label, config.policies);
+  if (found.problems.length > 0) throw new ConfigError(found.problems, files);
+  return found.files;
 }
 
 type Tested = Pick<Policy, 'listsRequests' | 'listed'>;
@@ -197,7 +209,7 @@ interface Compiled extends Pick<PolicyTestFile, 'tests' | 'properties'> {
 
 const nothing: Compiled = { tests: [], properties: [], faults: [] };
 
-function testsOf(document: YamlFile): Compiled {
+function compiledTests(document: YamlFile): Compiled {
   const items = (document.value as readonly Item[]).map((item, index) => {
     return { item, index, line: document.position([index], 'value').line };
   });
