@@ -45,25 +45,22 @@ async function list(access: OperatorAccess, { follow, json }: OptionsOf<'approva
 
 /** A request in one line. What a caller chose cannot reach the terminal as a command. */
 function lineOf(approval: unknown): string {
-  const {
-    id,
-    status,
-    call,
-    caller,
-    expires_at: ends,
-  } = (isObject(approval) ? approval : {}) as {
-    readonly [Name in 'id' | 'status' | 'expires_at']?: unknown;
-  } & { readonly call?: Record<string, unknown>; readonly caller?: Record<string, unknown> };
-  const { route, method, name, path, arguments: args, hidden } = call ?? {};
+  const { id, status, call, caller, expires_at: ends } = membersOf(approval);
+  const { route, method, name, path, arguments: args, hidden } = membersOf(call);
+  const { subject, issuer, client } = membersOf(caller);
   const isOver = status === 'expired' || status === 'used';
   const parts = [
     ...[id, status, route, name ?? path ?? method].map(word),
     args === undefined ? '' : JSON.stringify(args),
     hidden === 0 || hidden === undefined ? '' : `values not shown: ${JSON.stringify(hidden)}`,
-    `by ${word(caller?.['subject'] ?? caller?.['issuer'])} with ${word(caller?.['client'] ?? 'an unknown client')}`,
+    `by ${word(subject ?? issuer)} with ${word(client ?? 'an unknown client')}`,
     isOver ? '' : `until ${String(ends)}`,
   ];
   return printable(parts.filter((part) => part !== '').join('  '));
+}
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
 }
 
 /** A word that cannot be taken for two. */

@@ -1,6 +1,6 @@
-import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, launchChromium } from '../../clients/chromium.ts';
+import { hasChromium } from '../../clients/chromium.ts';
+import { browserPage } from './browser-page.ts';
 import { startConsoleWorld } from './world.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 
@@ -12,21 +12,22 @@ describe.skipIf(!hasChromium)('the content security policy of the console', () =
   const world = startBeforeAll(() =>
     startConsoleWorld({ admin: '{ listen: 127.0.0.1:0, token: 0123456789abcdef0123456789abcdef }' }),
   );
-  const browser = startBeforeAll(launchChromium);
+  const page = browserPage();
   beforeAll(async () => {
+    await page.addInitScript(report);
     await world.calls();
   });
 
   /** What a reader does in each view. */
-  const views: Readonly<Record<string, (page: Page) => Promise<void>>> = {
-    '/': async (page) => {
+  const views: Readonly<Record<string, () => Promise<void>>> = {
+    '/': async () => {
       await page.locator('.row', { hasText: 'bob' }).click();
       await page.getByRole('heading', { name: 'Record' }).waitFor();
       await page.locator('.plot').first().hover();
       await page.keyboard.press('?');
     },
-    '/policies': (page) => page.getByText('5 ✓').waitFor(),
-    '/policies?policy=demo-tools': async (page) => {
+    '/policies': () => page.getByText('5 ✓').waitFor(),
+    '/policies?policy=demo-tools': async () => {
       const draft = page.getByLabel('Policy draft');
       await draft.focus();
       // Chromium itself would style what replaces text of another colour.
@@ -44,8 +45,8 @@ describe.skipIf(!hasChromium)('the content security policy of the console', () =
       await page.keyboard.type('max');
       await page.getByRole('option', { name: 'max_lifetime' }).waitFor();
     },
-    '/health': (page) => page.getByRole('heading', { name: 'Routes' }).waitFor(),
-    '/sign-in': async (page) => {
+    '/health': () => page.getByRole('heading', { name: 'Routes' }).waitFor(),
+    '/sign-in': async () => {
       await page.getByLabel('Admin token').fill('wrong');
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByText('The token is wrong.').waitFor();
@@ -53,15 +54,12 @@ describe.skipIf(!hasChromium)('the content security policy of the console', () =
   };
 
   test.each(Object.keys(views))('%s meets it, without unsafe sources', async (path) => {
-    const page = await browser.newPage();
     const said: string[] = [];
     page.on('console', (message) => said.push(message.text()));
-    await page.addInitScript(report);
     const answer = await page.goto(world.adminUrl + path);
     expect(answer?.headers()['content-security-policy']).toContain("default-src 'none'");
     expect(answer?.headers()['content-security-policy']).not.toContain('unsafe');
-    await views[path]?.(page);
-    await page.close();
+    await views[path]?.();
     // Chromium reports the refused sign-in, which is no violation.
     expect(said.filter((line) => !line.includes('status of 401'))).toEqual([]);
   });

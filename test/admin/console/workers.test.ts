@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, test, vi } from 'vitest';
 import type { Past } from '../../../src/admin/console/messages.ts';
 import { hasChromium, launchChromium } from '../../clients/chromium.ts';
-import { inFolder } from '../../config/folder.ts';
-import { sallyport } from '../../serve/process.ts';
+import { pids, withWorkers } from '../../serve/workers/with-workers.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { accepts, freePort } from '../../support/ports.ts';
 import { startUpstream } from '../../support/upstream.ts';
@@ -57,14 +55,9 @@ routes: [{ name: data, path: /data, audience: https://gateway.bank.example/data,
   test('has the decisions of each worker once, also of one that replaced another', async () => {
     // With port 0, a new worker would choose another one after the last worker has died.
     const port = await freePort();
-    await inFolder({ yaml: yamlOf(port) }, async (folder) => {
-      const gateway = sallyport(['serve', '--workers', '2'], folder);
-      const [, url = '', adminUrl = ''] = await gateway.says(/"url":"(http:[^"]+)","admin":"(http:[^"]+)"/);
+    await withWorkers({ yaml: yamlOf(port) }, async ({ gateway, url, adminUrl }) => {
       const kept = async (): Promise<number> => ((await (await fetch(`${adminUrl}/console/past`)).json()) as Past).kept;
-      const workers = async (): Promise<readonly number[]> => {
-        const text = await readFile(`/proc/${gateway.pid}/task/${gateway.pid}/children`, 'utf8');
-        return text.split(' ').filter(Boolean).map(Number);
-      };
+      const workers = (): Promise<readonly number[]> => pids(gateway);
       const replace = async (worker: number): Promise<void> => {
         process.kill(worker, 'SIGKILL');
         await expect.poll(workers).not.toContain(worker);
@@ -94,8 +87,6 @@ routes: [{ name: data, path: /data, audience: https://gateway.bank.example/data,
       expect(await page.locator('.row', { hasText: 'early-' }).count()).toBe(0);
 
       await page.close();
-      gateway.signal('SIGTERM');
-      expect(await gateway.ended).toBe(0);
     });
   });
 });

@@ -1,18 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { inFolder } from '../../config/folder.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { startUpstream } from '../../support/upstream.ts';
-import { type Sallyport, sallyport } from '../process.ts';
+import { sallyport } from '../process.ts';
+import { withWorkers, type Workers } from './with-workers.ts';
 
 const adminToken = 'Kx7-0123-of-the-operators';
 
 /** Two workers, a caller and an operator. */
-interface Workers {
-  readonly folder: string;
-  readonly adminUrl: string;
-  readonly gateway: Sallyport;
+interface Approving extends Workers {
   /** The status of a call, on a connection of its own, so that any worker may get it. */
   readonly call: (tool: string, args?: string, caller?: string) => Promise<number>;
   /** As `call`. */
@@ -26,7 +23,7 @@ interface Workers {
 const policy = (by: string, probe: boolean): string =>
   `tools: { pay: { approval: { by: ${by} } }${probe ? ', probe: {}' : ''} }`;
 
-async function withWorkers(use: (workers: Workers) => Promise<void>): Promise<void> {
+async function withApprovals(use: (workers: Approving) => Promise<void>): Promise<void> {
   const [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
   onTestFinished(async () => void (await Promise.all([issuer.close(), upstream.close()])));
   const yaml = `
@@ -37,9 +34,9 @@ approvals: { authorization_servers: [main] }
 authorization_servers: { main: { issuer: "${issuer.url}", jwt: { algorithms: [RS256] } } }
 routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { url: "${upstream.url}/mcp" } }]
 `;
-  await inFolder({ yaml, files: { 'policies/tools.yaml': policy('{}', true) } }, async (folder) => {
-    const gateway = sallyport(['serve', '--workers', '2'], folder);
-    const [, url = '', adminUrl = ''] = await gateway.says(/"url":"(http:[^"]+)","admin":"(http:[^"]+)".*"workers":2/);
+  const files = { 'policies/tools.yaml': policy('{}', true) };
+  await withWorkers({ yaml, files }, async (workers) => {
+    const { url, adminUrl } = workers;
     const tokens = new Map<string, string>();
     const tokenOf = async (caller: string): Promise<string> => {
       const token =
@@ -47,12 +44,12 @@ routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { ur
       tokens.set(caller, token);
       return token;
     };
-    const admin: Workers['admin'] = (path, body) =>
+    const admin: Approving['admin'] = (path, body) =>
       fetch(adminUrl + path, {
         headers: { authorization: `Bearer ${adminToken}` },
         ...(body !== undefined && { method: 'POST', body }),
       });
-    const call: Workers['call'] = async (tool, args = '{}', caller = 'alice') => {
+    const call: Approving['call'] = async (tool, args = '{}', caller = 'alice') => {
       const answer = await fetch(`${url}/mcp`, {
         method: 'POST',
         headers: {
@@ -65,32 +62,25 @@ routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { ur
       await answer.text();
       return answer.status;
     };
-    try {
-      await use({
-        folder,
-        adminUrl,
-        gateway,
-        admin,
-        call,
-        pay: (args = '{"amount":9007199254740993}', caller) => call('pay', args, caller),
-        async approve() {
-          const { approvals } = (await (await admin('/approvals')).json()) as {
-            approvals: { id: string; status: string }[];
-          };
-          const waiting = approvals.filter(({ status }) => status === 'pending');
-          expect(waiting).toHaveLength(1);
-          expect((await admin(`/approvals/${waiting[0]?.id}`, '{"decision":"approve"}')).status).toBe(200);
-        },
-      });
-    } finally {
-      gateway.signal('SIGTERM');
-      expect(await gateway.ended).toBe(0);
-    }
+    await use({
+      ...workers,
+      admin,
+      call,
+      pay: (args = '{"amount":9007199254740993}', caller) => call('pay', args, caller),
+      async approve() {
+        const { approvals } = (await (await admin('/approvals')).json()) as {
+          approvals: { id: string; status: string }[];
+        };
+        const waiting = approvals.filter(({ status }) => status === 'pending');
+        expect(waiting).toHaveLength(1);
+        expect((await admin(`/approvals/${waiting[0]?.id}`, '{"decision":"approve"}')).status).toBe(200);
+      },
+    });
   });
 }
 
 test('R-331: operators see each request of several workers once, and decide once', { timeout: 300_000 }, async () => {
-  await withWorkers(async ({ pay, admin }) => {
+  await withApprovals(async ({ pay, admin }) => {
     expect(await pay()).toBe(403);
     const listed = await (await admin('/approvals')).text();
     expect(listed).toContain('9007199254740993');
@@ -105,8 +95,8 @@ test('R-331: operators see each request of several workers once, and decide once
 });
 
 test('R-310: one approval lets one of 50 parallel repeats on workers pass', { timeout: 300_000 }, async () => {
-  await withWorkers(async ({ pay, approve }) => {
-    const repeats = async (...call: Parameters<Workers['pay']>): Promise<readonly number[]> => {
+  await withApprovals(async ({ pay, approve }) => {
+    const repeats = async (...call: Parameters<Approving['pay']>): Promise<readonly number[]> => {
       const statuses = await Promise.all(Array.from({ length: 50 }, () => pay(...call)));
       return statuses.toSorted((one, other) => one - other);
     };
@@ -123,7 +113,7 @@ test('R-310: one approval lets one of 50 parallel repeats on workers pass', { ti
 });
 
 test('R-302: an approval ends on all workers when its entry changes', { timeout: 300_000 }, async () => {
-  await withWorkers(async ({ call, pay, approve, folder, gateway }) => {
+  await withApprovals(async ({ call, pay, approve, folder, gateway }) => {
     expect(await pay()).toBe(403);
     await approve();
     await writeFile(join(folder, 'policies/tools.yaml'), policy('{ claims: { role: boss } }', false));
@@ -141,7 +131,7 @@ test('R-302: an approval ends on all workers when its entry changes', { timeout:
 });
 
 test('R-332: approvals --follow shows each change of a request once', { timeout: 300_000 }, async () => {
-  await withWorkers(async ({ pay, approve, folder, adminUrl }) => {
+  await withApprovals(async ({ pay, approve, folder, adminUrl }) => {
     const follow = sallyport(['approvals', '--follow', '--admin', adminUrl], folder);
     expect(await pay('{"amount":1}')).toBe(403);
     const [, id] = await follow.says(/^(\S+) {2}pending {2}tools {2}pay {2}{"amount":1} {2}by alice with agent/m);

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { inFolder } from '../../config/folder.ts';
 import { pem, x509 } from '../../support/certificates.ts';
 import { freePort } from '../../support/ports.ts';
 import { startUpstream } from '../../support/upstream.ts';
-import { sallyport, type Sallyport } from '../process.ts';
+import type { Sallyport } from '../process.ts';
+import { pids, withWorkers, type Workers } from './with-workers.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 
 const patience = { timeout: 60_000 };
@@ -17,39 +17,6 @@ const upstream = startBeforeAll(startUpstream);
 beforeAll(async () => {
   route = `routes: [{ name: open, path: /, public: true, upstream: { url: "${upstream.url}" } }]\n`;
 });
-
-interface Workers {
-  readonly gateway: Sallyport;
-  readonly folder: string;
-  readonly url: string;
-  readonly adminUrl: string;
-  readonly edit: (yaml: string) => Promise<void>;
-}
-
-async function withWorkers(
-  yaml: string,
-  files: Readonly<Record<string, string>>,
-  use: (workers: Workers) => Promise<void>,
-  env?: NodeJS.ProcessEnv,
-): Promise<void> {
-  await inFolder({ yaml, files }, async (folder) => {
-    const gateway = sallyport(['serve', '--workers', '2'], folder, { ...(env && { env }) });
-    const [, url = '', adminUrl = ''] = await gateway.says(
-      /"url":"(https?:[^"]+)","admin":"(http:[^"]+)".*"workers":2/,
-    );
-    try {
-      await use({ gateway, folder, url, adminUrl, edit: (text) => writeFile(join(folder, 'gateway.yaml'), text) });
-    } finally {
-      gateway.signal('SIGTERM');
-      expect(await gateway.ended).toBe(0);
-    }
-  });
-}
-
-async function pids({ pid }: Sallyport): Promise<readonly number[]> {
-  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
-  return text.split(' ').filter(Boolean).map(Number);
-}
 
 /** The first worker is killed; resolves when another has been started. */
 async function replaceOne(gateway: Sallyport): Promise<void> {
@@ -84,7 +51,8 @@ describe('serve --workers: files', { timeout: 300_000 }, () => {
       'forgetful.mjs': `import cluster from 'node:cluster'; if (cluster.worker?.id === 1) delete process.env.LATER;`,
     };
     const env = { LATER: '/only', NODE_OPTIONS: '--import=./forgetful.mjs' };
-    const forget = async ({ gateway, url, adminUrl, edit }: Workers): Promise<void> => {
+    const forget = async ({ gateway, folder, url, adminUrl }: Workers): Promise<void> => {
+      const edit = (text: string) => writeFile(join(folder, 'gateway.yaml'), text);
       const both = await pids(gateway);
       const metrics = async (): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
       const ready = async (): Promise<unknown> => (await fetch(`${adminUrl}/readyz`)).json();
@@ -105,13 +73,13 @@ describe('serve --workers: files', { timeout: 300_000 }, () => {
       expect(await metrics()).toContain('sallyport_config_last_reload_successful 1');
       expect(await pids(gateway)).toEqual(both);
     };
-    await withWorkers(yaml, files, forget, env);
+    await withWorkers({ yaml, files, env }, forget);
   });
 
   test('all workers show one certificate, and a worker that starts during a renewal shows the last good one', async () => {
     const yaml = `public_url: https://gateway.test\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\ntls: { cert: cert, key: key }\n${route}`;
     const files = { cert: pem('server'), key: pem('server-key') };
-    await withWorkers(yaml, files, async ({ gateway, folder, url }) => {
+    await withWorkers({ yaml, files }, async ({ gateway, folder, url }) => {
       const told = (name: string): number =>
         gateway.stdout().split(`"tls certificate in force","expires":"${x509(name).validToDate.toISOString()}"`)
           .length - 1;
@@ -138,8 +106,8 @@ describe('serve --workers: files', { timeout: 300_000 }, () => {
   test('settings that need a restart stay until then, also in workers that start later', async () => {
     const [before, after] = [await freePort(), await freePort()];
     const yaml = `public_url: http://gateway.test\nlisten: 127.0.0.1:${before}\nadmin: 127.0.0.1:0\n${route}`;
-    await withWorkers(yaml, {}, async ({ gateway, url, edit }) => {
-      await edit(yaml.replace(String(before), String(after)));
+    await withWorkers({ yaml }, async ({ gateway, folder, url }) => {
+      await writeFile(join(folder, 'gateway.yaml'), yaml.replace(String(before), String(after)));
       await gateway.says(/listen changed: a restart is needed/);
       await replaceOne(gateway);
       await replaceOne(gateway);

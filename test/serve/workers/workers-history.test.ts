@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { expect, test } from 'vitest';
-import { inFolder } from '../../config/folder.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { startUpstream } from '../../support/upstream.ts';
-import { sallyport } from '../process.ts';
+import { pids, withWorkers } from './with-workers.ts';
 
 const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pay', arguments: {} } });
 
@@ -39,24 +37,16 @@ routes:
   - { name: tools, path: /mcp, protocol: mcp, policy: pay, upstream: { url: "${upstream.url}/mcp" } }
 `;
   const files = { 'policies/pay.yaml': 'tools: { pay: { quota: [{ count: 5, per: 1h }] } }' };
-  await inFolder({ yaml, files }, async (folder) => {
-    const gateway = sallyport(['serve', '--workers', '2'], folder);
-    try {
-      const [, url = ''] = await gateway.says(/"url":"(http:[^"]+)".*"workers":2/);
-      const token = await issuer.sign({ aud: 'http://gateway.test/mcp', client_id: 'c' });
-      const statuses = await Promise.all(Array.from({ length: 20 }, () => pay(url, token)));
-      expect(Object.entries(Object.groupBy(statuses, String)).map(([status, all]) => [status, all?.length])).toEqual([
-        ['200', 5],
-        ['429', 15],
-      ]);
-      const children = await readFile(`/proc/${gateway.pid}/task/${gateway.pid}/children`, 'utf8');
-      process.kill(Number.parseInt(children, 10), 'SIGKILL');
-      await gateway.says(/a worker ended and is replaced/);
-      expect(await pay(url, token)).toBe(429);
-    } finally {
-      gateway.signal('SIGTERM');
-      await gateway.ended;
-    }
+  await withWorkers({ yaml, files }, async ({ gateway, url }) => {
+    const token = await issuer.sign({ aud: 'http://gateway.test/mcp', client_id: 'c' });
+    const statuses = await Promise.all(Array.from({ length: 20 }, () => pay(url, token)));
+    expect(Object.entries(Object.groupBy(statuses, String)).map(([status, all]) => [status, all?.length])).toEqual([
+      ['200', 5],
+      ['429', 15],
+    ]);
+    process.kill((await pids(gateway))[0] ?? 0, 'SIGKILL');
+    await gateway.says(/a worker ended and is replaced/);
+    expect(await pay(url, token)).toBe(429);
   });
   await Promise.all([issuer.close(), upstream.close()]);
 });

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { inFolder } from '../../config/folder.ts';
 import { outcome as outcomeHere } from '../../cli/run.ts';
-import { outcome, sallyport, type Sallyport } from '../process.ts';
+import { outcome } from '../process.ts';
+import { pids, withWorkers } from './with-workers.ts';
 
 let upstream: Server;
 let yaml: string;
@@ -36,26 +37,6 @@ afterAll(() => {
   upstream.close();
 });
 
-interface Workers {
-  readonly gateway: Sallyport;
-  readonly folder: string;
-  readonly url: string;
-  readonly adminUrl: string;
-}
-
-async function withWorkers(use: (workers: Workers) => Promise<void>): Promise<void> {
-  await inFolder({ yaml }, async (folder) => {
-    const gateway = sallyport(['serve', '--workers', '2'], folder);
-    const [, url = '', adminUrl = ''] = await gateway.says(/"url":"(http:[^"]+)","admin":"(http:[^"]+)".*"workers":2/);
-    try {
-      await use({ gateway, folder, url, adminUrl });
-    } finally {
-      gateway.signal('SIGTERM');
-      expect(await gateway.ended).toBe(0);
-    }
-  });
-}
-
 /** A stream on a connection of its own. */
 async function stream(url: string): Promise<ReadableStreamDefaultReader<Uint8Array>> {
   const { body } = await fetch(`${url}/stream`);
@@ -64,14 +45,9 @@ async function stream(url: string): Promise<ReadableStreamDefaultReader<Uint8Arr
   return reader;
 }
 
-const pids = async (parent: number): Promise<readonly number[]> => {
-  const text = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8');
-  return text.split(' ').filter(Boolean).map(Number);
-};
-
 describe('serve --workers', { timeout: 300_000 }, () => {
   test('R-172: all workers share one listener and one admin listener', async () => {
-    await withWorkers(async ({ url, adminUrl }) => {
+    await withWorkers({ yaml }, async ({ url, adminUrl }) => {
       for (let i = 0; i < 6; i += 1)
         expect(await (await fetch(url, { headers: { connection: 'close' } })).text()).toBe('hello');
       const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
@@ -83,9 +59,9 @@ describe('serve --workers', { timeout: 300_000 }, () => {
   });
 
   test('R-172: replaces a worker that crashes, and the streams of the others continue', async () => {
-    await withWorkers(async ({ gateway, url, adminUrl }) => {
+    await withWorkers({ yaml }, async ({ gateway, url, adminUrl }) => {
       const streams = await Promise.all([stream(url), stream(url)]);
-      const [victim] = await pids(gateway.pid);
+      const [victim] = await pids(gateway);
       process.kill(victim ?? 0, 'SIGKILL');
       await gateway.says(/a worker ended and is replaced/);
       const after = await Promise.allSettled(streams.map(readOn));
@@ -97,7 +73,7 @@ describe('serve --workers', { timeout: 300_000 }, () => {
   });
 
   test('an edit is in force in all workers, and a refused one in none, also in workers that start later', async () => {
-    await withWorkers(async ({ gateway, folder, url, adminUrl }) => {
+    await withWorkers({ yaml }, async ({ gateway, folder, url, adminUrl }) => {
       const file = join(folder, 'gateway.yaml');
       const edit = async (text: string, said: RegExp): Promise<void> => {
         await writeFile(file, text);
@@ -114,27 +90,27 @@ describe('serve --workers', { timeout: 300_000 }, () => {
       await edit('junk: 1\n', /configuration refused/);
       await everywhere();
       expect(await (await fetch(`${adminUrl}/metrics`)).text()).toContain('sallyport_config_last_reload_successful 0');
-      const [victim] = await pids(gateway.pid);
+      const [victim] = await pids(gateway);
       process.kill(victim ?? 0, 'SIGKILL');
       await gateway.says(/a worker ended and is replaced/);
-      await expect.poll(async () => (await pids(gateway.pid)).length).toBe(2);
+      await expect.poll(async () => (await pids(gateway)).length).toBe(2);
       await everywhere();
     });
   });
 
   test('a worker that crashes while it is asked for its state affects no other', async () => {
-    await withWorkers(async ({ gateway, url, adminUrl }) => {
+    await withWorkers({ yaml }, async ({ gateway, url, adminUrl }) => {
       const over = new AbortController();
       // So that one is asked in the very moment between its end and the news of it.
       const asking = Array.from({ length: 8 }, async () => {
         while (!over.signal.aborted) await fetch(`${adminUrl}/metrics`, { signal: over.signal }).catch(() => undefined);
       });
       for (let round = 0; round < 4; round += 1) {
-        await expect.poll(async () => (await pids(gateway.pid)).length).toBe(2);
+        await expect.poll(async () => (await pids(gateway)).length).toBe(2);
         // Never the first one, which serves on.
-        const [, victim] = await pids(gateway.pid);
+        const [, victim] = await pids(gateway);
         process.kill(victim ?? 0, 'SIGKILL');
-        await expect.poll(() => pids(gateway.pid)).not.toContain(victim);
+        await expect.poll(() => pids(gateway)).not.toContain(victim);
       }
       over.abort();
       await Promise.all(asking);
