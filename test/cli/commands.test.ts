@@ -120,6 +120,8 @@ completion → SHELL is missing: the shell, one of bash, zsh, fish; see sallypor
 completion tcsh → "tcsh" is not an argument of completion; see sallyport help completion
 help frobnicate → "frobnicate" is not a command; see sallyport help help
 serve --workers 0 → --workers: "0" is neither a number of processes nor auto; see sallyport help serve
+serve --workers=-1 → --workers: "-1" is neither a number of processes nor auto; see sallyport help serve
+serve --workers 1.5 → --workers: "1.5" is neither a number of processes nor auto; see sallyport help serve
 chekc → "chekc" is not a command; did you mean check?; see sallyport help
 complet → "complet" is not a command; did you mean completion?; see sallyport help
 help sreve → "sreve" is not a command; did you mean serve?; see sallyport help help
@@ -144,31 +146,6 @@ describe('check', () => {
       };
       expect(await outcome(['check'], folder)).toEqual({ code: 0, ...printed });
       expect(await outcome(['check', '--strict'], folder)).toEqual({ code: 1, ...printed });
-    });
-  });
-
-  test('R-222: warns of a secret in the file, unless all authorization servers are on loopback', async () => {
-    const remote = edited(['issuer: http://127.0.0.1:9000', 'issuer: https://as.example']);
-    await inFolder({ yaml: remote }, async (folder) => {
-      const { code, stderr } = await outcome(['check', '--strict'], folder);
-      expect({ code, stderr }).toEqual({
-        code: 1,
-        stderr:
-          'warning: gateway.yaml:6:57: authorization_servers.main.introspection.client_secret: a secret in plain text; keep it in the environment or in a file, as ${env:NAME} or ${file:PATH}\n',
-      });
-    });
-    await inFolder({ yaml: base }, async (folder) => {
-      expect(await outcome(['check', '--strict'], folder)).toMatchObject({ code: 0, stderr: '' });
-    });
-  });
-
-  test('R-222: warns of what a policy probably does not mean', async () => {
-    await inFolder({ yaml: base, files: { 'policies/p.yml': '{}' } }, async (folder) => {
-      const { code, stderr } = await outcome(['check', '--strict'], folder);
-      expect({ code, stderr }).toEqual({
-        code: 1,
-        stderr: 'warning: policies/p.yml: is not read; rename it to p.yaml\n',
-      });
     });
   });
 

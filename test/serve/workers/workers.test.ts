@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { inFolder } from '../../config/folder.ts';
-import { outcome as outcomeHere } from '../../cli/run.ts';
 import { outcome } from '../process.ts';
 import { pids, withWorkers } from './with-workers.ts';
 
@@ -130,10 +129,6 @@ describe('serve --workers', { timeout: 300_000 }, () => {
       });
     });
     squatter.close();
-  });
-
-  test.each(['0', '-1', 'many', '1.5'])('--workers %s is wrong usage', async (count) => {
-    expect(await outcomeHere(['serve', `--workers=${count}`])).toMatchObject({ code: 2, stdout: '' });
   });
 });
 
