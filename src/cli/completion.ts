@@ -12,18 +12,18 @@ import { helpOption, programOptions } from './help.ts';
 /** The completion script of each shell, for a table of commands. */
 export const completionScripts = { bash, zsh, fish } as const satisfies Record<string, (all: Commands) => string>;
 
-type Named = readonly [name: string, option: Option];
+type OptionEntry = readonly [name: string, option: Option];
 
-function optionsOf({ options }: Command): readonly Named[] {
+function optionsOf({ options }: Command): readonly OptionEntry[] {
   return Object.entries({ ...options, help: helpOption });
 }
 
 /** How an option is written: `--config`, and `-c` if it has a short form. */
-function written([name, { short }]: Named): readonly string[] {
+function written([name, { short }]: OptionEntry): readonly string[] {
   return [`--${name}`, ...(short === undefined ? [] : [`-${short}`])];
 }
 
-function namesOf(options: readonly Named[]): string {
+function namesOf(options: readonly OptionEntry[]): string {
   return options.map(([name]) => `--${name}`).join(' ');
 }
 
@@ -62,13 +62,13 @@ function bashCase(name: string, command: Command, words: readonly string[]): str
 }
 
 /** A branch for each option with a value: paths, words of a closed set, or nothing. */
-function bashValues(options: readonly Named[]): readonly string[] {
+function bashValues(options: readonly OptionEntry[]): readonly string[] {
   return options
     .filter(([, { value }]) => value !== undefined)
-    .map((named) => {
-      const [, { isPath, oneOf }] = named;
+    .map((entry) => {
+      const [, { isPath, oneOf }] = entry;
       const words = oneOf === undefined ? '' : `words='${oneOf.join(' ')}' `;
-      return `${written(named).join('|')}) ${isPath === true ? 'paths=yes ' : words};;`;
+      return `${written(entry).join('|')}) ${isPath === true ? 'paths=yes ' : words};;`;
     });
 }
 
@@ -101,11 +101,11 @@ function zshCase(name: string, command: Command, words: readonly string[]): stri
   return `    ${name}) _arguments -s ${specs.map((spec) => `\\\n      ${quotedWord(spec)}`).join(' ')} ;;\n`;
 }
 
-function zshOption(named: Named): readonly string[] {
-  const [, { value, does }] = named;
-  const forms = written(named);
+function zshOption(entry: OptionEntry): readonly string[] {
+  const [, { value, does }] = entry;
+  const forms = written(entry);
   const others = forms.length > 1 ? `(${forms.join(' ')})` : '';
-  const argument = value === undefined ? '' : `:${value}:${zshValues(named[1])}`;
+  const argument = value === undefined ? '' : `:${value}:${zshValues(entry[1])}`;
   return forms.map((form) => {
     const ending = value !== undefined && form.startsWith('--') ? '=' : '';
     return `${others}${form}${ending}[${escapedBrackets(does)}]${argument}`;
@@ -147,7 +147,7 @@ function fishLines(name: string, command: Command, words: readonly string[]): re
   ];
 }
 
-function fishOption([name, { short, value, oneOf, isPath, does }]: Named): string {
+function fishOption([name, { short, value, oneOf, isPath, does }]: OptionEntry): string {
   const parts = [
     `-l ${name}`,
     ...(short === undefined ? [] : [`-s ${short}`]),

@@ -127,7 +127,7 @@ function contradictions(tests: readonly Item[], policy: Tested | undefined): Vio
 }
 
 /** Calls of the protocol that the policy is not for. */
-function otherProtocol(when: Named, policy: Tested | undefined, path: Path): Violation[] {
+function otherProtocol(when: Described, policy: Tested | undefined, path: Path): Violation[] {
   if (policy?.listsRequests === true && when.request === undefined) {
     const message = "names no request, and the policy has requests; write { request: 'GET /path' }";
     return [{ path, part: 'value', message }];
@@ -155,10 +155,10 @@ function impossibleHistory(history: readonly EarlierCall[] = [], path: Path): Vi
 }
 
 /** The members that name a target, of a call or of the calls of a property. */
-type Named = { readonly [Key in NamedKind | 'arguments' | 'method']?: unknown };
+type Described = { readonly [Key in NamedKind | 'arguments' | 'method']?: unknown };
 
 /** @param every The text that stands for every request, of a property. */
-function contradiction(when: Named, path: Path, every?: 'any'): Violation[] {
+function contradiction(when: Described, path: Path, every?: 'any'): Violation[] {
   const [first, second] = namedIn(when);
   if (second !== undefined) {
     return [{ path: [...path, second], part: 'key', message: `one call cannot act on a ${first} and a ${second}` }];
@@ -177,7 +177,7 @@ function contradiction(when: Named, path: Path, every?: 'any'): Violation[] {
   return [{ path: [...path, 'arguments'], part: 'key', message: 'only a tool or a prompt takes arguments' }];
 }
 
-function namedIn(when: Named): readonly NamedKind[] {
+function namedIn(when: Described): readonly NamedKind[] {
   return namedKinds.filter((key) => when[key] !== undefined);
 }
 
