@@ -10,18 +10,13 @@ import { Cells, type Columns, TableHead } from '../parts/table.tsx';
 
 const columns: Columns<RouteView> = {
   name: { head: 'route', cell: ({ name }) => name },
-  address: { head: 'address', look: 'mono', cell: ({ url }) => url, title: ({ url }) => url },
+  address: { head: 'address', look: 'mono', text: ({ url }) => url },
   protocol: { head: 'protocol', look: 'muted', cell: ({ protocol }) => protocol },
   policy: {
     head: 'policy',
     cell: ({ isPublic, policy }) => (isPublic ? 'none: public' : (policy ?? 'none: any valid token')),
   },
-  upstream: {
-    head: 'upstream',
-    look: 'mono muted',
-    cell: ({ upstream }) => upstream,
-    title: ({ upstream }) => upstream,
-  },
+  upstream: { head: 'upstream', look: 'mono muted', text: ({ upstream }) => upstream },
 };
 
 /** What the gateway depends on, and how it is. */

@@ -17,8 +17,8 @@ const columns: Columns<DecisionRow> = {
     ),
   },
   kind: { head: 'outcome', cell: ({ kind }) => <Outcome kind={kind} /> },
-  route: { head: 'route', cell: ({ route = '' }) => route, title: ({ route = '' }) => route },
-  called: { head: 'called', look: 'mono', cell: ({ called }) => called, title: ({ called }) => called },
+  route: { head: 'route', text: ({ route = '' }) => route },
+  called: { head: 'called', look: 'mono', text: ({ called }) => called },
   caller: {
     head: 'caller',
     cell: ({ subject, clientId }) => (

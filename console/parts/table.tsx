@@ -4,8 +4,11 @@ import type { ComponentChildren, JSX } from 'preact';
 interface Column<Row> {
   /** Its name at the top of the table. */
   readonly head: string;
-  readonly cell: (row: Row) => ComponentChildren;
-  /** The tooltip of a cell; default: none. */
+  /** The text of a cell, which is also its tooltip. */
+  readonly text?: (row: Row) => string;
+  /** What a cell has instead. */
+  readonly cell?: (row: Row) => ComponentChildren;
+  /** The tooltip of such a cell; default: none. */
   readonly title?: (row: Row) => string;
   /** More classes of its cells. */
   readonly look?: 'link' | 'mono' | 'muted' | 'mono muted';
@@ -31,9 +34,9 @@ export function TableHead({ columns }: { readonly columns: Columns<never> }): JS
 export function Cells<Row>({ columns, row }: { readonly columns: Columns<Row>; readonly row: Row }): JSX.Element {
   return (
     <>
-      {Object.entries(columns).map(([key, { cell, title, look }]) => (
+      {Object.entries(columns).map(([key, { text, cell = text, title = text, look }]) => (
         <span key={key} role="cell" class={look === undefined ? key : `${key} ${look}`} title={title?.(row)}>
-          {cell(row)}
+          {cell?.(row)}
         </span>
       ))}
     </>
