@@ -21,8 +21,8 @@ import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import { durationMs } from '../lib/quantity.ts';
 import { describedKinds, listedKinds, mcpMethod } from '../model/mcp.ts';
-import { requestFlaw } from '../policy/request-pattern.ts';
-import { callerOf as describedCaller } from '../review/test-case.ts';
+import { requestFlaw } from '../policy/requests.ts';
+import { callerOf as describedCaller } from '../review/described-caller.ts';
 
 type ExplainOptions = OptionsOf<'explain'>;
 

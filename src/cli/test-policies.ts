@@ -6,8 +6,7 @@ import { ConfigError } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';
 import { printable } from '../lib/wording.ts';
 import { gapsOf } from '../review/coverage.ts';
-import { runProperties } from '../review/run-properties.ts';
-import { runTests, type TestResult } from '../review/run-tests.ts';
+import { runProperties, runTests, type TestResult } from '../review/run-tests.ts';
 import type { OptionsOf } from './options.ts';
 import { coloured, type ExitCode, reportProblems, untilSignal } from './terminal.ts';
 
