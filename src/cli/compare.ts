@@ -1,3 +1,4 @@
+import type { OptionsOf } from './options.ts';
 import { load } from '../config/load.ts';
 import { policiesIn } from '../config/policies.ts';
 import {
@@ -11,7 +12,7 @@ import type { Config } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
 import { Disagreement } from '../policy/prove/prove.ts';
 import { decidingBy } from '../review/run-tests.ts';
-import { type ExitCode, reportProblems, UsageError } from './terminal.ts';
+import { type ExitCode, reportProblems, UsageError, Failure } from './terminal.ts';
 import { printable } from '../lib/wording.ts';
 import { flowYaml } from '../review/flow-yaml.ts';
 

@@ -4,17 +4,9 @@ import { counted } from '../lib/wording.ts';
 import type { Policy } from '../model/policy.ts';
 import { countDifference, type CountedDifference, differenceOf, ReplayedCalls } from '../review/replay.ts';
 import { isPolicyDecision } from '../review/recorded-decision.ts';
-import { recordsIn, SkippedLines, type SettledCall, type SkippedLine } from './decision-log.ts';
-import { type ExitCode, reportProblems } from './terminal.ts';
-import { reportUnreadable } from './exit.ts';
-
-/** The options of `sallyport replay`. */
-export interface ReplayOptions {
-  readonly config: string;
-  /** The edited policies; undefined: those of the configuration. */
-  readonly policies: string | undefined;
-  readonly json: boolean;
-}
+import { type LoggedDecision, LogReader, type SettledCall } from './decision-log.ts';
+import type { OptionsOf } from './options.ts';
+import { type ExitCode, Failure, print, reportProblems } from './terminal.ts';
 
 /**
  * `sallyport replay`: decides the calls of a log again with edited policies and the code that serves. Prints what would
@@ -32,30 +24,16 @@ export async function replay(log: string, options: OptionsOf<'replay'>): Promise
   const rows = new Map<string, CountedDifference>();
   let decided = 0;
   let passedOver = 0;
-  const skipped = new SkippedLines();
-  try {
-    // Whether a call was refunded is known only later in the log.
-    const isOverTime = [...edited.values()].some((policy) => policy?.isOverTime === true);
-    const records = isOverTime ? await allOf(recordsIn(log)) : recordsIn(log);
-    const calls = Array.isArray(records) ? callsOf(records) : undefined;
-    const parts = { scopeHierarchy: loaded.config.scopeHierarchy, judgeOverTime: calls?.judge };
-    for await (const record of records) {
-      if ('skipped' in record) {
-        skipped.add(record);
-        continue;
-      }
-      if ('settled' in record) {
-        calls?.refund(record.settled);
-        continue;
-      }
-      const route = routes.get(record.route ?? '');
-      if (route?.policy === undefined || !isPolicyDecision(record)) {
-        passedOver += 1;
-        continue;
-      }
-      decided += 1;
-      const difference = differenceOf(record, route, edited.get(route.policy.name), parts);
-      if (difference !== undefined) countDifference(rows, difference);
+  const reader = new LogReader();
+  // Whether a call was refunded is known only later in the log.
+  const isOverTime = [...edited.values()].some((policy) => policy?.isOverTime === true);
+  const records = isOverTime ? await allOf(reader.records(log)) : reader.records(log);
+  const calls = Array.isArray(records) ? callsOf(records) : undefined;
+  const parts = { scopeHierarchy: config.scopeHierarchy, judgeOverTime: calls?.judge };
+  for await (const record of records) {
+    if ('settled' in record) {
+      calls?.refund(record.settled);
+      continue;
     }
     const route = routes.get(record.route ?? '');
     if (route?.policy === undefined || !isPolicyDecision(record)) {

@@ -1,5 +1,9 @@
+import { namesCluster, namesSentinel, readClusterUrl, readSentinelUrl } from '../lib/store-url.ts';
+import { isIPv4, isIPv6 } from 'node:net';
+import { addressBits, isMappedIPv4 } from '../lib/ip-address.ts';
+import type { Address } from '../model/config.ts';
 import { claimReader } from '../lib/json/pointer.ts';
-import { quoted } from '../lib/wording.ts';
+import { quoted, didYouMean } from '../lib/wording.ts';
 import type { RecordedClaim } from '../model/logged-members.ts';
 
 /** A text that a parser does not accept. */

@@ -26,7 +26,7 @@ import { bodyQuotaBytes, readBody } from '../../pipeline/listen/body.ts';
 import { createFailures } from '../../pipeline/limit/failures.ts';
 import { createLimit } from '../../pipeline/limit/limit.ts';
 import { Bindings, HandleBinding } from '../../mcp/bindings.ts';
-import type { ApprovalSettings } from '../../model/config.ts';
+import type { ApprovalSettings, Config } from '../../model/config.ts';
 import type { Call } from '../../model/call.ts';
 import type { Grant, PresentedToken } from '../../model/grant.ts';
 import { Denial } from '../../model/denial.ts';

@@ -5,8 +5,7 @@ import type { Action } from '../../../src/model/grant.ts';
 import type { Decision, Policy } from '../../../src/model/policy.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import type { Route } from '../../../src/model/route.ts';
-import { Bindings, createOwnerBound } from '../../../src/mcp/bindings.ts';
-import { createHandleBinding } from '../../../src/mcp/handles-binding.ts';
+import { Bindings, createOwnerBound, HandleBinding } from '../../../src/mcp/bindings.ts';
 import { lengthPrefixed } from '../../../src/lib/length-prefixed.ts';
 import { createToolHeaders } from '../../../src/mcp/tool-headers.ts';
 import type { Call } from '../../../src/model/call.ts';
@@ -67,7 +66,7 @@ describe('no principal', () => {
 });
 
 const sessions = createOwnerBound('a key of at least thirty-two characters');
-const handles = createHandleBinding(sessions, Date.now);
+const handles = new HandleBinding(sessions, Date.now);
 const mine = sessions.bind('theirs', lengthPrefixed(['tools']));
 const toolHeaders = createToolHeaders();
 const inputSchema = { properties: { to: { 'x-mcp-header': 'To' } } };
