@@ -21,20 +21,33 @@ export const processTimers: Timers = {
 /** The longest timer, in milliseconds: setTimeout fires a longer one at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/**
- * Calls `act` once when `clock` reaches `at` (ms since the epoch), which may be any time away; never for `Infinity`.
- *
- * @returns a function that cancels it.
- */
-export function atDeadline(at: number, act: () => void, clock: Clock): () => void {
-  if (at === Infinity) return () => {};
-  let timer: NodeJS.Timeout;
-  const arm = (): void => {
-    const left = at - clock();
-    timer = setTimeout(left > LONGEST_MS ? arm : act, Math.min(Math.max(left, 0), LONGEST_MS)).unref();
-  };
-  arm();
-  return () => clearTimeout(timer);
+/** Calls `act` once when `clock` reaches `at` (ms since the epoch), which may be any time away; never for `Infinity`. */
+export class Deadline {
+  readonly #at: number;
+  readonly #act: () => void;
+  readonly #clock: Clock;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(at: number, act: () => void, clock: Clock) {
+    this.#at = at;
+    this.#act = act;
+    this.#clock = clock;
+    if (at !== Infinity) this.#arm();
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #arm(): void {
+    const left = this.#at - this.#clock();
+    this.#timer = setTimeout(Deadline.#reached, Math.min(Math.max(left, 0), LONGEST_MS), this, left).unref();
+  }
+
+  static #reached(this: void, deadline: Deadline, left: number): void {
+    if (left > LONGEST_MS) deadline.#arm();
+    else deadline.#act();
+  }
 }
 
 /** The result did not come in time. */

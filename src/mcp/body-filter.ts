@@ -29,29 +29,35 @@ const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20];
 /** A longer body or event is not read, since the gateway would have to hold all of it. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Creates the filter for an `application/json` body: one message, which is read at its end. */
-export function createJsonFilter(rewriting: Rewriting): BodyFilter {
-  let held: Buffer[] = [];
-  let bytes = 0;
-  return {
-    push(chunk) {
-      bytes += chunk.length;
-      if (bytes > MAX_BYTES && rewriting.mustRead) throw new RangeError(`a message of more than ${MAX_BYTES} bytes`);
-      held.push(chunk);
-      return bytes > MAX_BYTES ? release() : [];
-    },
-    end() {
-      if (bytes === 0 || bytes > MAX_BYTES) return [];
-      const chunks = release();
-      const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
-      const changed = rewriting.concerns(body) ? rewriting.rewrite(body.toString()) : undefined;
-      return [changed === undefined ? body : Buffer.from(changed)];
-    },
-  };
+/** The filter for an `application/json` body: one message, which is read at its end. */
+export class JsonFilter implements BodyFilter {
+  readonly #rewriting: Rewriting;
+  #held: Buffer[] = [];
+  #bytes = 0;
 
-  function release(): Buffer[] {
-    const released = held;
-    held = [];
+  constructor(rewriting: Rewriting) {
+    this.#rewriting = rewriting;
+  }
+
+  push(chunk: Buffer): readonly Buffer[] {
+    this.#bytes += chunk.length;
+    if (this.#bytes > MAX_BYTES && this.#rewriting.mustRead)
+      throw new RangeError(`a message of more than ${MAX_BYTES} bytes`);
+    this.#held.push(chunk);
+    return this.#bytes > MAX_BYTES ? this.#release() : [];
+  }
+
+  end(): readonly Buffer[] {
+    if (this.#bytes === 0 || this.#bytes > MAX_BYTES) return [];
+    const chunks = this.#release();
+    const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, this.#bytes);
+    const changed = this.#rewriting.concerns(body) ? this.#rewriting.rewrite(body.toString()) : undefined;
+    return [changed === undefined ? body : Buffer.from(changed)];
+  }
+
+  #release(): Buffer[] {
+    const released = this.#held;
+    this.#held = [];
     return released;
   }
 }
@@ -78,19 +84,29 @@ export function createDroppingFilter(): BodyFilter {
   return { push: () => [], end: () => [] };
 }
 
-/** Creates the filter for an event stream: it sends each event once the event is complete. */
-export function createEventFilter(rewriting: Rewriting): BodyFilter {
-  const splitter = new EventSplitter(rewriting.mustRead ? MAX_BYTES : Infinity);
-  return {
-    push(chunk) {
-      // Most chunks are complete events with nothing to change.
-      if (splitter.held === 0 && endsEvent(chunk) && !rewriting.concerns(chunk)) return [chunk];
-      const events = splitter.push(chunk).map((event) => rewritten(event, rewriting));
-      return splitter.held > MAX_BYTES ? [...events, splitter.release()] : events;
-    },
-    // WHATWG HTML §9.2.6: clients ignore an event without its end, so that it may pass.
-    end: () => (rewriting.mustRead || splitter.held === 0 ? [] : [splitter.release()]),
-  };
+/** The filter for an event stream: it sends each event once the event is complete. */
+export class EventFilter implements BodyFilter {
+  readonly #rewriting: Rewriting;
+  readonly #splitter: EventSplitter;
+
+  constructor(rewriting: Rewriting) {
+    this.#rewriting = rewriting;
+    this.#splitter = new EventSplitter(rewriting.mustRead ? MAX_BYTES : Infinity);
+  }
+
+  push(chunk: Buffer): readonly Buffer[] {
+    const rewriting = this.#rewriting;
+    const splitter = this.#splitter;
+    // Most chunks are complete events with nothing to change.
+    if (splitter.heldBytes === 0 && endsEvent(chunk) && !rewriting.concerns(chunk)) return [chunk];
+    const events = splitter.push(chunk).map((event) => rewritten(event, rewriting));
+    return splitter.heldBytes > MAX_BYTES ? [...events, splitter.release()] : events;
+  }
+
+  /** WHATWG HTML §9.2.6: clients ignore an event without its end, so that it may pass. */
+  end(): readonly Buffer[] {
+    return this.#rewriting.mustRead || this.#splitter.heldBytes === 0 ? [] : [this.#splitter.release()];
+  }
 }
 
 function rewritten(event: Buffer, rewriting: Rewriting): Buffer {
@@ -133,7 +149,12 @@ export class EventSplitter {
     this.#maxBytes = maxBytes;
   }
 
-  /** The events that `chunk` completes. @throws {RangeError} for an event that is too long. */
+  /** The number of bytes of the event that is not complete yet. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /** The events that `chunk` completes. @throws {RangeError} for an event of more than `maxBytes`. */
   push(chunk: Buffer): readonly Buffer[] {
     const text = this.#tail + chunk.toString('latin1');
     const before = this.#tail.length;
@@ -157,12 +178,7 @@ export class EventSplitter {
     return events;
   }
 
-  /** The number of bytes of the event that is not complete yet. */
-  get held(): number {
-    return this.#heldBytes;
-  }
-
-  /** Returns the bytes of that event, as they are. */
+  /** Returns the bytes of the incomplete event, as they are. */
   release(): Buffer {
     this.#tail = '';
     return this.#take(Buffer.alloc(0));
@@ -226,75 +242,81 @@ const NOTHING = Buffer.alloc(0);
 const carried = /^[\t\x20-\x7e\x80-\xff]+$/;
 
 /**
- * Creates the filter that changes the ids of an event stream (WHATWG HTML §9.2) and leaves every other byte. It holds
- * back only the beginning of a line that may be an id, so that an event passes while the upstream is still writing it.
- *
- * @param bind The client's id for an id of the server; both in latin1, as in a header.
+ * The filter that changes the ids of an event stream (WHATWG HTML §9.2) and leaves every other byte. It holds back only
+ * the beginning of a line that may be an id, so that an event passes while the upstream is still writing it.
  */
-export function createEventIdFilter(bind: (id: string) => string): BodyFilter {
-  let held: Buffer = NOTHING;
-  let begun = false;
+export class EventIdFilter implements BodyFilter {
+  readonly #bind: (id: string) => string;
+  #held: Buffer = NOTHING;
+  #begun = false;
   /** Whether the next byte is the first of a line. */
-  let atLineStart = true;
+  #atLineStart = true;
 
-  function lineEnd(bytes: Buffer, start: number): number {
-    const limit = Math.min(bytes.length, start + MAX_ID_BYTES);
-    for (let at = start; at < limit; at += 1) if (bytes[at] === LF || bytes[at] === CR) return at;
-    return -1;
+  /** @param bind The client's id for an id of the server; both in latin1, as in a header. */
+  constructor(bind: (id: string) => string) {
+    this.#bind = bind;
   }
 
-  function beginsLine(bytes: Buffer, at: number): boolean {
-    return at === 0 ? atLineStart : bytes[at - 1] === LF || bytes[at - 1] === CR;
+  push(chunk: Buffer): readonly Buffer[] {
+    let bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    this.#held = NOTHING;
+    const pieces: Buffer[] = [];
+    if (!this.#begun) {
+      // A stream may begin with a BOM, which its reader drops.
+      if (bytes.length < BOM.length && BOM.subarray(0, bytes.length).equals(bytes)) {
+        this.#held = bytes;
+        return [];
+      }
+      this.#begun = true;
+      if (bytes.subarray(0, BOM.length).equals(BOM)) {
+        pieces.push(BOM);
+        bytes = bytes.subarray(BOM.length);
+      }
+    }
+    let copied = 0;
+    let end = bytes.length;
+    for (let at = bytes.indexOf(FIELD); at !== -1; at = bytes.indexOf(FIELD, at + 1)) {
+      if (!this.#beginsLine(bytes, at)) continue;
+      const lineEnds = lineEnd(bytes, at);
+      if (lineEnds === -1 && bytes.length - at >= MAX_ID_BYTES) continue;
+      if (lineEnds === -1) {
+        end = at;
+        break;
+      }
+      const value = at + FIELD.length + (bytes[at + FIELD.length] === SPACE ? 1 : 0);
+      const id = bytes.toString('latin1', value, lineEnds);
+      if (!carried.test(id)) continue;
+      pieces.push(bytes.subarray(copied, value), Buffer.from(this.#bind(id), 'latin1'));
+      copied = lineEnds;
+    }
+    if (end === bytes.length) end = this.#unfinished(bytes);
+    this.#held = end === bytes.length ? NOTHING : bytes.subarray(end);
+    this.#atLineStart = this.#beginsLine(bytes, end);
+    if (end > copied) pieces.push(bytes.subarray(copied, end));
+    return pieces.length > 1 ? [Buffer.concat(pieces)] : pieces;
+  }
+
+  end(): readonly Buffer[] {
+    return this.#held.length === 0 ? [] : [this.#held];
+  }
+
+  #beginsLine(bytes: Buffer, at: number): boolean {
+    return at === 0 ? this.#atLineStart : bytes[at - 1] === LF || bytes[at - 1] === CR;
   }
 
   /** Where an incomplete id may begin; the length of `bytes` where none does. */
-  function unfinished(bytes: Buffer): number {
+  #unfinished(bytes: Buffer): number {
     for (const beginning of BEGINNINGS) {
       const at = bytes.length - beginning.length;
-      if (beginsLine(bytes, at) && bytes.subarray(at).equals(beginning)) return at;
+      if (this.#beginsLine(bytes, at) && bytes.subarray(at).equals(beginning)) return at;
     }
     return bytes.length;
   }
+}
 
-  return {
-    push(chunk) {
-      let bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
-      held = NOTHING;
-      const pieces: Buffer[] = [];
-      if (!begun) {
-        // A stream may begin with a BOM, which its reader drops.
-        if (bytes.length < BOM.length && BOM.subarray(0, bytes.length).equals(bytes)) {
-          held = bytes;
-          return [];
-        }
-        begun = true;
-        if (bytes.subarray(0, BOM.length).equals(BOM)) {
-          pieces.push(BOM);
-          bytes = bytes.subarray(BOM.length);
-        }
-      }
-      let copied = 0;
-      let end = bytes.length;
-      for (let at = bytes.indexOf(FIELD); at !== -1; at = bytes.indexOf(FIELD, at + 1)) {
-        if (!beginsLine(bytes, at)) continue;
-        const lineEnds = lineEnd(bytes, at);
-        if (lineEnds === -1 && bytes.length - at >= MAX_ID_BYTES) continue;
-        if (lineEnds === -1) {
-          end = at;
-          break;
-        }
-        const value = at + FIELD.length + (bytes[at + FIELD.length] === SPACE ? 1 : 0);
-        const id = bytes.toString('latin1', value, lineEnds);
-        if (!carried.test(id)) continue;
-        pieces.push(bytes.subarray(copied, value), Buffer.from(bind(id), 'latin1'));
-        copied = lineEnds;
-      }
-      if (end === bytes.length) end = unfinished(bytes);
-      held = bytes.subarray(end);
-      atLineStart = beginsLine(bytes, end);
-      if (end > copied) pieces.push(bytes.subarray(copied, end));
-      return pieces.length > 1 ? [Buffer.concat(pieces)] : pieces;
-    },
-    end: () => (held.length === 0 ? [] : [held]),
-  };
+/** The end of the line that begins at `start`, or -1. */
+function lineEnd(bytes: Buffer, start: number): number {
+  const limit = Math.min(bytes.length, start + MAX_ID_BYTES);
+  for (let at = start; at < limit; at += 1) if (bytes[at] === LF || bytes[at] === CR) return at;
+  return -1;
 }

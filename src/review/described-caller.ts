@@ -1,4 +1,12 @@
-import { AUTHENTICATED_AGO, callerKey, type Claims, clientClaim, isName, type Principal, expandScopes } from '../model/principal.ts';
+import {
+  AUTHENTICATED_AGO,
+  callerKey,
+  type Claims,
+  clientClaim,
+  isName,
+  type Principal,
+  expandScopes,
+} from '../model/principal.ts';
 import type { PolicyTest } from '../config/policy-tests.ts';
 import { listedKinds, mcpMethod, targetKinds } from '../model/mcp.ts';
 import type { Attempt, Decision } from '../model/policy.ts';

@@ -11,7 +11,7 @@ import {
   type LedgerVerdict,
 } from '../model/ledger.ts';
 import {
-  append,
+  appendTo,
   createTimeline,
   firstOf,
   noteGone,
@@ -128,7 +128,7 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
     for (const entry of call.entries) {
       entry.call = call;
       addEntry(entry.track, entry);
-      append(entry.sameWindow, entry);
+      appendTo(entry.sameWindow, entry);
     }
     calls.set(id, call);
     owned.set(owner, (owned.get(owner) ?? 0) + entries.length);

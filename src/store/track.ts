@@ -26,7 +26,7 @@ export function createTrack(name: string): Track {
 
 /** Adds an entry, which ends after all others. */
 export function addEntry(track: Track, entry: TrackEntry): void {
-  entry.place = append(track.timeline, entry);
+  entry.place = appendTo(track.timeline, entry);
   track.count += 1;
   track.sum += entry.amount;
   track.sums?.append(entry.amount);
@@ -93,7 +93,7 @@ export function createTimeline<Item extends Timed>(): Timeline<Item> {
 }
 
 /** Adds an item that ends after all others. Returns its index, which holds until {@link noteGone} returns true. */
-export function append<Item extends Timed>(timeline: Timeline<Item>, item: Item): number {
+export function appendTo<Item extends Timed>(timeline: Timeline<Item>, item: Item): number {
   // An array with one element is small; the first `push` makes room for 17.
   if (timeline.items.length === 0) timeline.items = [item];
   else timeline.items.push(item);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { atDeadline } from '../../src/lib/clock.ts';
+import { Deadline } from '../../src/lib/clock.ts';
 
 const day = 86_400_000;
 
@@ -18,7 +18,7 @@ describe('at a deadline', () => {
     ['beyond what a timer holds', 60 * day, 60 * day],
   ])('%s', (_what, at, after) => {
     let acted = 0;
-    atDeadline(at, () => (acted += 1), Date.now);
+    void new Deadline(at, () => (acted += 1), Date.now);
     vi.advanceTimersByTime(Math.max(after - 1, 0));
     expect(acted).toBe(after === 0 ? acted : 0);
     vi.advanceTimersByTime(2);
@@ -28,15 +28,15 @@ describe('at a deadline', () => {
   });
 
   test('Infinity never fires', () => {
-    atDeadline(Infinity, () => expect.unreachable(), Date.now)();
+    new Deadline(Infinity, () => expect.unreachable(), Date.now).cancel();
     vi.advanceTimersByTime(1000 * day);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test('can be cancelled, also after its timer was armed again', () => {
-    const callOff = atDeadline(60 * day, () => expect.unreachable(), Date.now);
+    const deadline = new Deadline(60 * day, () => expect.unreachable(), Date.now);
     vi.advanceTimersByTime(40 * day);
-    callOff();
+    deadline.cancel();
     vi.advanceTimersByTime(40 * day);
   });
 });

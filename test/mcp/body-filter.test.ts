@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   createDroppingFilter,
-  createEventFilter,
-  createJsonFilter,
+  EventFilter,
+  JsonFilter,
   createUnreadableFilter,
   endsEvent,
   EventSplitter,
@@ -40,32 +40,32 @@ const marking: Rewriting = {
 
 describe('a JSON body', () => {
   property('is changed, however it is split into chunks', [fc.array(fc.nat(100))], (cuts) => {
-    expect(inPieces(createJsonFilter(marking), Buffer.from('{"list": ["é"]}'), cuts).toString()).toBe(
+    expect(inPieces(new JsonFilter(marking), Buffer.from('{"list": ["é"]}'), cuts).toString()).toBe(
       '{"list": ["changed"]}',
     );
   });
 
   test('that is empty stays empty', () => {
-    expect(createJsonFilter(reading).end()).toEqual([]);
+    expect(new JsonFilter(reading).end()).toEqual([]);
   });
 
   test('of up to 8 MiB is held until it is complete', () => {
     for (const rewriting of [changing, reading]) {
-      const filter = createJsonFilter(rewriting);
+      const filter = new JsonFilter(rewriting);
       expect(filter.push(spaces(LONGEST))).toEqual([]);
       expect(filter.end().join('')).toBe('changed');
     }
   });
 
   test('of more passes unread, or is refused where it must be read', () => {
-    expect(() => createJsonFilter(reading).push(spaces(LONGEST + 1))).toThrow(RangeError);
-    const filter = createJsonFilter(changing);
+    expect(() => new JsonFilter(reading).push(spaces(LONGEST + 1))).toThrow(RangeError);
+    const filter = new JsonFilter(changing);
     expect(filter.push(spaces(LONGEST + 1))).toHaveLength(1);
     expect(filter.end()).toEqual([]);
   });
 
   test('that holds nothing to change is not decoded', () => {
-    const filter = createJsonFilter(blind);
+    const filter = new JsonFilter(blind);
     filter.push(Buffer.from('{}'));
     expect(filter.end().join('')).toBe('{}');
   });
@@ -88,7 +88,7 @@ describe('an event', () => {
   test.each([true, false])('alone is changed, however the stream is split; must it be read: %s', (mustRead) => {
     fc.assert(
       fc.property(fc.array(fc.nat(400)), (cuts) => {
-        const filter = createEventFilter({ ...marking, mustRead });
+        const filter = new EventFilter({ ...marking, mustRead });
         expect(inPieces(filter, Buffer.from(received), cuts).toString()).toBe(sent);
       }),
     );
@@ -99,7 +99,7 @@ describe('an event', () => {
       [true, ''],
       [false, 'data: "é list"\n'],
     ] as const) {
-      const filter = createEventFilter({ ...marking, mustRead });
+      const filter = new EventFilter({ ...marking, mustRead });
       expect(filter.push(Buffer.from('data: {}\n'))).toEqual([]);
       expect(filter.push(Buffer.from('\ndata: "é list"\n'))).toEqual([Buffer.from('data: {}\n\n')]);
       expect(filter.end().join('')).toBe(rest);
@@ -113,25 +113,25 @@ describe('an event', () => {
     ['event: message\ndata: /messages\n\n', false],
     ['data: event: endpoint\n\n', false],
   ])('%j passes unread: %s', (text, goesOn) => {
-    const out = createEventFilter(reading).push(Buffer.from(text)).join('');
+    const out = new EventFilter(reading).push(Buffer.from(text)).join('');
     expect(out === text).toBe(goesOn);
   });
 
   test('of up to 8 MiB is held until it is complete', () => {
     for (const rewriting of [changing, reading]) {
-      expect(createEventFilter(rewriting).push(spaces(LONGEST))).toEqual([]);
+      expect(new EventFilter(rewriting).push(spaces(LONGEST))).toEqual([]);
     }
   });
 
   test('of more passes unread, or is refused where it must be read', () => {
-    expect(() => createEventFilter(reading).push(spaces(LONGEST + 1))).toThrow(RangeError);
-    const filter = createEventFilter(changing);
+    expect(() => new EventFilter(reading).push(spaces(LONGEST + 1))).toThrow(RangeError);
+    const filter = new EventFilter(changing);
     expect(filter.push(spaces(LONGEST + 1))).toHaveLength(1);
     expect([...filter.push(Buffer.from('\n\n')), ...filter.end()].join('')).toBe('\n\n');
   });
 
   test('that holds nothing to change is not decoded', () => {
-    expect(createEventFilter(blind).push(Buffer.from('data: {}\n\n')).join('')).toBe('data: {}\n\n');
+    expect(new EventFilter(blind).push(Buffer.from('data: {}\n\n')).join('')).toBe('data: {}\n\n');
   });
 
   test('that holds nothing to change is not decoded beside one that does', () => {
@@ -140,30 +140,30 @@ describe('an event', () => {
       rewrite: (text) => `${text} was read`,
       mustRead: false,
     };
-    const out = createEventFilter(some).push(Buffer.from('data: other\n\ndata: change\n\n'));
+    const out = new EventFilter(some).push(Buffer.from('data: other\n\ndata: change\n\n'));
     expect(out.join('')).toBe('data: other\n\ndata: change was read\n\n');
   });
 
   test('with nothing to change passes together with the other events of its chunk', () => {
     const chunk = Buffer.from('data: {}\n\ndata: {}\r\n\r\n');
-    expect(createEventFilter(blind).push(chunk)).toEqual([chunk]);
+    expect(new EventFilter(blind).push(chunk)).toEqual([chunk]);
   });
 
   test('after the last event the filter has nothing left to send', () => {
-    const filter = createEventFilter(changing);
+    const filter = new EventFilter(changing);
     filter.push(Buffer.from('data: {}\n\n'));
     expect(filter.end()).toEqual([]);
   });
 
   test('WHATWG HTML §9.2.6: after a BOM at the start of the stream is read', () => {
-    expect(createEventFilter(changing).push(Buffer.from('\ufeffdata: {}\n\n')).join('')).toBe('data: changed\n\n');
+    expect(new EventFilter(changing).push(Buffer.from('\ufeffdata: {}\n\n')).join('')).toBe('data: changed\n\n');
     const within: Rewriting = { ...changing, rewrite: (text) => (text === '{"a":"\ufeff"}' ? 'changed' : undefined) };
     const event = 'data: {"a":"\ufeff"}\n\n';
-    expect(createEventFilter(within).push(Buffer.from(event)).join('')).toBe('data: changed\n\n');
+    expect(new EventFilter(within).push(Buffer.from(event)).join('')).toBe('data: changed\n\n');
   });
 
   test.each(['data\n\n', 'data:\n\n', ': comment\n\n'])('without data is no message: %j', (event) => {
-    expect(createEventFilter(changing).push(Buffer.from(event)).join('')).toBe(event);
+    expect(new EventFilter(changing).push(Buffer.from(event)).join('')).toBe(event);
   });
 });
 
@@ -174,7 +174,7 @@ describe('HTTP+SSE of 2024-11-05: an event that names the URL for messages', () 
     'data: http://tools.example/a\nevent: endpoint\n\n',
     'event: endpoint\ndata: https://tools.example/a\n\n',
   ])('is no message: %j', (event) => {
-    expect(createEventFilter(changing).push(Buffer.from(event)).join('')).toBe(event);
+    expect(new EventFilter(changing).push(Buffer.from(event)).join('')).toBe(event);
   });
 
   test.each([
@@ -186,7 +186,7 @@ describe('HTTP+SSE of 2024-11-05: an event that names the URL for messages', () 
     ['event: endpoint\n', 'ftp://tools.example/a'],
   ])('%j with the data %j is read as a message', (event, data) => {
     const text = `${event}data: ${data}\n\n`;
-    expect(createEventFilter(changing).push(Buffer.from(text)).join('')).toBe(`${event}data: changed\n\n`);
+    expect(new EventFilter(changing).push(Buffer.from(text)).join('')).toBe(`${event}data: changed\n\n`);
   });
 });
 
@@ -223,24 +223,22 @@ describe('characters of an event that end lines for some readers', () => {
 
   test('are escaped where everything must be read', () => {
     const written = ': a\\u0085b\n\tid: \\u0007\\u2028c\r\ndata: "\\u2029\\u007f"\r\n\r\n';
-    expect(createEventFilter(same).push(event).join('')).toBe(written);
-    expect(createEventFilter(same).push(Buffer.from(': \u2028\n\n')).join('')).toBe(': \\u2028\n\n');
-    expect(createEventFilter(reading).push(event).join('')).toBe(
-      ': a\\u0085b\n\tid: \\u0007\\u2028c\ndata: changed\n\n',
-    );
+    expect(new EventFilter(same).push(event).join('')).toBe(written);
+    expect(new EventFilter(same).push(Buffer.from(': \u2028\n\n')).join('')).toBe(': \\u2028\n\n');
+    expect(new EventFilter(reading).push(event).join('')).toBe(': a\\u0085b\n\tid: \\u0007\\u2028c\ndata: changed\n\n');
   });
 
   test('are seen as escapes', () => {
     let seen = '';
     const noting: Rewriting = { ...same, rewrite: (text) => void (seen = text) };
-    createEventFilter(noting).push(event);
+    new EventFilter(noting).push(event);
     expect(seen).toBe('"\\u2029\\u007f"');
   });
 
   test('stay elsewhere, and so does the event', () => {
-    expect(createEventFilter({ ...same, mustRead: false }).push(event)).toEqual([event]);
+    expect(new EventFilter({ ...same, mustRead: false }).push(event)).toEqual([event]);
     const plain = Buffer.from('\uFEFFdata: é\tü\n\n');
-    expect(createEventFilter(same).push(plain)).toEqual([plain]);
+    expect(new EventFilter(same).push(plain)).toEqual([plain]);
   });
 });
 

@@ -1,20 +1,18 @@
 import { array, assert, constantFrom, nat, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createEventIdFilter } from '../../src/mcp/body-filter.ts';
+import { EventIdFilter } from '../../src/mcp/body-filter.ts';
 import { inPieces } from './in-pieces.ts';
 
 const bind = (id: string): string => `<${id}>`;
 
 /** What comes out of `text` in pieces that are cut at `cuts`. */
 function through(text: string, cuts?: readonly number[]): string {
-  return inPieces(createEventIdFilter(bind), Buffer.from(text, 'latin1'), cuts).toString('latin1');
+  return inPieces(new EventIdFilter(bind), Buffer.from(text, 'latin1'), cuts).toString('latin1');
 }
 
 /** What goes on at once when `text` has come. */
 function atOnce(text: string): readonly string[] {
-  return createEventIdFilter(bind)
-    .push(Buffer.from(text, 'latin1'))
-    .map((piece) => piece.toString('latin1'));
+  return new EventIdFilter(bind).push(Buffer.from(text, 'latin1')).map((piece) => piece.toString('latin1'));
 }
 
 const bom = Buffer.from('\uFEFF').toString('latin1');
@@ -119,7 +117,7 @@ describe('WHATWG HTML §9.2 — the ids of an event stream', () => {
   test('passes the same buffer where nothing changes', () => {
     // Not from the memory that small buffers share.
     const chunk = Buffer.alloc(16, 'data: {"id":1}\n\n');
-    const filter = createEventIdFilter(bind);
+    const filter = new EventIdFilter(bind);
     const [passed] = filter.push(chunk);
     expect(passed?.buffer).toBe(chunk.buffer);
     expect(filter.end()).toEqual([]);

@@ -168,7 +168,7 @@ async function isMaster({ client }: Pick<ClusterNode, 'client'>): Promise<boolea
 
 /** Whether a server knows the others by their ids: during the handshake it has made up some. */
 async function knows({ client }: ClusterNode, nodes: readonly ClusterNode[]): Promise<boolean> {
-  const known = (await client.sendCommand<string>(['CLUSTER', 'NODES']));
+  const known = await client.sendCommand<string>(['CLUSTER', 'NODES']);
   return nodes.every(({ id }) => known.includes(id));
 }
 

@@ -5,6 +5,6 @@ import type { Socket } from 'node:net';
  * it what a WeakMap has for it: a request, its call and its answer.
  */
 export function rememberWhileOpen<Value>(values: WeakMap<object, Value>, socket: Socket, value: Value): void {
-  if (!values.has(socket)) socket.once('close', () => values.delete(socket));
+  if (!values.has(socket)) socket.on('close', () => values.delete(socket));
   values.set(socket, value);
 }

@@ -2,10 +2,10 @@ import { parsedJson } from '../../lib/json/parsed.ts';
 import {
   type BodyFilter,
   createDroppingFilter,
-  createEventFilter,
-  createEventIdFilter,
-  createJsonFilter,
+  JsonFilter,
   createUnreadableFilter,
+  EventFilter,
+  EventIdFilter,
   type Rewriting,
 } from '../../mcp/body-filter.ts';
 import { createPrivateFilter } from '../../mcp/private-filter.ts';
@@ -71,7 +71,7 @@ export function answerFilter(
   const asked = visible && askAboutList && new AskedList(granted, visible, askAboutList);
   const lists =
     visible &&
-    listRewriting(
+    new VisibleLists(
       asked === undefined ? visible : (target) => asked.allows(target),
       listsTools ? toolHeaders : undefined,
     );
@@ -100,10 +100,10 @@ export function answerFilter(
       // MCP 2026-07-28 resumes no stream: the gateway drops `Last-Event-ID`, and an id gives no access.
       if (answer.isEventStream && !answer.isEncoded && grant.action.era === 'legacy') {
         const bindId = bindings.giveEventIds(grant, answer.sessionId ?? grant.action.sessionId);
-        filter = inTurn(filter, createEventIdFilter(bindId));
+        filter = inTurn(filter, new EventIdFilter(bindId));
       }
       const reader = asked && filterOf(answer, status, asked.reading);
-      return filter && asked && reader ? { ...filter, prepare: (chunk) => asked.ask(reader, chunk) } : filter;
+      return filter && asked && reader ? new Asking(filter, (chunk) => asked.ask(reader, chunk)) : filter;
     },
   };
 }
@@ -147,18 +147,67 @@ function errorChanges(locked: Rewriting): Changes {
 /** Passes an answer on unchanged while it is read; undefined if it cannot be read. */
 function reading(answer: ResponseHeaders, rewriting: Rewriting): BodyFilter | undefined {
   const reader = filterOf(answer, 200, rewriting);
-  return (
-    reader && {
-      push(chunk) {
-        reader.push(chunk);
-        return [chunk];
-      },
-      end() {
-        reader.end();
-        return [];
-      },
-    }
-  );
+  return reader && new Reading(reader);
+}
+
+class Reading implements BodyFilter {
+  readonly #reader: BodyFilter;
+
+  constructor(reader: BodyFilter) {
+    this.#reader = reader;
+  }
+
+  push(chunk: Buffer): readonly Buffer[] {
+    this.#reader.push(chunk);
+    return [chunk];
+  }
+
+  end(): readonly Buffer[] {
+    this.#reader.end();
+    return [];
+  }
+}
+
+/** Two filters, one after the other. */
+class InTurn implements BodyFilter {
+  readonly #first: BodyFilter;
+  readonly #second: BodyFilter;
+
+  constructor(first: BodyFilter, second: BodyFilter) {
+    this.#first = first;
+    this.#second = second;
+  }
+
+  push(chunk: Buffer): readonly Buffer[] {
+    return this.#throughSecond(this.#first.push(chunk));
+  }
+
+  end(): readonly Buffer[] {
+    return [...this.#throughSecond(this.#first.end()), ...this.#second.end()];
+  }
+
+  #throughSecond(parts: readonly Buffer[]): readonly Buffer[] {
+    return parts.flatMap((part) => this.#second.push(part));
+  }
+}
+
+/** A filter that needs an answer of the decision point before it takes a chunk. */
+class Asking implements BodyFilter {
+  readonly prepare: NonNullable<BodyFilter['prepare']>;
+  readonly #filter: BodyFilter;
+
+  constructor(filter: BodyFilter, prepare: NonNullable<BodyFilter['prepare']>) {
+    this.#filter = filter;
+    this.prepare = prepare;
+  }
+
+  push(chunk: Buffer): readonly Buffer[] {
+    return this.#filter.push(chunk);
+  }
+
+  end(): readonly Buffer[] {
+    return this.#filter.end();
+  }
 }
 
 /** In a session a client may resume a broken stream, by the id of its last event. */
@@ -169,27 +218,39 @@ function mayBeResumed({ action: { era, sessionId, attempt } }: Grant): boolean {
 }
 
 function inTurn(first: BodyFilter | undefined, second: BodyFilter | undefined): BodyFilter | undefined {
-  if (first === undefined || second === undefined) return first ?? second;
-  const then = (parts: readonly Buffer[]): readonly Buffer[] => parts.flatMap((part) => second.push(part));
-  return { push: (chunk) => then(first.push(chunk)), end: () => [...then(first.end()), ...second.end()] };
+  return first === undefined || second === undefined ? (first ?? second) : new InTurn(first, second);
 }
 
 function both(first: Rewriting | undefined, second: Rewriting | undefined): Rewriting | undefined {
-  if (first === undefined || second === undefined) return first ?? second;
-  return {
-    concerns: (part) => first.concerns(part) || second.concerns(part),
-    rewrite(text) {
-      const once = first.concerns(text) ? first.rewrite(text) : undefined;
-      const current = once ?? text;
-      return (second.concerns(current) ? second.rewrite(current) : undefined) ?? once;
-    },
-    mustRead: first.mustRead || second.mustRead,
-  };
+  return first === undefined || second === undefined ? (first ?? second) : new Both(first, second);
+}
+
+/** Two rewritings, the second of what the first returned. */
+class Both implements Rewriting {
+  readonly mustRead: boolean;
+  readonly #first: Rewriting;
+  readonly #second: Rewriting;
+
+  constructor(first: Rewriting, second: Rewriting) {
+    this.#first = first;
+    this.#second = second;
+    this.mustRead = first.mustRead || second.mustRead;
+  }
+
+  concerns(part: Buffer | string): boolean {
+    return this.#first.concerns(part) || this.#second.concerns(part);
+  }
+
+  rewrite(text: string): string | undefined {
+    const once = this.#first.concerns(text) ? this.#first.rewrite(text) : undefined;
+    const current = once ?? text;
+    return (this.#second.concerns(current) ? this.#second.rewrite(current) : undefined) ?? once;
+  }
 }
 
 function filterOf(answer: ResponseHeaders, status: number, rewriting: Rewriting): BodyFilter | undefined {
-  if (!answer.isEncoded && answer.isEventStream) return createEventFilter(rewriting);
-  if (!answer.isEncoded && answer.isJson) return createJsonFilter(rewriting);
+  if (!answer.isEncoded && answer.isEventStream) return new EventFilter(rewriting);
+  if (!answer.isEncoded && answer.isJson) return new JsonFilter(rewriting);
   if (!rewriting.mustRead) return undefined;
   // Streamable HTTP: a 202 has no body. Servers of HTTP+SSE say "Accepted" in it.
   return status === 202 ? createDroppingFilter() : createUnreadableFilter();
@@ -213,18 +274,23 @@ function taskListRewriting({ action: { attempt } }: Grant): Rewriting | undefine
   if (attempt.kind !== 'mcp') return undefined;
   const { name, isTask, list } = attempt.method;
   if (name !== undefined && !isTask) return undefined;
-  const mustRead = list !== undefined;
-  return { concerns: (part) => mustRead || mayListTasks(part), rewrite, mustRead };
+  return list === undefined ? otherTasks : taskList;
+}
 
-  function rewrite(text: string): string | undefined {
+const taskList: Rewriting = { concerns: () => true, rewrite: withoutTasks, mustRead: true };
+
+const otherTasks: Rewriting = {
+  concerns: mayListTasks,
+  rewrite(text) {
     try {
       return withoutTasks(text);
     } catch (error) {
-      if (mustRead || !(error instanceof SyntaxError)) throw error;
+      if (!(error instanceof SyntaxError)) throw error;
       return undefined;
     }
-  }
-}
+  },
+  mustRead: false,
+};
 
 function visibleTo({ principal }: Grant, { policy }: Route): (target: McpTarget) => boolean {
   if (policy === undefined || principal === undefined)
@@ -232,21 +298,28 @@ function visibleTo({ principal }: Grant, { policy }: Route): (target: McpTarget)
   return (target) => policy.couldCall(principal, target);
 }
 
-/**
- * Removes from the lists of an answer what is not `visible`.
- *
- * @param toolHeaders Learns the headers of all tools, because another caller may call one that is hidden from this one.
- */
-function listRewriting(visible: (target: McpTarget) => boolean, toolHeaders: ToolHeaders | undefined): Rewriting {
-  return {
-    concerns: () => true,
-    rewrite(text) {
-      return toolHeaders?.concerns(text) === true
-        ? filteredMessage(text, visible, (message) => toolHeaders.learn(message))
-        : filteredMessage(text, visible);
-    },
-    mustRead: true,
-  };
+/** Removes from the lists of an answer what is not visible. */
+class VisibleLists implements Rewriting {
+  readonly mustRead = true;
+  readonly #isVisible: (target: McpTarget) => boolean;
+  readonly #toolHeaders: ToolHeaders | undefined;
+
+  /** @param toolHeaders Learns the headers of all tools: another caller may call one that is hidden from this one. */
+  constructor(isVisible: (target: McpTarget) => boolean, toolHeaders: ToolHeaders | undefined) {
+    this.#isVisible = isVisible;
+    this.#toolHeaders = toolHeaders;
+  }
+
+  concerns(): boolean {
+    return true;
+  }
+
+  rewrite(text: string): string | undefined {
+    const toolHeaders = this.#toolHeaders;
+    return toolHeaders?.concerns(text) === true
+      ? filteredMessage(text, this.#isVisible, (message) => toolHeaders.learn(message))
+      : filteredMessage(text, this.#isVisible);
+  }
 }
 
 /**

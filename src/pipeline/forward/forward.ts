@@ -75,7 +75,7 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
       const fail = body instanceof YieldingStream ? destroying(body, reject) : reject;
       pool.dispatch(
         options,
-        new Relay(relayParts, { call, grant, filter, held, counted, responseTimeoutMs }, resolve, fail),
+        new Relay(relayParts, { call, grant, held, counted, responseTimeoutMs }, filter, { resolve, reject: fail }),
       );
     });
   };

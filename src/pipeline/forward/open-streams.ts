@@ -1,13 +1,12 @@
-import type { Clock } from '../../lib/clock.ts';
-import { atDeadline } from '../../lib/clock.ts';
+import { type Clock, Deadline } from '../../lib/clock.ts';
 import { createExpiringCache, type ExpiringCache } from '../../lib/expiring-cache.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant, HeldToken, PresentedToken, RefusedToken } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
 
-/** An event stream, another answer without a length, or a WebSocket. It outlives the decision that opened it. */
-export interface OpenStream {
+/** What opened a stream, and what ends it. */
+export interface StreamParts {
   readonly route: Route;
   readonly call: Call;
   readonly grant: Grant;
@@ -16,8 +15,6 @@ export interface OpenStream {
   /** Whether it is a WebSocket. */
   readonly isUpgrade: boolean;
   readonly end: (why: string) => void;
-  /** Sets the interval at which the token is validated again; undefined validates only a token without expiry. */
-  readonly revalidateEvery: (intervalMs: number | undefined) => void;
 }
 
 /** The streams that are open, so that a new configuration can decide on each again. */
@@ -92,47 +89,66 @@ function isOf({ grant: { principal } }: OpenStream, { issuers }: RefusedToken): 
 const ENDLESS_REVALIDATE_MS = 30_000;
 
 /**
- * Watches an open stream, and adds it to `streams`. The stream ends when its token expires. It also ends when the
- * authorization server refuses the token, if the route has `revalidate` or the token has no expiry. While the server is
- * unavailable, the stream stays open until its token expires.
+ * An event stream, another answer without a length, or a WebSocket. It outlives the decision that opened it.
  *
- * @returns a function that stops the watch.
+ * It ends when its token expires. It also ends when the authorization server refuses the token, if the route has
+ * `revalidate` or the token has no expiry. While the server is unavailable, the stream stays open until its token
+ * expires.
  */
-export function guardStream(
-  opened: Omit<OpenStream, 'revalidateEvery'>,
-  streams: OpenStreams,
-  clock: Clock,
-): () => void {
-  const { route, grant, held, end } = opened;
-  const endsAt = (grant.principal?.expiresAt ?? Infinity) * 1000;
-  const defaultMs = endsAt === Infinity ? ENDLESS_REVALIDATE_MS : undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let everyMs: number | undefined;
-  let over = false;
-  const stream: OpenStream = { ...opened, revalidateEvery };
-  revalidateEvery(route.revalidateMs);
-  streams.add(stream);
-  const cancelExpiry = atDeadline(endsAt, () => end('the token expired'), clock);
-  return () => {
-    over = true;
-    streams.delete(stream);
-    cancelExpiry();
-    clearInterval(timer);
-  };
+export class OpenStream implements StreamParts {
+  readonly route: Route;
+  readonly call: Call;
+  readonly grant: Grant;
+  readonly held: HeldToken | undefined;
+  readonly isUpgrade: boolean;
+  readonly end: (why: string) => void;
+  readonly #streams: OpenStreams;
+  readonly #expiry: Deadline | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #everyMs: number | undefined;
+  #isStopped = false;
 
-  /** An unchanged interval keeps its timer, so that frequent reloads do not postpone a validation. */
-  function revalidateEvery(routeMs: number | undefined): void {
-    const intervalMs = routeMs ?? defaultMs;
-    if (over || held === undefined || intervalMs === everyMs) return;
-    everyMs = intervalMs;
-    clearInterval(timer);
-    timer = intervalMs === undefined ? undefined : setInterval(again, intervalMs, held).unref();
+  /** Watches a stream from now on, and adds it to `streams`, until {@link stop}. */
+  constructor({ route, call, grant, held, isUpgrade, end }: StreamParts, streams: OpenStreams, clock: Clock) {
+    this.route = route;
+    this.call = call;
+    this.grant = grant;
+    this.held = held;
+    this.isUpgrade = isUpgrade;
+    this.end = end;
+    this.#streams = streams;
+    this.revalidateEvery(route.revalidateMs);
+    streams.add(this);
+    const { expiresAt } = grant.principal ?? {};
+    this.#expiry =
+      expiresAt === undefined ? undefined : new Deadline(expiresAt * 1000, () => end('the token expired'), clock);
   }
 
-  function again(token: HeldToken): void {
-    token.revalidate().catch((error: unknown) => {
-      if (error instanceof Denial && error.reason === 'authorization_server.unavailable') return;
-      end('the token was revoked');
-    });
+  /**
+   * Sets the interval at which the token is validated again; undefined validates only a token without expiry. An
+   * unchanged interval keeps its timer, so that frequent reloads do not postpone a validation.
+   */
+  revalidateEvery(routeMs: number | undefined): void {
+    const isEndless = (this.grant.principal?.expiresAt ?? Infinity) === Infinity;
+    const intervalMs = routeMs ?? (isEndless ? ENDLESS_REVALIDATE_MS : undefined);
+    if (this.#isStopped || this.held === undefined || intervalMs === this.#everyMs) return;
+    this.#everyMs = intervalMs;
+    clearInterval(this.#timer);
+    this.#timer = intervalMs === undefined ? undefined : setInterval(revalidate, intervalMs, this).unref();
   }
+
+  /** Ends the watch. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#streams.delete(this);
+    this.#expiry?.cancel();
+    clearInterval(this.#timer);
+  }
+}
+
+function revalidate({ held, end }: OpenStream): void {
+  held?.revalidate().catch((error: unknown) => {
+    if (error instanceof Denial && error.reason === 'authorization_server.unavailable') return;
+    end('the token was revoked');
+  });
 }

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import errors from 'undici/lib/core/errors.js';
 import type { Clock } from '../../lib/clock.ts';
@@ -11,7 +10,7 @@ import type { ForwardObserver } from '../../model/events.ts';
 import type { Route } from '../../model/route.ts';
 import { type AnswerFilter, outcomeOfStatus } from './answer-filter.ts';
 import { ClientAnswer } from './client-answer.ts';
-import { guardStream, type OpenStreams } from './open-streams.ts';
+import { OpenStream, type OpenStreams } from './open-streams.ts';
 import type { CleanAnswer, ResponseHeaders } from './response-headers.ts';
 
 /** The parts that all answers on a route share. */
@@ -29,8 +28,6 @@ export interface RelayParts {
 export interface Forwarded {
   readonly call: Call;
   readonly grant: Grant;
-  /** The filter for the answer; undefined if none may be needed. */
-  readonly filter: AnswerFilter | undefined;
   /** Undefined on a public route. */
   readonly held: HeldToken | undefined;
   /** Undefined if no rule over time concerns the call. */
@@ -48,6 +45,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   readonly #answer: ClientAnswer;
   readonly #sentAt = performance.now();
   #controller: Dispatcher.DispatchController | undefined;
+  /** Undefined if the answer needs no change, and once its filter is chosen: it would hold much for a stream. */
+  #changes: AnswerFilter | undefined;
   #filter: BodyFilter | undefined;
   /** What arrives while the filter prepares; undefined if it does not. */
   #waiting: (Buffer | undefined)[] | undefined;
@@ -56,16 +55,25 @@ export class Relay implements Dispatcher.DispatchHandler {
   /** Where the gateway may write into the stream; undefined if it never does. */
   #boundary: EventBoundary | undefined;
   #keepalive: NodeJS.Timeout | undefined;
-  #stopGuards: (() => void) | undefined;
+  /** Undefined before the answer is open-ended. */
+  #open: OpenStream | undefined;
+  #isEventStream = false;
   /** `performance.now()` of the first interim answer. */
   #interimAt: number | undefined;
   /** Whether the request may have reached the upstream. */
   #isSent = false;
   #settled = false;
 
-  constructor(parts: RelayParts, forwarded: Forwarded, resolve: () => void, reject: (error: unknown) => void) {
+  /** @param changes What the answer may need; undefined for nothing. */
+  constructor(
+    parts: RelayParts,
+    forwarded: Forwarded,
+    changes: AnswerFilter | undefined,
+    { resolve, reject }: Pick<PromiseWithResolvers<void>, 'resolve'> & { readonly reject: (error: unknown) => void },
+  ) {
     this.#parts = parts;
     this.#forwarded = forwarded;
+    this.#changes = changes;
     this.#answer = new ClientAnswer(forwarded.call.response);
     this.#resolve = resolve;
     this.#reject = reject;
@@ -93,7 +101,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (status === 401) onUnauthorized?.(grant);
     // The upstream of an MCP route gets no token of the client. A client that fetched another token would loop.
     if (status === 401 && route.protocol === 'mcp') throw new Denial('upstream.invalid', 'the upstream answered 401');
-    const changes = status < 300 ? this.#forwarded.filter : this.#forwarded.filter?.ofErrors;
+    const changes = status < 300 ? this.#changes : this.#changes?.ofErrors;
+    this.#changes = undefined;
     const filter = status === 204 ? undefined : changes;
     const raw = (controller.rawHeaders ?? []) as Buffer[];
     const headers = cleanAnswer({ raw, status, call, grant, willChange: filter?.rewrites === true });
@@ -230,7 +239,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (isEventStream) this.#openStream();
     // An answer with a length has an end. One without could go on without end, and must not look complete if the
     // gateway ends it.
-    else if (!hasLength) this.#stopGuards = this.#guard((response) => response.destroy());
+    else if (!hasLength) this.#guard();
     // A filter may still refuse an answer that is no event stream. The client then gets that refusal instead.
     if (this.#filter !== undefined && !isEventStream) return;
     // The header section of an answer without a body is all of it.
@@ -243,26 +252,30 @@ export class Relay implements Dispatcher.DispatchHandler {
     const { route, observer } = this.#parts;
     const { response } = this.#forwarded.call;
     observer.streamOpened(route);
+    this.#isEventStream = true;
     const boundary = this.#boundary;
     if (route.keepaliveMs !== undefined && boundary !== undefined) {
       this.#keepalive = createKeepalive(route.keepaliveMs, boundary, (chunk) => response.write(chunk));
     }
-    // A clean end, so that the client reconnects and gets a challenge. Within an event nothing can be added.
-    const stop = this.#guard(() => response.end(boundary?.isBetween() === true ? this.#streamEnd : undefined));
-    this.#stopGuards = () => {
-      stop();
-      observer.streamClosed(route);
-    };
+    this.#guard();
   }
 
-  #guard(endWith: (response: ServerResponse) => void): () => void {
+  #guard(): void {
     const { route, streams, clock } = this.#parts;
     const { call, grant, held } = this.#forwarded;
-    const end = (why: string): void => {
-      endWith(call.response);
-      this.#abort(why);
-    };
-    return guardStream({ route, call, grant, held, isUpgrade: false, end }, streams, clock);
+    const end = (why: string): void => this.#endStream(why);
+    this.#open = new OpenStream({ route, call, grant, held, isUpgrade: false, end }, streams, clock);
+    // Its token may have been refused meanwhile.
+    if (this.#settled) this.#open.stop();
+  }
+
+  /** An event stream ends cleanly, so that the client reconnects and gets a challenge. */
+  #endStream(why: string): void {
+    const { response } = this.#forwarded.call;
+    if (!this.#isEventStream) response.destroy();
+    // Within an event nothing can be added.
+    else response.end(this.#boundary?.isBetween() === true ? this.#streamEnd : undefined);
+    this.#abort(why);
   }
 
   #abort(why: string): void {
@@ -277,7 +290,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     // It stays counted, unless its answer has settled it already.
     if (this.#isSent) this.#forwarded.counted?.settle('unanswered');
     clearInterval(this.#keepalive);
-    this.#stopGuards?.();
+    this.#open?.stop();
+    if (this.#isEventStream) this.#parts.observer.streamClosed(this.#parts.route);
     if (denial === undefined) this.#resolve();
     else this.#reject(denial);
   }

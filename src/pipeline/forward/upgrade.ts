@@ -6,7 +6,7 @@ import type { GrantedCall } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
 import { ClientAnswer } from './client-answer.ts';
 import type { ForwardParts } from './forward.ts';
-import { guardStream } from './open-streams.ts';
+import { OpenStream } from './open-streams.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
 
@@ -39,10 +39,10 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
     let outgoing: ClientRequest | undefined;
     let state: 'waiting' | 'answered' | 'open' = 'waiting';
 
-    const stream = { route, call, grant, held, isUpgrade: true, end: () => socket.destroy() };
-    const stopGuards = guardStream(stream, streams, clock);
+    const parts = { route, call, grant, held, isUpgrade: true, end: () => socket.destroy() };
+    const stream = new OpenStream(parts, streams, clock);
     socket.once('close', () => {
-      stopGuards();
+      stream.stop();
       if (state === 'open') observer.streamClosed(route);
       // The library does not watch the client until the upstream has switched.
       else outgoing?.destroy();

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readTraceContext, type TraceContext } from '../../lib/http/trace-context.ts';
 import { plainAddress } from '../../lib/ip-address.ts';
@@ -8,6 +7,7 @@ import { type Fields, decisiveFields } from '../../model/fields.ts';
 import type { CertificateOf } from './certificates.ts';
 import type { ClientBehind } from './trusted-proxies.ts';
 import { connectionOptions } from '../../lib/http/header-fields.ts';
+import { uuid } from '../../lib/uuid.ts';
 import { remembered } from '../../lib/remembered.ts';
 
 /** Splits a request target into path and query, and refuses every spelling but the canonical one. */
@@ -17,8 +17,8 @@ export type CanonicalTarget = (target: string) => Pick<Call, 'path' | 'query'>;
 export function arrive(request: IncomingMessage, response: ServerResponse, certificateOf: CertificateOf): Call {
   const peer = plainAddress(request.socket.remoteAddress ?? '');
   return {
-    id: randomUUID(),
-    decision: randomUUID(),
+    id: uuid(),
+    decision: uuid(),
     startedAt: performance.now(),
     method: request.method ?? '',
     path: '',

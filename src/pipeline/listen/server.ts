@@ -183,7 +183,7 @@ function openSockets(server: Server, event: 'connection' | 'secureConnection'): 
   const sockets = new Set<Socket>();
   server.on(event, (socket: Socket) => {
     sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    socket.on('close', () => sockets.delete(socket));
   });
   return sockets;
 }

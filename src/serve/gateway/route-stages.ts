@@ -182,7 +182,9 @@ export function createRouteStages(
         signIdentity,
         nonce,
       }),
-      reconsider({ route: before, call, grant: { principal, action }, held, isUpgrade, revalidateEvery }) {
+      reconsider(stream) {
+        const { route: before, call, held, isUpgrade } = stream;
+        const { principal, action } = stream.grant;
         if (before.protocol !== route.protocol || upstreamUrl(before, call) !== upstreamUrl(route, call)) {
           throw new Denial('route.unknown', 'its path leads elsewhere now');
         }
@@ -192,7 +194,7 @@ export function createRouteStages(
         const accepted = principal && held && authentication ? authentication.accept(principal, held.token) : principal;
         const grant = stages.authorize(accepted, action);
         stages.approve?.(grant);
-        revalidateEvery(route.revalidateMs);
+        stream.revalidateEvery(route.revalidateMs);
       },
     };
   };
