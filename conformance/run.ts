@@ -69,14 +69,42 @@ async function compare(revision: Revision, ways: Ways): Promise<readonly Row[]> 
   const { scored, notScored } = await requirementsOf(revision);
   const wanted = (scenario: string): boolean => options.only === undefined || scenario === options.only;
   if (![...scored, ...notScored].some(wanted)) return [];
-  const direct = await runServerScenarios(ways.direct, revision, options.only, join(folder, revision, 'direct'));
-  const through = await runServerScenarios(ways.through, revision, options.only, join(folder, revision, 'through'));
-  const row = (names: readonly string[], isScored: boolean): Row => {
-    const scenarios = names.filter(wanted);
-    const differences = differencesOf(scenarios, direct, through);
-    return { revision, scored: isScored, scenarios, direct, through, differences };
+  const results = await bothWays(revision, ways, options.only, join(folder, revision));
+  const rows = (): readonly Row[] => {
+    const row = (names: readonly string[], isScored: boolean): Row => {
+      const scenarios = names.filter(wanted);
+      const differences = differencesOf(scenarios, results.direct, results.through);
+      return { revision, scored: isScored, scenarios, ...results, differences };
+    };
+    return [row(scored, true), row(notScored, false)].filter(({ scenarios }) => scenarios.length > 0);
   };
-  return [row(scored, true), row(notScored, false)].filter(({ scenarios }) => scenarios.length > 0);
+  // The suite itself waits for fixed times, which a busy machine exceeds. A scenario that fails for it runs once more.
+  for (const scenario of new Set(rows().flatMap(faultyScenariosOf))) {
+    // oxlint-disable-next-line no-await-in-loop: alone
+    const again = await bothWays(revision, ways, scenario, join(folder, revision, 'again', scenario));
+    for (const way of ['direct', 'through'] as const) {
+      const checks = again[way].get(scenario);
+      if (checks !== undefined) results[way].set(scenario, checks);
+    }
+  }
+  return rows();
+}
+
+async function bothWays(
+  revision: Revision,
+  { direct, through }: Ways,
+  only: string | undefined,
+  results: string,
+): Promise<Record<keyof Ways, Results>> {
+  return {
+    direct: await runServerScenarios(direct, revision, only, join(results, 'direct')),
+    through: await runServerScenarios(through, revision, only, join(results, 'through')),
+  };
+}
+
+function faultyScenariosOf({ scored, scenarios, direct, differences }: Row): readonly string[] {
+  const failing = scored ? scenarios.filter((scenario) => failuresOf(scenario, direct).length > 0) : [];
+  return [...failing, ...differences.map(({ scenario }) => scenario)];
 }
 
 /** The faults: checks that differ, scenarios that did not run, and scored ones that the server fails directly. */

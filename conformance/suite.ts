@@ -24,7 +24,7 @@ export interface Check {
 }
 
 /** Scenario → its checks, in order. */
-export type Results = ReadonlyMap<string, readonly Check[]>;
+export type Results = Map<string, readonly Check[]>;
 
 /** The scenarios of a revision. A conforming server passes the scored ones. */
 export interface Requirements {
