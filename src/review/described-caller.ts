@@ -27,7 +27,7 @@ interface DescribedCaller {
  * caller without `sub` gets a default subject. `sub: null` describes a caller without a subject. The client is that of
  * the gateway.
  */
-export function describedIdentity(claims: Claims): Pick<DescribedCaller, 'subject' | 'clientId'> {
+function describedIdentity(claims: Claims): Pick<DescribedCaller, 'subject' | 'clientId'> {
   const { sub = 'caller', [clientClaim(claims)]: client } = claims;
   return { subject: typeof sub === 'string' ? sub : undefined, clientId: isName(client) ? client : undefined };
 }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import fc from 'fast-check';
-import { append, createTimeline, firstOf, noteGone, type Timed, createPrefixSums } from '../../src/store/track.ts';
+import { appendTo, createTimeline, firstOf, noteGone, type Timed, createPrefixSums } from '../../src/store/track.ts';
 
 test('keeps the order of what is left, and fewer items that have gone', () => {
   const timeline = createTimeline<Timed>();
   const items = Array.from({ length: 100 }, (_, endsAt): Timed => ({ endsAt, isGone: false }));
-  for (const item of items) append(timeline, item);
+  for (const item of items) appendTo(timeline, item);
   let left = items;
   for (const gone of items.toSorted((one, other) => ((one.endsAt * 37) % 101) - ((other.endsAt * 37) % 101))) {
     const before = timeline.items;
@@ -22,7 +22,7 @@ test('keeps the order of what is left, and fewer items that have gone', () => {
 test('moves no item until half of them have gone', () => {
   const timeline = createTimeline<Timed>();
   const items = [1, 2, 3].map((endsAt): Timed => ({ endsAt, isGone: false }));
-  for (const item of items) append(timeline, item);
+  for (const item of items) appendTo(timeline, item);
   const moves = items.slice(0, 2).map((item) => {
     item.isGone = true;
     return noteGone(timeline);
@@ -32,7 +32,7 @@ test('moves no item until half of them have gone', () => {
 
 test('gives a new item the place after all others', () => {
   const timeline = createTimeline<Timed>();
-  const places = [1, 2, 3].map((endsAt) => append(timeline, { endsAt, isGone: false }));
+  const places = [1, 2, 3].map((endsAt) => appendTo(timeline, { endsAt, isGone: false }));
   expect(places).toEqual([0, 1, 2]);
 });
 

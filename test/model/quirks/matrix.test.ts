@@ -70,7 +70,7 @@ function causeOf(message: string): string {
 interface ProviderWorld {
   readonly url: string;
   readonly gateway: TestGateway;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Starts one, with more lines of its configuration. */
