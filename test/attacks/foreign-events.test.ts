@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bodyOf, fieldOf, post } from './requests.ts';
+import { bodyOf, fieldOf, modernPost, post } from './requests.ts';
 import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { lastHead } from '../support/raw.ts';
 import { startBeforeAll } from '../support/start-before.ts';
@@ -79,18 +79,11 @@ describe('Last-Event-ID', () => {
 });
 
 describe('MCP 2026-07-28, which resumes no stream', () => {
-  const version = '2026-07-28';
-  const meta = {
-    'io.modelcontextprotocol/protocolVersion': version,
-    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': {},
-  };
-  const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'prompts/list', params: { _meta: meta } });
-  const listed = async (...fields: readonly string[]): Promise<Buffer> =>
-    post(await by('alice'), list, `MCP-Protocol-Version: ${version}`, 'Mcp-Method: prompts/list', ...fields);
-
   test('leaves the ids of events, and no legacy request can present one', async () => {
-    const { answers } = await world.withstand(await listed(), { statuses: [200], reached: ['POST /mcp'] });
+    const { answers } = await world.withstand(modernPost(await by('alice'), 'prompts/list', {}), {
+      statuses: [200],
+      reached: ['POST /mcp'],
+    });
     expect([...(answers[0] ?? '').matchAll(/(?<=[\r\n])id: ?(\d+)(?=[\r\n])/g)].map(([, id]) => id)).toEqual([
       '41',
       '42',

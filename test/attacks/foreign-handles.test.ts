@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fieldOf, post } from './requests.ts';
+import { fieldOf, modernPost, post } from './requests.ts';
 import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { lastHead } from '../support/raw.ts';
 import { startBeforeAll } from '../support/start-before.ts';
@@ -94,11 +94,8 @@ test('a method about tasks returns only the tasks of the request', async () => {
 });
 
 test('R-112: requestState goes back to the upstream unchanged, and with no other tool', async () => {
-  const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
-  const call = async (name: string, params: object = {}): Promise<Buffer> => {
-    const lines = ['MCP-Protocol-Version: 2026-07-28', 'Mcp-Method: tools/call', `Mcp-Name: ${name}`];
-    return on('/open', post(await by('alice'), request('tools/call', { name, ...params, _meta: meta }), ...lines));
-  };
+  const call = async (name: string, params: object = {}): Promise<Buffer> =>
+    on('/open', modernPost(await by('alice'), 'tools/call', { name, ...params }));
   result = { resultType: 'input_required', requestState: 'confirmed' };
   const { answers } = await world.withstand(await call('get_price'), { statuses: [200], reached: ['POST /mcp'] });
   const [, requestState] = /"requestState":"([^"]+)"/.exec(answers[0] ?? '') ?? [];

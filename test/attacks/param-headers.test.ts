@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { bodyOf, post } from './requests.ts';
+import { bodyOf, modernPost } from './requests.ts';
 import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
-const version = 'io.modelcontextprotocol/protocolVersion';
 /** What the upstream declares now; `undefined` lists the tool without any header. */
 let declared: object | undefined;
 
@@ -32,26 +31,14 @@ const world = startBeforeAll(() =>
   }),
 );
 
-function message(method: string, params: object, ...lines: readonly string[]): Buffer {
-  const name = 'name' in params ? [`Mcp-Name: ${String(params.name)}`] : [];
-  const body = JSON.stringify({
-    jsonrpc: '2.0',
-    id: 7,
-    method,
-    params: { ...params, _meta: { [version]: '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} } },
-  });
-  const own = ['MCP-Protocol-Version: 2026-07-28', `Mcp-Method: ${method}`, ...name];
-  return post(world.authorization, body, ...own, ...lines);
-}
-
 async function list(want = 'json', inputSchema: object | undefined = schema): Promise<void> {
   declared = inputSchema;
-  const attack = message('tools/list', {}, `X-Want: ${want}`);
+  const attack = modernPost(world.authorization, 'tools/list', {}, `X-Want: ${want}`);
   await world.withstand(attack, { statuses: [200], reached: ['POST /mcp'] });
 }
 
 const call = (args: object, ...lines: readonly string[]): Buffer =>
-  message('tools/call', { name: 'get_price', arguments: args }, ...lines);
+  modernPost(world.authorization, 'tools/call', { name: 'get_price', arguments: args }, ...lines);
 
 async function expectPassed(args: object, ...lines: readonly string[]): Promise<void> {
   await world.withstand(call(args, ...lines), { statuses: [200], reached: ['POST /mcp'] });
@@ -62,7 +49,7 @@ async function expectRefused(args: object, ...lines: readonly string[]): Promise
     statuses: [400],
     reasons: ['message.header_mismatch'],
   });
-  expect(bodyOf(answers[0])).toMatchObject({ id: 7, error: { code: -32020 } });
+  expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { code: -32020 } });
 }
 
 // test/mcp/tool-headers.test.ts has the tables of values.
@@ -96,7 +83,12 @@ test('checks the headers of a tool that the list hid from another caller', async
   // What one caller was shown does not matter: the upstream said it.
   await list();
   await world.withstand(
-    message('tools/call', { name: 'hidden', arguments: { region: 'eu' } }, 'Mcp-Param-Region: us'),
+    modernPost(
+      world.authorization,
+      'tools/call',
+      { name: 'hidden', arguments: { region: 'eu' } },
+      'Mcp-Param-Region: us',
+    ),
     { statuses: [400], reasons: ['message.header_mismatch'] },
   );
 });

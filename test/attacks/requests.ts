@@ -1,4 +1,5 @@
 import { lastHead } from '../support/raw.ts';
+import { modernRequest } from '../worlds/mcp.ts';
 
 /** A POST to the MCP route, as the last request on its connection. */
 export function post(authorization: string, body: string | Buffer, ...lines: readonly string[]): Buffer {
@@ -6,6 +7,13 @@ export function post(authorization: string, body: string | Buffer, ...lines: rea
   const type = lines.some((line) => /^content-type:/i.test(line)) ? [] : ['Content-Type: application/json'];
   const length = `Content-Length: ${bytes.length}`;
   return Buffer.concat([Buffer.from(lastHead('POST /mcp', authorization, ...type, length, ...lines), 'latin1'), bytes]);
+}
+
+/** A POST of a request of MCP 2026-07-28 to the MCP route. */
+export function modernPost(authorization: string, method: string, params: object, ...lines: readonly string[]): Buffer {
+  const { message, headers } = modernRequest(method, { ...params });
+  const own = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return post(authorization, JSON.stringify(message), ...own, ...lines);
 }
 
 /** A GET with a token, as the last request on its connection. */

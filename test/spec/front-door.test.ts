@@ -153,11 +153,8 @@ describe('clients as they are', () => {
 
   test.each([
     ['no scope', undefined, 'read'],
-    ['an empty scope', '', 'read'],
     ['scopes that a provider publishes', 'openid profile email offline_access read', 'read'],
-    ['an unknown scope', 'read Files.Read', 'read'],
     ['only unknown scopes', 'Files.Read', 'invalid_scope'],
-    ['only OpenID scopes', 'openid profile', 'invalid_scope'],
   ])('R-294: %s', async (_title, scope, granted) => {
     const client = await registerClient(world.issuer);
     const { callback, verifier } = await client.authorize({ parameters: { scope, prompt: 'consent' } });
@@ -358,7 +355,6 @@ test('R-243: a code is used once, by its client, with its redirect URI and verif
 // test/front-door/url-pattern.test.ts has the table.
 test.each([
   'http://127.0.0.1.evil.example/callback',
-  'https://claude.ai.evil.example/api/mcp/auth_callback',
   'https://claude.ai/api/mcp/auth_callback/../../evil',
   'javascript:alert(1)',
 ])('R-244: refuses to register the redirect URI %s', async (redirectUri) => {

@@ -27,6 +27,8 @@ export interface RevocationWorldOptions {
   readonly policies?: Readonly<Record<string, string>>;
 }
 
+const client = 'client_id: gateway, client_secret: s3cr3t';
+
 /** Starts it. Routes: `/api` (JWT and opaque tokens), `/exchanged`. */
 export async function startRevocationWorld(options: RevocationWorldOptions = {}): Promise<RevocationWorld> {
   const transmitter = options.transmitter ?? (await startTransmitter());
@@ -38,29 +40,18 @@ export async function startRevocationWorld(options: RevocationWorldOptions = {})
       if (request.url !== '/api/stream') return void response.end('{}');
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
     },
-    yaml: (issuer, upstream) => `
-authorization_servers:
-  main:
-    issuer: ${issuer}
-    jwt: { algorithms: [RS256] }
-    introspection: { client_id: gateway, client_secret: s3cr3t, cache: 10m }
-  second: { issuer: 'https://second.example', jwt: { algorithms: [RS256] } }
+    top: `
 revocation:
   events:
     okta: { ${source(transmitter.url)} }
 ${options.revocation ?? ''}
-${options.yaml ?? ''}
-routes:
-  - { name: api, path: /api, authorization_servers: [main], audience: a, upstream: { url: '${upstream}/api' } }
-  - name: exchanged
-    path: /exchanged
-    authorization_servers: [main]
-    audience: a
-    upstream:
-      url: ${upstream}/exchanged
-      token: exchange
-      exchange: { server: main, client_id: gateway, client_secret: s3cr3t, audience: b }
-`,
+${options.yaml ?? ''}`,
+    server: `jwt: { algorithms: [RS256] }, introspection: { ${client}, cache: 10m }`,
+    servers: 'second: { issuer: "https://second.example", jwt: { algorithms: [RS256] } }',
+    routes: [
+      'name: api, path: /api, authorization_servers: [main], audience: a, upstream: { url: "UPSTREAM/api" }',
+      `name: exchanged, path: /exchanged, authorization_servers: [main], audience: a, upstream: { url: "UPSTREAM/exchanged", token: exchange, exchange: { server: main, ${client}, audience: b } }`,
+    ],
     env: () => ({ TRANSMITTER_TOKEN: transmitterToken }),
     policies: options.policies ?? {},
     admin: options.admin,
