@@ -10,7 +10,7 @@ import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers, serverIn } from './authorization-servers.ts';
 import { type Field, Report } from './field.ts';
 import { readFrontDoor } from './front-door.ts';
-import { disk, type Files, recorded, type Snapshot } from './files.ts';
+import { disk, type Files, filesOf, recorded, type Snapshot } from './files.ts';
 import { expand } from './placeholders.ts';
 import { plainSecrets, trustsLoopbackOnly, warningsOf } from './warnings.ts';
 import { readLocks } from './lock-file.ts';
@@ -79,6 +79,11 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
   if (problems.length > 0) throw new ConfigError(problems, [...files, ...tlsFiles]);
   const config = { ...valid, warnings: warningLines(valid, document, folder) };
   return { config, files, snapshot: read.snapshot(), policyFolder };
+}
+
+/** The configuration that another process read, from the texts that it read. */
+export async function loadSnapshot(file: string, snapshot: Snapshot): Promise<Config> {
+  return (await load(file, process.env, filesOf(snapshot))).config;
 }
 
 /** Warnings as problems are printed: those of `gateway.yaml` first, each file in the order of its text. */

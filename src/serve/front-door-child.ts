@@ -1,10 +1,9 @@
 import { on } from 'node:events';
-import { filesOf, type Snapshot } from '../config/files.ts';
-import { load } from '../config/load.ts';
+import type { Snapshot } from '../config/files.ts';
+import { loadSnapshot } from '../config/load.ts';
 import { ConfigError } from '../config/problems.ts';
 import { KeysFault } from '../front-door/keys.ts';
 import { type RunningFrontDoor, startFrontDoor } from '../front-door/front-door.ts';
-import type { Config } from '../model/config.ts';
 import type { FrontDoorObserver } from '../model/front-door.ts';
 import type { FromFrontDoor, ToFrontDoor } from './front-door-process.ts';
 import { RevocationIndex } from '../store/revocation-index.ts';
@@ -36,7 +35,7 @@ export async function workAsFrontDoor(): Promise<never> {
 
 async function begin(file: string, snapshot: Snapshot, revocations: RevocationIndex): Promise<RunningFrontDoor> {
   try {
-    const config = await configOf(file, snapshot);
+    const config = await loadSnapshot(file, snapshot);
     const running = await startFrontDoor(config, {
       revocations: config.revocation && revocations,
       observer: remote,
@@ -57,13 +56,9 @@ async function begin(file: string, snapshot: Snapshot, revocations: RevocationIn
 }
 
 async function reload(running: RunningFrontDoor | undefined, file: string, snapshot: Snapshot): Promise<void> {
-  const config = await configOf(file, snapshot);
+  const config = await loadSnapshot(file, snapshot);
   // Without the section, the newest one stays: the gateway says that a restart is needed.
   if (config.frontDoor !== undefined) running?.reload(config);
-}
-
-async function configOf(file: string, snapshot: Snapshot): Promise<Config> {
-  return (await load(file, process.env, filesOf(snapshot))).config;
 }
 
 /** Metrics and the log are those of the gateway's process. */

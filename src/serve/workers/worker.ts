@@ -1,9 +1,7 @@
 import { on } from 'node:events';
-import { filesOf, type Snapshot } from '../../config/files.ts';
-import { load } from '../../config/load.ts';
+import { loadSnapshot } from '../../config/load.ts';
 import { ConfigError, problemsOf } from '../../config/problems.ts';
-import { receivedCertificate, type ReceivedCertificate } from '../../pipeline/listen/certificates.ts';
-import type { Config } from '../../model/config.ts';
+import { receivedCertificate, type ReceivedCertificate } from '../../pipeline/listen/own-certificate.ts';
 import { RevocationIndex } from '../../store/revocation-index.ts';
 import { reportAsWorker } from '../../telemetry/metrics.ts';
 import { asAtStart } from '../reload.ts';
@@ -66,7 +64,7 @@ async function begin(
 ): Promise<Working> {
   let certificate: ReceivedCertificate | undefined;
   try {
-    const serving = await startServing(asAtStart(await configOf(file, snapshot), fixed), {
+    const serving = await startServing(asAtStart(await loadSnapshot(file, snapshot), fixed), {
       key: Buffer.from(key, 'hex'),
       share: (route, sightings) => tellPrimary({ kind: 'sightings', route, sightings }),
       ...parts,
@@ -136,16 +134,12 @@ async function reload(
   { file, snapshot }: Extract<ToWorker, { kind: 'reload' }>,
 ): Promise<readonly string[]> {
   try {
-    service.reload(await configOf(file, snapshot));
+    service.reload(await loadSnapshot(file, snapshot));
     return [];
   } catch (error) {
     events.reloadFailed();
     return problemsOf(error);
   }
-}
-
-async function configOf(file: string, snapshot: Snapshot): Promise<Config> {
-  return (await load(file, process.env, filesOf(snapshot))).config;
 }
 
 async function end(serving: Serving | undefined, graceMs: number): Promise<never> {
