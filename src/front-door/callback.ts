@@ -2,17 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AuthorizationResponseError } from 'openid-client';
 import { errors, type Interaction } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
-import { type FrontDoorObserver, subjectOf } from '../model/front-door.ts';
+import { subjectOf } from '../model/front-door.ts';
 import { type Identity, type ProviderClient, UnmetAuthentication } from './identity-provider.ts';
-import { reasonOf } from '../lib/wording.ts';
 import { saveGrant, type InteractionParts, withCause } from './interactions.ts';
-import { factsAsAmr } from './sign-ins.ts';
 import { sendPage, redirect } from './page.ts';
 import { goOnPage } from './pages.ts';
-import type { People } from './people.ts';
-import type { ScopeRules } from './scope-rules.ts';
 import { listedClaims, type RecordedClaim } from '../model/logged-members.ts';
-import type { PendingSignIn, SignIns } from './sign-ins.ts';
+import { factsAsAmr, type PendingSignIn } from './sign-ins.ts';
 
 /** What the callback is built from. */
 export interface CallbackParts extends Pick<

@@ -110,7 +110,7 @@ export function modernRequest(
     headers: {
       'mcp-protocol-version': revision,
       'mcp-method': method,
-      ...(name !== undefined && { 'mcp-name': String(name) }),
+      ...(typeof name === 'string' && { 'mcp-name': name }),
     },
   };
 }

@@ -1,7 +1,7 @@
 import { on } from 'node:events';
 import { loadSnapshot } from '../../config/load.ts';
 import { ConfigError, problemsOf } from '../../config/problems.ts';
-import { receivedCertificate, type ReceivedCertificate } from '../../pipeline/listen/own-certificate.ts';
+import { receivedCertificate, type ReceivedCertificate } from '../../pipeline/listen/certificates.ts';
 import { RevocationIndex } from '../../store/revocation-index.ts';
 import { reportAsWorker } from '../../telemetry/metrics.ts';
 import { asAtStart } from '../reload.ts';
