@@ -2,8 +2,20 @@ import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 import type { Reporter } from 'vitest/node';
 
-/** Tests that start many processes or wait for real time: half of the time of all tests. */
-const thorough = ['attacks', 'cli', 'clients', 'demo', 'deploy', 'faults', 'forward-auth', 'fuzz', 'limits'];
+/** Tests that start many processes or browsers, or wait for real time: more than half of the time of all tests. */
+const thorough = [
+  'admin/console',
+  'attacks',
+  'cli',
+  'clients',
+  'demo',
+  'deploy',
+  'faults',
+  'forward-auth',
+  'fuzz',
+  'limits',
+  'serve/workers',
+];
 
 /** Plain lines at the end, for programs that read the output: colours and columns vary between terminals. */
 const plainTotal: Reporter = {

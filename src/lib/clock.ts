@@ -21,7 +21,7 @@ export const processTimers: Timers = {
 /** The longest timer, in milliseconds: setTimeout fires a longer one at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** Calls `act` once when `clock` reaches `at` (ms since the epoch), which may be any time away; never for `Infinity`. */
+/** Calls `act` once when `clock` reaches `at` (ms since the epoch), any time away; never for `Infinity`. */
 export class Deadline {
   readonly #at: number;
   readonly #act: () => void;

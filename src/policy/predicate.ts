@@ -25,7 +25,7 @@ export type Operand =
   | { readonly kind: 'not'; readonly excluded: readonly Predicate[] };
 
 /**
- * Longest string that `matches` tests, in UTF-16 code units; `config/slow-pattern.ts` bounds the time for each of them.
+ * Longest string that `matches` tests, in UTF-16 code units; `slow-pattern.ts` bounds the time for each of them.
  */
 export const maxMatchedLength = 4096;
 

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
 import type { CountedEvent, RateLimiter, RateLimiters } from '../model/shared.ts';
 import type { Rate } from '../model/route.ts';
-import { createScript, type StoreConnection } from './connection.ts';
+import type { StoreConnection } from './connection.ts';
 import type { Sealing } from './sealing.ts';
 
 /** Bounds memory; about 15 MB when full. */
@@ -61,13 +61,15 @@ export function createSharedRateLimiters(
   sealing: Sealing,
   local: LocalRateLimiters,
 ): RateLimiters {
-  const bucket = createScript(connection, 'rate', bucketScript);
   return (counted, rate) => {
     const alone = local(counted, rate);
 
     async function change(key: string, tokens: 1 | -1): Promise<number> {
+      const place = sealing.place(`rate:${counted}`, key);
       const args = [tokens, rate.requests, rate.perMs, rate.burst].map(String);
-      return Number(await bucket([sealing.place(`rate:${counted}`, key)], args));
+      return Number(
+        await connection.run('rate', place, (client) => client.eval(bucketScript, { keys: [place], arguments: args })),
+      );
     }
 
     return {

@@ -12,11 +12,12 @@ import { createPrivateFilter } from '../../mcp/private-filter.ts';
 import type { Bindings } from '../../mcp/bindings.ts';
 import { mayGiveHandle } from '../../mcp/handles.ts';
 import type { AnswerLock } from '../../mcp/guarded-message.ts';
-import { listedFromStart, filteredMessage, listedTargets, mayListTasks, withoutTasks } from '../../mcp/lists.ts';
+import { listedFromStart, filteredMessage, mayListTasks, withoutTasks } from '../../mcp/lists.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { Action, AskAboutList, Grant, GrantedCall } from '../../model/grant.ts';
 import type { McpTarget } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
+import { AskedList, Asking } from './asked-list.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 import { answerOutcome, mayBeAnswer, type AnswerOutcome } from '../../mcp/answer-outcome.ts';
 import type { CallOutcome, CountedCall } from '../../model/history.ts';
@@ -191,25 +192,6 @@ class InTurn implements BodyFilter {
   }
 }
 
-/** A filter that needs an answer of the decision point before it takes a chunk. */
-class Asking implements BodyFilter {
-  readonly prepare: NonNullable<BodyFilter['prepare']>;
-  readonly #filter: BodyFilter;
-
-  constructor(filter: BodyFilter, prepare: NonNullable<BodyFilter['prepare']>) {
-    this.#filter = filter;
-    this.prepare = prepare;
-  }
-
-  push(chunk: Buffer): readonly Buffer[] {
-    return this.#filter.push(chunk);
-  }
-
-  end(): readonly Buffer[] {
-    return this.#filter.end();
-  }
-}
-
 /** In a session a client may resume a broken stream, by the id of its last event. */
 function mayBeResumed({ action: { era, sessionId, attempt } }: Grant): boolean {
   if (sessionId !== undefined) return true;
@@ -320,57 +302,6 @@ class VisibleLists implements Rewriting {
       ? filteredMessage(text, this.#isVisible, (message) => toolHeaders.learn(message))
       : filteredMessage(text, this.#isVisible);
   }
-}
-
-/**
- * What the decision point says of the lists in an answer: it is asked about the visible entries of a chunk in one
- * question, before the chunk is filtered.
- */
-class AskedList {
-  readonly #granted: Pick<GrantedCall, 'call' | 'grant'>;
-  readonly #visible: (target: McpTarget) => boolean;
-  readonly #askAboutList: AskAboutList;
-  readonly #entries = new Map<string, McpTarget>();
-  #allowed: ReadonlySet<string> = new Set();
-  /** Gathers the entries that need an answer. */
-  readonly reading: Rewriting = { concerns: () => true, rewrite: (text) => this.#gather(text), mustRead: true };
-
-  constructor(
-    granted: Pick<GrantedCall, 'call' | 'grant'>,
-    visible: (target: McpTarget) => boolean,
-    askAboutList: AskAboutList,
-  ) {
-    this.#granted = granted;
-    this.#visible = visible;
-    this.#askAboutList = askAboutList;
-  }
-
-  allows(target: McpTarget): boolean {
-    return this.#allowed.has(keyOf(target));
-  }
-
-  /** @param reader Reads the answer by {@link reading}. */
-  ask(reader: BodyFilter, chunk: Buffer | undefined): Promise<void> | undefined {
-    if (chunk === undefined) reader.end();
-    else reader.push(chunk);
-    return this.#entries.size === 0 ? undefined : this.#askNow();
-  }
-
-  async #askNow(): Promise<void> {
-    const entries = [...this.#entries.values()];
-    this.#entries.clear();
-    const { call, grant } = this.#granted;
-    const answers = await this.#askAboutList(call, grant, entries);
-    this.#allowed = new Set(entries.filter((_, index) => answers[index] === true).map(keyOf));
-  }
-
-  #gather(text: string): undefined {
-    for (const target of listedTargets(text)) if (this.#visible(target)) this.#entries.set(keyOf(target), target);
-  }
-}
-
-function keyOf({ kind, name }: McpTarget): string {
-  return `${kind} ${name}`;
 }
 
 /** Binds the handles of an answer. An answer that cannot be read may pass: the gateway accepts no unbound handle. */

@@ -41,7 +41,7 @@ export function holdsFor({ operand, test }: Predicate, { value, assumed }: Candi
 
 /**
  * A candidate for every class of values that predicates can tell apart: no value, texts, numbers, truth values, null,
- * an array and an object. The contents of the last two are variables of their own (`place.ts`).
+ * an array and an object. The contents of the last two are variables of their own (`space.ts`).
  */
 export function candidatesFor(leaves: readonly Predicate[]): Candidates {
   const operands = leaves.map(({ operand }) => operand);

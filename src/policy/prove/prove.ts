@@ -1,6 +1,6 @@
 /**
  * @module Decides properties of policies exactly. The compiled policy and the compiled property become one statement on
- * classes of values (`space.ts`, `decisions.ts`). A search (`search.ts`) finds a caller and a call for which it holds,
+ * classes of values (`space.ts`, `decisions.ts`). A search (`formula.ts`) finds a caller and a call for which it holds,
  * or proves that there are none. `docs/internals/adr/` says why it is our own.
  */
 
