@@ -132,7 +132,7 @@ gateway at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on loo
     },
     options: options.approvals,
     examples: ['approvals', 'approvals --follow --json', 'approvals approve 3q2-7w...'],
-    run: async (decision, values, _, [id]) => (await import('./approvals.ts')).approvals({ decision, id }, values),
+    run: async (decision, values, _, [id]) => (await import('./operator.ts')).approvals({ decision, id }, values),
   }),
   revoke: command({
     does: 'end the rights of a person at a running gateway',
@@ -144,7 +144,7 @@ gateway, at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on lo
       'revoke --email alice@example.com --yes',
       'revoke --list',
     ],
-    run: async (_, values) => (await import('./revoke.ts')).revoke(values),
+    run: async (_, values) => (await import('./operator.ts')).revoke(values),
   }),
   log: command({
     does: 'show the decisions of a log',

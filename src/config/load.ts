@@ -5,8 +5,15 @@ import type { Config, LogSettings, PolicyFolder, SharedStore } from '../model/co
 import type { Policy } from '../model/policy.ts';
 import { closeHierarchy } from '../model/principal.ts';
 import { anyText, hostName, longSecret, network, origin, pageUrl, recordedClaim, storeUrl } from './values.ts';
-import { readAddresses, readDecisionPoints, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
-import { readApprovals } from './approvals.ts';
+import {
+  readAddresses,
+  readApprovals,
+  readDecisionPoints,
+  readLimits,
+  readRate,
+  readTelemetry,
+  readTls,
+} from './sections.ts';
 import { readAuthorizationServers, serverIn } from './authorization-servers.ts';
 import { type Field, Report } from './field.ts';
 import { readFrontDoor } from './front-door.ts';

@@ -2,7 +2,7 @@ import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lockFileText, readLockFile } from '../../src/config/lock-file.ts';
 import { load } from '../../src/config/load.ts';
-import { definitionOf } from '../../src/mcp/definition.ts';
+import { definitionOf } from '../../src/mcp/guarded-message.ts';
 import type { DescribedDefinition } from '../../src/model/lock.ts';
 import { edited, inFolder, loaded, refusals } from './folder.ts';
 

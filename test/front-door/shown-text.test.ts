@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { odditiesOf, shownText } from '../../src/front-door/shown-text.ts';
+import { odditiesOf, shownText } from '../../src/front-door/approval-page.ts';
 
 /** Without the markup around codes. */
 const textOf = (text: string, most = 100): string => shownText(text, most).markup.replaceAll(/<[^>]*>/g, '|');

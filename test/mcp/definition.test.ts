@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { definitionOf, definitionsIn } from '../../src/mcp/definition.ts';
+import { definitionOf, definitionsIn } from '../../src/mcp/guarded-message.ts';
 import { definitionKey } from '../../src/model/lock.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { definitionOf } from '../../src/mcp/definition.ts';
-import { type DefinitionGuard, guardedMessage } from '../../src/mcp/guarded-message.ts';
+import { type DefinitionGuard, definitionOf, guardedMessage } from '../../src/mcp/guarded-message.ts';
 import type { Definition, DefinitionKind } from '../../src/model/lock.ts';
 
 /** A guard that keeps what has no `bad` name or text, and what it was asked. */

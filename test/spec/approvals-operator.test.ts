@@ -4,7 +4,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { approvals } from '../../src/cli/approvals.ts';
+import { approvals } from '../../src/cli/operator.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { type Answer, startWorld } from '../worlds/gateway.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { lockFileText } from '../../src/config/lock-file.ts';
-import { definitionOf } from '../../src/mcp/definition.ts';
+import { definitionOf } from '../../src/mcp/guarded-message.ts';
 import type { DefinitionKind, DescribedDefinition } from '../../src/model/lock.ts';
 import { type McpWorld, request, startMcpWorld } from './mcp.ts';
 

@@ -6,7 +6,7 @@ import { outcomeKind } from '../../model/outcome.ts';
 import type { StoreState } from '../../model/shared.ts';
 import type { CountedDecision } from '../../telemetry/recent-decisions.ts';
 import type { RateSlot } from '../../telemetry/rates.ts';
-import type { Recorder } from '../../telemetry/recorder.ts';
+import type { Recorder } from '../../telemetry/events.ts';
 import {
   type Batch,
   type DecisionRow,

@@ -1,5 +1,16 @@
+import type { Socket } from 'node:net';
+
 /**
  * Node's HTTP module. An `import` of `node:http` would evaluate every export. The getters of `WebSocket` and its like
  * load Node's built-in `fetch`, which takes longer than all modules of the gateway and which the gateway does not use.
  */
 export const http = process.getBuiltinModule('node:http');
+
+/**
+ * Remembers a value for a socket until it closes. Node keeps a closed socket until the next full collection, and with
+ * it what a WeakMap has for it: a request, its call and its answer.
+ */
+export function rememberWhileOpen<Value>(values: WeakMap<object, Value>, socket: Socket, value: Value): void {
+  if (!values.has(socket)) socket.on('close', () => values.delete(socket));
+  values.set(socket, value);
+}

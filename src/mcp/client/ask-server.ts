@@ -8,7 +8,7 @@ import { Client, type FetchLike, StreamableHTTPClientTransport } from '@modelcon
 import { reasonOf } from '../../lib/wording.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 import { ownMember } from '../../lib/json/own-member.ts';
-import { definitionOf, definitionsIn, MAX_DEFINITIONS } from '../definition.ts';
+import { definitionOf, definitionsIn, MAX_DEFINITIONS } from '../guarded-message.ts';
 import { type KnownList, listedKinds, lockedLists } from '../../model/mcp.ts';
 import type { DescribedDefinition } from '../../model/lock.ts';
 

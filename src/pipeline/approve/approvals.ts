@@ -7,14 +7,15 @@ import { hash, randomBytes } from 'node:crypto';
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import { parseToRewrite } from '../../lib/json/lossless.ts';
 import { lengthPrefixed } from '../../lib/length-prefixed.ts';
-import type {
-  ApprovalBook,
-  ApprovalDecision,
-  ApprovalUse,
-  AskAnswer,
-  KeptApproval,
-  ApprovalEvent,
-  ApprovalObserver,
+import {
+  type ApprovalBook,
+  type ApprovalDecision,
+  type ApprovalEvent,
+  type ApprovalObserver,
+  type ApprovalUse,
+  type AskAnswer,
+  decidedFrom,
+  type KeptApproval,
 } from '../../model/approval-book.ts';
 import type { NeededApproval } from '../../model/approval.ts';
 import type { Call } from '../../model/call.ts';
@@ -26,9 +27,11 @@ import { isLockedKind, listedKinds, type TargetKind, targetKinds } from '../../m
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 import { boundCall } from './bound-call.ts';
+import { parsedJson } from '../../lib/json/parsed.ts';
+import { isObject } from '../../lib/json/own-member.ts';
 
 /** What approvals depend on. */
-export interface ApprovalParts {
+interface ApprovalParts {
   readonly book: ApprovalBook;
   /** The URL of the API, without a trailing slash. */
   readonly url: string;
@@ -38,7 +41,7 @@ export interface ApprovalParts {
 }
 
 /** What a route brings along. */
-export interface RouteParts {
+interface RouteParts {
   /** Judges a call by its rules over time, and counts nothing. */
   readonly judge: ((grant: Grant) => Promise<void>) | undefined;
   /** Requires that the decision point allows a call: no person is asked about one that it denies. */
@@ -59,7 +62,7 @@ export class DecisionRefused extends Error {
 }
 
 /** A person, or the operator. */
-export type Decider = Principal | 'operator';
+type Decider = Principal | 'operator';
 
 /** The approvals of one configuration. */
 export class Approvals {
@@ -323,4 +326,66 @@ export function approvalView(approval: KeptApproval): Record<string, unknown> {
     caller,
     because,
   };
+}
+
+/** An answer of the API: a status, and JSON. */
+interface ApiAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** The longest body of a decision. */
+export const MAX_DECISION_BYTES = 1024;
+
+/**
+ * Answers a request to the API for approvers, docs/approvals.md.
+ *
+ * @param base The path of the API.
+ */
+export async function answerApi(
+  approvals: Approvals,
+  base: string,
+  { call, person, body }: { readonly call: Call; readonly person: Principal; readonly body: string },
+): Promise<ApiAnswer> {
+  const id = call.path.slice(base.length + 1);
+  if (id === '') {
+    if (call.method !== 'GET' && call.method !== 'HEAD') return { status: 405, body: { title: 'Method not allowed' } };
+    return { status: 200, body: { approvals: (await approvals.list(person)).map(approvalView) } };
+  }
+  try {
+    if (call.method === 'POST') return { status: 200, body: await decided(approvals, id, person, body) };
+    const found = await approvals.find(id, person);
+    if (found === undefined) return refusal(new DecisionRefused(404, 'unknown'));
+    const { id: own, status, expires_at, ...rest } = approvalView(found.approval);
+    return {
+      status: 200,
+      body: found.isWhole ? { id: own, status, expires_at, ...rest } : { id: own, status, expires_at },
+    };
+  } catch (error) {
+    if (error instanceof DecisionRefused) return refusal(error);
+    throw error;
+  }
+}
+
+async function decided(approvals: Approvals, id: string, person: Principal, body: string): Promise<unknown> {
+  const wanted = parsedJson(body);
+  const { decision, digest } = isObject(wanted) ? wanted : {};
+  // Before the form is judged: a stranger learns nothing of an id.
+  const found = await approvals.find(id, person);
+  if (found === undefined) throw new DecisionRefused(404, 'unknown');
+  if (!found.isWhole) throw new DecisionRefused(403, 'another person has to decide on this call');
+  if (!isDecision(decision) || typeof digest !== 'string') {
+    throw new DecisionRefused(400, 'the body is not { "decision": "approve" | "deny" | "withdraw", "digest": "…" }');
+  }
+  return approvalView((await approvals.decide(id, decision, person, digest)).approval);
+}
+
+function isDecision(value: unknown): value is ApprovalDecision {
+  return typeof value === 'string' && Object.hasOwn(decidedFrom, value);
+}
+
+const titles = { 400: 'Bad request', 403: 'Access denied', 404: 'Not found', 409: 'Conflict', 410: 'Gone' } as const;
+
+function refusal({ status, message: detail }: DecisionRefused): ApiAnswer {
+  return { status, body: { title: titles[status], status, detail } };
 }

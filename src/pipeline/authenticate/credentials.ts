@@ -1,4 +1,4 @@
-import { rememberWhileOpen } from '../../lib/http/remember-while-open.ts';
+import { rememberWhileOpen } from '../../lib/http/node-http.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Call } from '../../model/call.ts';
 import type { AccessToken, PresentedToken } from '../../model/grant.ts';

@@ -72,4 +72,3 @@ export class Asking implements BodyFilter {
     return this.#filter.end();
   }
 }
-

@@ -1,8 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { http } from '../../lib/http/node-http.ts';
-import { rememberWhileOpen } from '../../lib/http/remember-while-open.ts';
+import { http, rememberWhileOpen } from '../../lib/http/node-http.ts';
 
 const LINGER_MS = 1_000;
 

@@ -103,7 +103,7 @@ export function createApprovalStages(
     exchange: () => undefined,
     hold: () => undefined,
     async forward({ call, grant: { principal } }) {
-      const { answerApi, MAX_DECISION_BYTES } = await import('../../pipeline/approve/api.ts');
+      const { answerApi, MAX_DECISION_BYTES } = await import('../../pipeline/approve/approvals.ts');
       if (principal === undefined) throw new TypeError('approvals: no principal');
       const body = call.method === 'POST' ? await readBody(call, MAX_DECISION_BYTES, room) : '';
       const found = await answerApi(await approvals(), route.path, { call, person: principal, body: String(body) });

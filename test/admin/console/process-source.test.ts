@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Batch } from '../../../src/admin/console/messages.ts';
 import { createProcessConsole } from '../../../src/admin/console/process-source.ts';
 import type { Outcome } from '../../../src/model/outcome.ts';
-import { Recorder } from '../../../src/telemetry/recorder.ts';
+import { Recorder } from '../../../src/telemetry/events.ts';
 
 function outcome(id: number, allow: boolean): Outcome {
   const call = { id: '', decision: String(id), method: 'GET', startedAt: 0, trace: undefined };

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { readStaticFiles } from '../../../src/admin/console/static-files.ts';
+import { readStaticFiles } from '../../../src/admin/admin.ts';
 
 const built = new URL('../../../console/built/', import.meta.url);
 

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../demo/listen.ts';
 import { startMcpServer } from '../../../demo/mcp-server.ts';
-import { definitionOf } from '../../../src/mcp/definition.ts';
+import { definitionOf } from '../../../src/mcp/guarded-message.ts';
 import { listDefinitions } from '../../../src/mcp/client/ask-server.ts';
 import { startStatefulServer } from '../../clients/stateful-server.ts';
 

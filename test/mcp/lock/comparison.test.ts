@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { differences, inWords, keysTwiceIn, LockComparison } from '../../../src/mcp/lock/comparison.ts';
-import { definitionOf } from '../../../src/mcp/definition.ts';
+import { definitionOf } from '../../../src/mcp/guarded-message.ts';
 import { type Definition, definitionKey, type Definitions } from '../../../src/model/lock.ts';
 
 const tool = (name: string, more: object = {}): Definition => definitionOf('tool', name, { name, ...more });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLockedRoutes, type LockedRoutes } from '../../../src/mcp/lock/locked-routes.ts';
-import { definitionOf } from '../../../src/mcp/definition.ts';
+import { definitionOf } from '../../../src/mcp/guarded-message.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Action } from '../../../src/model/grant.ts';
 import { type Definition, definitionKey, type Lock, type Sighting } from '../../../src/model/lock.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LockComparison } from '../../../src/mcp/lock/comparison.ts';
 import { createRouteLock, type RouteLock, type RouteLockParts } from '../../../src/mcp/lock/locked-routes.ts';
-import { definitionOf } from '../../../src/mcp/definition.ts';
+import { definitionOf } from '../../../src/mcp/guarded-message.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Action } from '../../../src/model/grant.ts';
 import { type Definition, type DefinitionKind, definitionKey, type Lock } from '../../../src/model/lock.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { representativeLifetimes } from '../../../src/policy/prove/lifetimes.ts';
+import { representativeLifetimes } from '../../../src/policy/prove/space.ts';
 
 test.each<[what: string, seconds: number, lifetimes: readonly string[]]>([
   ['seconds', 60, ['60s', '1h', '61s', '120s', '60001ms', '59999ms']],

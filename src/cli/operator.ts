@@ -1,0 +1,165 @@
+import { setTimeout } from 'node:timers/promises';
+import { isObject } from '../lib/json/own-member.ts';
+import { parseToRewrite } from '../lib/json/lossless.ts';
+import { printable } from '../lib/wording.ts';
+import type { OptionsOf } from './options.ts';
+import { type ExitCode, Failure, print, UsageError } from './terminal.ts';
+import { createInterface } from 'node:readline/promises';
+import { reachableAt } from '../config/front-door.ts';
+import { load } from '../config/load.ts';
+
+const PATH = '/approvals';
+/** How often `--follow` asks. */
+const FOLLOW_MS = 1_000;
+
+/**
+ * `sallyport approvals`: shows what waits at a running gateway, or decides on it as its operator.
+ *
+ * @param decision `approve`, `deny` or `withdraw`, of the request with `id`; undefined: only shows.
+ * @throws {UsageError} {@link Failure} if the gateway refuses.
+ */
+export async function approvals(
+  { decision, id = '' }: { readonly decision?: string | undefined; readonly id?: string | undefined },
+  options: OptionsOf<'approvals'>,
+): Promise<ExitCode> {
+  if (decision !== undefined && !/^[\w-]{1,64}$/.test(id))
+    throw new UsageError(`${decision} needs the id of a request, not ${JSON.stringify(id)}`);
+  const access = await operatorAccess('approvals', options);
+  if (decision === undefined) return list(access, options);
+  const approval = await (await askGateway(access, `${PATH}/${id}`, { decision })).text();
+  return print(`${options.json ? approval : lineOf(parseToRewrite(approval))}\n`);
+}
+
+async function list(access: OperatorAccess, { follow, json }: OptionsOf<'approvals'>): Promise<ExitCode> {
+  const shown = new Set<string>();
+  for (;;) {
+    const found = parseToRewrite(await (await askGateway(access, PATH)).text());
+    const all: readonly unknown[] = isObject(found) && Array.isArray(found['approvals']) ? found['approvals'] : [];
+    const lines = all.map((each) => (json ? JSON.stringify(each) : lineOf(each))).filter((line) => !shown.has(line));
+    for (const line of lines) {
+      shown.add(line);
+      print(`${line}\n`);
+    }
+    if (!follow) return 0;
+    await setTimeout(FOLLOW_MS);
+  }
+}
+
+/** A request in one line. What a caller chose cannot reach the terminal as a command. */
+function lineOf(approval: unknown): string {
+  const { id, status, call, caller, expires_at: ends } = membersOf(approval);
+  const { route, method, name, path, arguments: args, hidden } = membersOf(call);
+  const { subject, issuer, client } = membersOf(caller);
+  const isOver = status === 'expired' || status === 'used';
+  const parts = [
+    ...[id, status, route, name ?? path ?? method].map(word),
+    args === undefined ? '' : JSON.stringify(args),
+    hidden === 0 || hidden === undefined ? '' : `values not shown: ${JSON.stringify(hidden)}`,
+    `by ${word(subject ?? issuer)} with ${word(client ?? 'an unknown client')}`,
+    isOver ? '' : `until ${String(ends)}`,
+  ];
+  return printable(parts.filter((part) => part !== '').join('  '));
+}
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
+}
+
+/** A word that cannot be taken for two. */
+function word(value: unknown): string {
+  return typeof value === 'string' && /^\S+$/.test(value) ? value : JSON.stringify(value ?? '');
+}
+
+/**
+ * `sallyport revoke`: ends the rights of a person at a running gateway, or lists what it keeps.
+ *
+ * @throws {UsageError} {@link Failure} if it is not confirmed, or the gateway refuses.
+ */
+export async function revoke(options: OptionsOf<'revoke'>): Promise<ExitCode> {
+  const { subject, issuer, email, list, yes } = options;
+  const isPerson = subject !== undefined && issuer !== undefined;
+  if (
+    [isPerson, email !== undefined, list].filter(Boolean).length !== 1 ||
+    (!isPerson && (subject ?? issuer) !== undefined)
+  )
+    throw new UsageError('pass --subject SUB with --issuer URL, or --email ADDRESS, or --list');
+  const access = await operatorAccess('revoke', options);
+  const who =
+    email === undefined ? `the subject ${printable(subject ?? '')} of ${printable(issuer ?? '')}` : printable(email);
+  if (!list && !yes && !(await isConfirmed(`End all rights of ${who} now?`)))
+    throw new Failure('not revoked: answer y, or write --yes', access.program);
+  const response = await askGateway(access, '/revocations', list ? undefined : { subject, issuer, email });
+  if (!list) return print('revoked\n');
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) process.stdout.write(decoder.decode(chunk, { stream: true }));
+  return 0;
+}
+
+/** Asks on the terminal; without one, nothing is confirmed. */
+async function isConfirmed(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) return false;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await terminal.question(`${question} [y/N] `);
+  terminal.close();
+  return /^y(?:es)?$/i.test(answer.trim());
+}
+
+/** Holds the token of the admin listener, where the configuration of the gateway is elsewhere. */
+const TOKEN_VARIABLE = 'SALLYPORT_ADMIN_TOKEN';
+
+/** The admin listener of a running gateway, and the token that its operator has. */
+interface OperatorAccess {
+  readonly program: string;
+  readonly url: string;
+  readonly token: string;
+}
+
+/**
+ * The access of a command to the running gateway: at `--admin`, or at `admin` of the configuration.
+ *
+ * @throws {ConfigError} {@link Failure}
+ */
+async function operatorAccess(
+  command: string,
+  { config: file, admin }: { readonly config: string; readonly admin: string | undefined },
+): Promise<OperatorAccess> {
+  const program = `sallyport ${command}`;
+  const { config } = await load(file);
+  const token = process.env[TOKEN_VARIABLE] ?? config.admin?.token;
+  if (token === undefined)
+    throw new Failure(`there is no admin token: set admin.token in ${file}, or ${TOKEN_VARIABLE}`, program);
+  const url = admin ?? (config.admin && reachableAt(config.admin.listen));
+  if (url === undefined) throw new Failure('admin is off: the gateway has no listener for this command', program);
+  return { program, url, token };
+}
+
+/**
+ * Asks the running gateway: POST with a body, else GET.
+ *
+ * @throws {Failure} for no answer, and for any other than a success.
+ */
+async function askGateway(
+  { program, url, token }: OperatorAccess,
+  path: string,
+  body?: object,
+): Promise<Response> {
+  const address = url + path;
+  let response: Response;
+  try {
+    response = await fetch(address, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      redirect: 'error',
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  } catch (error) {
+    const { cause } = error as Error;
+    const why = cause instanceof Error ? cause.message : String(error);
+    throw new Failure(`${address} does not answer: ${why}`, program);
+  }
+  if (response.ok) return response;
+  throw new Failure(`${address} answers ${response.status}: ${printable((await response.text()).trim())}`, program);
+}
