@@ -76,6 +76,8 @@ interface SharedParts {
   /** Keeps approvals without a store. */
   readonly approvals?: ApprovalBook | undefined;
   readonly revocations?: RevocationListener;
+  /** The timeout of a command; default: that of {@link connectStore}. */
+  readonly commandMs?: number | undefined;
 }
 
 /** Creates what replicas share. It has no store until {@link Prepared.use} is called. */
@@ -83,7 +85,7 @@ export function createShared(
   observer: StoreObserver,
   log: LogStore,
   clock: Clock,
-  { ledger: localLedger, approvals: ownApprovals, revocations }: SharedParts,
+  { ledger: localLedger, approvals: ownApprovals, revocations, commandMs }: SharedParts,
 ): Shared {
   const local = createReplayMemory(clock);
   const localLimiters = createRateLimiters(clock);
@@ -111,7 +113,7 @@ export function createShared(
     const settings = { url, sessionKey, hasFrontDoor };
     const sealing = createSealing(sessionKey);
     const subscription = hasFrontDoor && revocations ? revocationsFor(revocations, sealing) : undefined;
-    const connection = connectionWith(settings) ?? connectStore(url, observer, log, subscription);
+    const connection = connectionWith(settings) ?? connectStore(url, observer, log, subscription, commandMs);
     return {
       ...settings,
       connection,

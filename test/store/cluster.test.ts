@@ -21,6 +21,7 @@ import {
   listener,
   opened,
   redisWith,
+  PATIENT_MS,
   replicaAt,
   revocationOf,
   revocationsAt,
@@ -29,6 +30,8 @@ import {
 } from './opened.ts';
 
 afterEach(closeOpened);
+
+const patient = { commandMs: PATIENT_MS };
 
 const expiry = (): number => Date.now() + 300_000;
 /** The slot of what a route counts. */
@@ -87,7 +90,7 @@ async function spendUntil(
 
 async function connectedRevocations(url: string): Promise<ReturnType<typeof revocationsAt>> {
   const told = listener();
-  const revocations = revocationsAt(connected(url, told));
+  const revocations = revocationsAt(connected(url, told, PATIENT_MS));
   await told.until(true);
   return revocations;
 }
@@ -140,7 +143,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
 
   describe('all of whose servers run', { shuffle: true }, () => {
     test('R-341: keeps used proofs, answers, rates and quotas for all replicas, at every master', async () => {
-      const [one, other] = [await replicaAt(url), await replicaAt(url)];
+      const [one, other] = [await replicaAt(url, listener(), patient), await replicaAt(url, listener(), patient)];
       const numbers = Array.from({ length: 40 }, (_, index) => String(index));
       const used = new Set<ClusterNode>();
       for (const number of numbers) {
@@ -166,7 +169,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
     });
 
     test('R-341: settles a call at another replica, and continues a round there', async () => {
-      const [one, other] = [await replicaAt(url), await replicaAt(url)];
+      const [one, other] = [await replicaAt(url, listener(), patient), await replicaAt(url, listener(), patient)];
       const first = spend(1, 'settled');
       await one.ledger.reserve(first);
       await one.ledger.settle(first.id, 'waiting', 'settled');
@@ -179,7 +182,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
     test('R-341: bounds the entries of a route, not of all routes', async () => {
       const { createSharedLedger } = await import('../../src/store/ledger.ts');
       const told = listener();
-      const connection = connected(url, told);
+      const connection = connected(url, told, PATIENT_MS);
       await told.until(true);
       const local = createMemoryLedger(Date.now);
       const bounds = { ofAll: 2, ofOwner: 2 };
@@ -190,7 +193,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
     });
 
     test('R-341: takes an approval once over all replicas', async () => {
-      const [one, other] = [await replicaAt(url), await replicaAt(url)];
+      const [one, other] = [await replicaAt(url, listener(), patient), await replicaAt(url, listener(), patient)];
       for (const route of ['a', 'b', 'c', 'd']) {
         const first = asked('d', { route });
         expect(await one.approvals.ask(first)).toMatchObject({ kind: 'waiting', isNew: true });
@@ -284,7 +287,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
     });
 
     test('R-342: uses an approval once while its slot moves to another master', async () => {
-      const shared = await replicaAt(url);
+      const shared = await replicaAt(url, listener(), patient);
       const route = 'moving';
       const slot = slotOf(sealing.slot('approvals', route));
       const [source, target] = [await cluster.masterOf(slot), await cluster.masterOf((slot + 6000) % 16_384)];
@@ -322,7 +325,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
 
     test('R-342: a quota and proofs stay exact while their slot moves to another master', async () => {
       const told = listener();
-      const [shared, other] = [await replicaAt(url, told), await replicaAt(url)];
+      const [shared, other] = [await replicaAt(url, told, patient), await replicaAt(url, listener(), patient)];
       const slot = slotOfRoute('main');
       const [source, target] = [await cluster.masterOf(slot), await cluster.masterOf((slot + 6000) % 16_384)];
       const proofs = numbersIn(slot, 4);

@@ -71,9 +71,12 @@ export async function redisWith(...options: string[]): Promise<Redis> {
   return redis;
 }
 
+/** The timeout of a command where a busy machine must not look like a store that is away. */
+export const PATIENT_MS = 5_000;
+
 /** A connection to the store at `url`. */
-export function connected(url: string, told: Told): StoreConnection {
-  const connection = connectStore(url, told.observer, told.log);
+export function connected(url: string, told: Told, commandMs?: number): StoreConnection {
+  const connection = connectStore(url, told.observer, told.log, undefined, commandMs);
   opened.push(() => connection.close());
   return connection;
 }
@@ -85,10 +88,16 @@ export async function replicaAt(
   {
     onFailure = 'closed',
     revocations,
-  }: { readonly onFailure?: SharedStore['onFailure']; readonly revocations?: RevocationListener } = {},
+    commandMs,
+  }: {
+    readonly onFailure?: SharedStore['onFailure'];
+    readonly revocations?: RevocationListener;
+    readonly commandMs?: number;
+  } = {},
 ): Promise<Shared> {
   const shared = createShared(told.observer, told.log, Date.now, {
     ledger: createMemoryLedger(Date.now),
+    commandMs,
     ...(revocations !== undefined && { revocations }),
   });
   opened.push(() => shared.close());
