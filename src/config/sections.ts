@@ -1,4 +1,4 @@
-import type { Address, AdminSettings, ApprovalSettings, Config, ForwardAuth, Telemetry, Tls } from '../model/config.ts';
+import type { Address, AdminSettings, Config, ForwardAuth, Telemetry, Tls } from '../model/config.ts';
 import type { GatewayKeys, RateKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import {
@@ -9,20 +9,14 @@ import {
   headerValue,
   hostName,
   network,
-  pageUrl,
   plainUrl,
   reject,
-  resourceUri,
-  routePath,
 } from './values.ts';
-import type { DecisionPointSettings, Rate, Route } from '../model/route.ts';
+import type { Rate, DecisionPointSettings } from '../model/route.ts';
 import { hopByHop } from '../lib/http/header-fields.ts';
 import { resolve } from 'node:path';
 import { type CertificateFiles, readCertificates } from '../lib/certificate-files.ts';
 import type { Files } from './files.ts';
-import type { AuthorizationServer } from '../model/authorization-server.ts';
-import { serverIn } from './authorization-servers.ts';
-import { ownRoute } from './routes.ts';
 
 /** `listen`, `admin` and `forward_auth`. Problems are reported to the fields. */
 export function readAddresses(root: Field<GatewayKeys>): Pick<Config, 'listen' | 'admin' | 'forwardAuth'> {
@@ -137,7 +131,7 @@ const keys: Readonly<Record<keyof CertificateFiles, 'cert' | 'key' | 'client_ca'
 };
 
 /** `tls`, or undefined without it. */
-interface ReadTls {
+export interface ReadTls {
   readonly tls: Tls | undefined;
   /** The files that were read. */
   readonly files: readonly string[];
@@ -191,61 +185,4 @@ export function readDecisionPoints(field: Field<GatewayKeys['decision_points']>)
       },
     ]),
   );
-}
-
-interface Surrounding {
-  readonly publicUrl: string;
-  readonly servers: ReadonlyMap<string, AuthorizationServer>;
-  readonly routes: readonly Route[];
-  /** `limits.rate`. */
-  readonly rate: Rate | undefined;
-}
-
-/** `approvals`. Problems are reported to the fields, and the result is then not used. */
-export function readApprovals(
-  field: Field<GatewayKeys['approvals']>,
-  { publicUrl, servers, routes, rate }: Surrounding,
-): ApprovalSettings | undefined {
-  if (!field.present) return undefined;
-  const path = field.get('path').read(routePath) ?? '';
-  const below = routes.find((route) => isBelow(path, route.path) || isBelow(route.path, path));
-  if (below !== undefined && below.path !== '/') {
-    field
-      .get('path')
-      .addProblem(`${field.get('path').quoted()} and the path of route ${below.name} lie below each other`);
-  }
-  const trusted = field.get('authorization_servers').list(serverIn(servers));
-  const notify = field.get('notify');
-  return {
-    url: publicUrl + path,
-    backchannel: (field.get('backchannel').read(plainUrl) ?? publicUrl) + path,
-    // Approvers' tokens are validated as those of any other route.
-    route: ownRoute({
-      name: 'approvals',
-      path,
-      methods: new Set(['GET', 'HEAD', 'POST', 'OPTIONS']),
-      resource: {
-        name: undefined,
-        scopesSupported: undefined,
-        documentation: undefined,
-        policyUri: undefined,
-        tosUri: undefined,
-      },
-      firstChallenge: 'none',
-      authorizationServers: trusted,
-      scopePrefix: undefined,
-      audiences: [field.get('audience').read(resourceUri) ?? publicUrl + path],
-      policy: undefined,
-      rate,
-      below: 'pass',
-      query: 'pass',
-    }),
-    notify: notify.present
-      ? { url: notify.get('url').read(pageUrl) ?? '', secret: notify.get('secret').text() ?? '' }
-      : undefined,
-  };
-}
-
-function isBelow(path: string, other: string): boolean {
-  return path === other || path.startsWith(`${other}/`);
 }

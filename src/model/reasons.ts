@@ -54,13 +54,25 @@ interface Refusals {
   readonly [reason: string]: Refusal | TokenRefusal;
 }
 
-/** The `error` of a challenge: RFC 6750 §3.1, RFC 9470 §3, and RFC 9449 §7.1 and §9. */
-export type ChallengeError =
-  | 'invalid_token'
-  | 'insufficient_scope'
-  | 'insufficient_user_authentication'
-  | 'invalid_dpop_proof'
-  | 'use_dpop_nonce';
+/**
+ * The `error` of a challenge (RFC 6750 §3.1, RFC 9470 §3, RFC 9449 §7.1 and §9), and whether it asks for a step-up: its
+ * challenge says what another token needs. For the other errors a Bearer challenge says `invalid_token`.
+ */
+const stepUps = {
+  invalid_token: false,
+  insufficient_scope: true,
+  insufficient_user_authentication: true,
+  invalid_dpop_proof: false,
+  use_dpop_nonce: false,
+} as const;
+
+/** The `error` of a challenge. */
+export type ChallengeError = keyof typeof stepUps;
+
+/** Whether a challenge with this error asks for another token, and says what it needs. */
+export function isStepUp(error: ChallengeError | undefined): boolean {
+  return error !== undefined && stepUps[error];
+}
 
 const token = { status: 401, error: 'invalid_token', message: 'A valid access token is required' } as const;
 const proof = { status: 401, error: 'invalid_dpop_proof', message: 'A valid proof of possession is required' } as const;

@@ -1,6 +1,6 @@
 import type { Call } from '../../model/call.ts';
 import type { Denial } from '../../model/denial.ts';
-import type { ChallengeError, Refusal } from '../../model/reasons.ts';
+import { type ChallengeError, isStepUp, type Refusal } from '../../model/reasons.ts';
 import { firstScopes, requestedScopes, type Route } from '../../model/route.ts';
 import { metadataUrl } from './resource-metadata.ts';
 
@@ -28,15 +28,8 @@ export function createChallenges(route: Route, publicUrl: string): Challenges {
 
   /** RFC 6750 and RFC 9470 have errors of their own for what a new token can bring; the rest asks for a new one. */
   const bearerFor = (error: ChallengeError, omitsError: boolean, needed: ChallengeParameters): string => {
-    switch (error) {
-      case 'insufficient_scope':
-      case 'insufficient_user_authentication':
-        return challenge('Bearer', { ...needed, error });
-      case 'invalid_token':
-      case 'invalid_dpop_proof':
-      case 'use_dpop_nonce':
-        return omitsError ? beginAnyhow : invalidBearer;
-    }
+    if (isStepUp(error)) return challenge('Bearer', { ...needed, error });
+    return omitsError ? beginAnyhow : invalidBearer;
   };
 
   return ({ fields: { authorization = '' } }, { error }, denial) => {
@@ -48,8 +41,7 @@ export function createChallenges(route: Route, publicUrl: string): Challenges {
     const bearer = bearerFor(error, omitsError, needed);
     if (route.dpop === undefined) return bearer;
     const { algorithms } = route.dpop;
-    const isStepUp = error === 'insufficient_scope' || error === 'insufficient_user_authentication';
-    const parameters = isStepUp ? needed : begin;
+    const parameters = isStepUp(error) ? needed : begin;
     const dpop = challenge('DPoP', { ...parameters, error: usedDpop ? error : undefined, algorithms });
     // Clients that know one scheme look for it at the start of the value. The first generation of MCP clients looks for
     // Bearer there. A client that retries with a nonce looks for DPoP, and would read Bearer as an invalid token.

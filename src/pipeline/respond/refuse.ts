@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Call } from '../../model/call.ts';
 import type { Denial } from '../../model/denial.ts';
-import { type Refusal, refusalOf } from '../../model/reasons.ts';
+import { type Refusal, refusalOf, isStepUp } from '../../model/reasons.ts';
 import type { Action, MessageId } from '../../model/grant.ts';
 import type { RefusalAnswer } from '../../model/outcome.ts';
 import { calledTool } from '../../model/policy.ts';
@@ -118,8 +118,7 @@ export interface Body {
 function jsonRpcError({ refusal, denial, scope, decision, messageId: id, retryAfter }: Refused): Body {
   const { reason, data, because, approval, authentication } = denial;
   const { code = refusal.status, message } = refusal;
-  const isStepUp = refusal.error === 'insufficient_scope' || refusal.error === 'insufficient_user_authentication';
-  const wanted = isStepUp && scope.length > 0 ? scope.join(' ') : undefined;
+  const wanted = isStepUp(refusal.error) && scope.length > 0 ? scope.join(' ') : undefined;
   const error = {
     code,
     message,
