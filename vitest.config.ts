@@ -54,7 +54,7 @@ export default defineConfig({
     // A test that leans on the one before it fails. The output begins with the seed: `npm test -- --sequence.seed=1`.
     sequence: { shuffle: { tests: true } },
     // A condition that a test waits for mostly holds within milliseconds: the default interval of 50 ms adds up.
-    expect: { poll: { interval: 10, timeout: 20_000 } },
+    expect: { poll: { interval: 10, timeout: 60_000 } },
     // Most of the time is waiting: for processes, sockets and clocks. Vitest would cap `'400%'` at one worker a core.
     maxWorkers: 2 * availableParallelism(),
     // Files of one worker share the loaded modules: loading them for each file took half of the processor time.

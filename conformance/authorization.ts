@@ -55,7 +55,7 @@ const places = [
 /** Runs them for each place of the issuer and each kind of client. Prints a line for each, and returns the faults. */
 export async function examineFrontDoor(folder: string): Promise<readonly string[]> {
   if (!hasChromium) {
-    process.stdout.write('skipped: the scenarios for authorization servers; there is no /usr/bin/chromium\n');
+    process.stdout.write('skipped: the scenarios for authorization servers; there is no Chromium\n');
     return [];
   }
   const browser = await launchChromium();

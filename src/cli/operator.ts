@@ -138,11 +138,7 @@ async function operatorAccess(
  *
  * @throws {Failure} for no answer, and for any other than a success.
  */
-async function askGateway(
-  { program, url, token }: OperatorAccess,
-  path: string,
-  body?: object,
-): Promise<Response> {
+async function askGateway({ program, url, token }: OperatorAccess, path: string, body?: object): Promise<Response> {
   const address = url + path;
   let response: Response;
   try {

@@ -3,7 +3,8 @@ import { type Adapter, type AdapterFactory, type AdapterPayload, errors, type Pr
 import type { Clock } from '../lib/clock.ts';
 import type { RevocationCheck } from '../model/revocation.ts';
 import { INTERACTION_SECONDS } from './browser-binding.ts';
-import { digestOf, full, isRecordKind, type RecordKind, type Store, Unavailable } from './store.ts';
+import { digestOf } from '../lib/digest.ts';
+import { full, isRecordKind, type RecordKind, type Store, Unavailable } from './store.ts';
 import { isRevoked } from './sign-ins.ts';
 
 /** How long a new registration waits for its first use, so that a flood does not keep clients out for longer. */

@@ -2,7 +2,8 @@ import type { Account } from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
 import { memberReader } from '../lib/json/pointer.ts';
 import type { ClaimsMapping } from '../model/front-door.ts';
-import { digestOf, type Store } from './store.ts';
+import { digestOf } from '../lib/digest.ts';
+import { type Store } from './store.ts';
 
 /** A person, as the provider last described them. */
 export interface Person {

@@ -7,7 +7,8 @@ import type { RevocationCheck } from '../model/revocation.ts';
 import { lowerCase } from '../store/revocation-index.ts';
 import type { BrowserBinding } from './browser-binding.ts';
 import type { SignInChecks } from './identity-provider.ts';
-import { digestOf, limitsOf, type Store } from './store.ts';
+import { digestOf } from '../lib/digest.ts';
+import { limitsOf, type Store } from './store.ts';
 
 /** A sign-in that was sent to a provider and has not come back. */
 export interface PendingSignIn extends SignInChecks {

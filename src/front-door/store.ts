@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { errors } from 'oidc-provider';
 
 /** What the front door remembers: in memory, or in the store that replicas share, sealed. */
@@ -131,9 +130,4 @@ export class Unavailable extends errors.CustomOIDCProviderError {
 /** No room is left for a new record. Nothing else is forgotten for it. */
 export function full(kind: string): Unavailable {
   return new Unavailable(`the front door has too many live records of this kind: ${kind}`);
-}
-
-/** The key of a token in the store, and its name in messages to the gateway. */
-export function digestOf(id: string): string {
-  return hash('sha256', id, 'base64url');
 }

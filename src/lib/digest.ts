@@ -1,5 +1,10 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 
+/** The SHA-256 of an id in base64url, by which a store names what must not be read from it. */
+export function digestOf(id: string): string {
+  return hash('sha256', id, 'base64url');
+}
+
 /** The thumbprint of a public key, RFC 7638 §3, from its required members and no others. */
 export function keyThumbprint(members: Readonly<Record<string, string>>): string {
   const inOrder = Object.entries(members).toSorted(([one], [other]) => (one < other ? -1 : 1));

@@ -47,18 +47,25 @@ async function begin(file: string, snapshot: Snapshot, revocations: RevocationIn
     return running;
   } catch (error) {
     const why = error instanceof ConfigError || error instanceof KeysFault ? error.message : listenFault(error);
-    // The message must leave before the process does.
-    await new Promise<void>((resolve) =>
-      process.send?.({ kind: 'failed', why } satisfies FromFrontDoor, () => resolve()),
-    );
-    process.exit(1);
+    return endAfter({ kind: 'failed', why });
   }
 }
 
+/** Ends the process once the message has left. */
+async function endAfter(message: FromFrontDoor): Promise<never> {
+  await new Promise<void>((resolve) => process.send?.(message, () => resolve()));
+  process.exit(1);
+}
+
 async function reload(running: RunningFrontDoor | undefined, file: string, snapshot: Snapshot): Promise<void> {
-  const config = await loadSnapshot(file, snapshot);
-  // Without the section, the newest one stays: the gateway says that a restart is needed.
-  if (config.frontDoor !== undefined) running?.reload(config);
+  try {
+    const config = await loadSnapshot(file, snapshot);
+    // Without the section, the newest one stays: the gateway says that a restart is needed.
+    if (config.frontDoor !== undefined) running?.reload(config);
+  } catch (error) {
+    // The gateway, which accepted the same files, starts it again. It must not go on with an earlier configuration.
+    await endAfter({ kind: 'bug', stack: error instanceof Error ? String(error.stack) : String(error) });
+  }
 }
 
 /** Metrics and the log are those of the gateway's process. */

@@ -5,7 +5,7 @@ import { hasChromium, keepScreenshot, launchChromium } from './chromium.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
 import { registerClient } from '../worlds/oauth-client.ts';
 
-if (!hasChromium) process.stdout.write('skipped: approvals in a browser; there is no /usr/bin/chromium\n');
+if (!hasChromium) process.stdout.write('skipped: approvals in a browser; there is no Chromium\n');
 
 const policy = `
 scope: read

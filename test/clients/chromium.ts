@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 
 import { chromium, type Browser, type Page } from 'playwright-core';
 
-const executablePath = '/usr/bin/chromium';
+/** The first is the same browser without its window, which starts in half the time. */
+const executablePath = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path));
 const quiet = [
   '--headless',
   '--no-sandbox',
@@ -17,11 +18,11 @@ const quiet = [
 const artifacts = fileURLToPath(new URL('../../test-artifacts/', import.meta.url));
 
 /** Whether this machine has Chromium. */
-export const hasChromium = existsSync(executablePath);
+export const hasChromium = executablePath !== undefined;
 
 /** Starts it with a temporary profile. @param more Arguments besides the usual ones. */
 export function launchChromium(...more: readonly string[]): Promise<Browser> {
-  return chromium.launch({ executablePath, args: [...quiet, ...more] });
+  return chromium.launch({ executablePath: executablePath ?? '', args: [...quiet, ...more] });
 }
 
 /** Saves a screenshot of a page. Git ignores the folder. */

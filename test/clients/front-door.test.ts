@@ -10,7 +10,7 @@ import type { TestIdentityProvider } from '../support/identity-provider.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
 import { registerClient } from '../worlds/oauth-client.ts';
 
-if (!hasChromium) process.stdout.write('skipped: the front door in a browser; there is no /usr/bin/chromium\n');
+if (!hasChromium) process.stdout.write('skipped: the front door in a browser; there is no Chromium\n');
 
 describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   let browser: Browser;

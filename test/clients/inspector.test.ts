@@ -13,7 +13,7 @@ import { startInspector } from './inspector.ts';
 import { startStatefulServer } from './stateful-server.ts';
 import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
 
-if (!hasChromium) process.stdout.write('skipped: MCP Inspector in a browser; there is no /usr/bin/chromium\n');
+if (!hasChromium) process.stdout.write('skipped: MCP Inspector in a browser; there is no Chromium\n');
 
 async function connectDirectly(page: Page, inspector: Running, { mcpUrl }: DemoWorld): Promise<void> {
   const start = new URL(inspector.url);

@@ -1,5 +1,3 @@
-import { publishedKeys } from '../../pipeline/authenticate/keys.ts';
-import { createServerClient } from '../../authorization-server/client.ts';
 import { keyAlgorithms, type PublicKey } from '../../authorization-server/key-algorithms.ts';
 import { signatureAlgorithms } from '../../config/schema.ts';
 import type { AuthorizationServer, ServerMetadata } from '../../model/authorization-server.ts';
@@ -122,6 +120,9 @@ export interface Discovered {
  *   verified.
  */
 export async function discovered(issuer: string, label: string): Promise<Discovered> {
+  // Only here: most runs of `init` need no server.
+  const { createServerClient } = await import('../../authorization-server/client.ts');
+  const { publishedKeys } = await import('../../pipeline/authenticate/keys.ts');
   const client = createServerClient(serverAt(issuer, label), () => {}, Date.now);
   try {
     const metadata = await client.metadata();

@@ -129,8 +129,9 @@ export class OpenStream implements StreamParts {
    * unchanged interval keeps its timer, so that frequent reloads do not postpone a validation.
    */
   revalidateEvery(routeMs: number | undefined): void {
-    const isEndless = (this.grant.principal?.expiresAt ?? Infinity) === Infinity;
-    const intervalMs = routeMs ?? (isEndless ? ENDLESS_REVALIDATE_MS : undefined);
+    // A time too large for milliseconds never comes either.
+    const endsAt = (this.grant.principal?.expiresAt ?? Infinity) * 1000;
+    const intervalMs = routeMs ?? (endsAt === Infinity ? ENDLESS_REVALIDATE_MS : undefined);
     if (this.#isStopped || this.held === undefined || intervalMs === this.#everyMs) return;
     this.#everyMs = intervalMs;
     clearInterval(this.#timer);

@@ -1,0 +1,25 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { load } from '../../src/config/load.ts';
+import { writeFrontDoorFiles } from '../worlds/front-door.ts';
+
+test('a front door that refuses a reload ends, so that the gateway starts it again', async () => {
+  const files = await writeFrontDoorFiles();
+  onTestFinished(() => files.close());
+  const file = join(files.folder, 'gateway.yaml');
+  const { snapshot } = await load(file);
+  const child = fork('src/main.ts', ['front-door'], {
+    env: { ...process.env, SALLYPORT_FRONT_DOOR_CHILD: '1' },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  child.send({ kind: 'begin', file, snapshot });
+  await once(child, 'message').then(([message]) => expect(message).toMatchObject({ kind: 'listening' }));
+  const broken = { ...snapshot, texts: snapshot.texts.map(([name, text]) => [name, name === file ? '{' : text]) };
+  child.send({ kind: 'reload', file, snapshot: broken });
+  const [bug] = (await once(child, 'message')) as [{ readonly kind: string; readonly stack: string }];
+  expect(bug).toMatchObject({ kind: 'bug', stack: expect.stringContaining('gateway.yaml') as string });
+  expect(await once(child, 'exit')).toEqual([1, null]);
+});
