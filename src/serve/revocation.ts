@@ -41,7 +41,7 @@ const MESSAGE = 1_000;
  * @throws {RevocationFileFault} if `revocation.file` cannot be used.
  */
 export async function openRevocation(config: Config, log: Log, clock: Clock): Promise<KeptRevocations> {
-  const { Revocations } = await import('../revocation/revocations.ts');
+  const { Revocations } = await import('./revocation/revocations.ts');
   const check = new RevocationIndex(clock);
   const { events, page } = createRevocationMetrics();
   const followers: { readonly listener: (news: RevocationNews) => void; readonly onReady: () => void }[] = [];

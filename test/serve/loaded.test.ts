@@ -57,7 +57,7 @@ describe('a process', () => {
   const features = {
     approvals: /^src\/(?:pipeline\/approve\/|store\/(?:approvals|memory-approvals)\.ts)/,
     'decision points': /^src\/pipeline\/decision-point\//,
-    revocation: /^src\/(?:revocation\/|store\/revocation-store\.ts)/,
+    revocation: /^src\/(?:serve\/revocation\/|store\/revocation-store\.ts)/,
   };
 
   /** The modules of ours that `serve` loads until it has answered a call and ended. */

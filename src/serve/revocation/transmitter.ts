@@ -1,8 +1,8 @@
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
-import { createJsonFetcher, type JsonAnswer, type JsonFetcher } from '../authorization-server/fetch-json.ts';
-import type { Clock } from '../lib/clock.ts';
-import { isObject, ownMember } from '../lib/json/own-member.ts';
-import type { EventSource } from '../model/revocation.ts';
+import { createJsonFetcher, type JsonAnswer, type JsonFetcher } from '../../authorization-server/fetch-json.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { isObject, ownMember } from '../../lib/json/own-member.ts';
+import type { EventSource } from '../../model/revocation.ts';
 import { requestedEvents } from './security-event.ts';
 
 /** What a transmitter says of itself, SSF 1.0 §7.1. */

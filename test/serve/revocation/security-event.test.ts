@@ -1,9 +1,9 @@
 /** What events mean, and which SETs are refused. `push.test.ts` has one of each over a socket. */
 import { createLocalJWKSet, SignJWT } from 'jose';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { effectOf, type ExpectedSet, verifiedSet } from '../../src/revocation/security-event.ts';
-import { createKey, type IssuerKey } from '../support/issuer.ts';
-import { caep, risc } from '../support/transmitter.ts';
+import { effectOf, type ExpectedSet, verifiedSet } from '../../../src/serve/revocation/security-event.ts';
+import { createKey, type IssuerKey } from '../../support/issuer.ts';
+import { caep, risc } from '../../support/transmitter.ts';
 
 const oauth = 'https://schemas.openid.net/secevent/oauth/event-type/';
 const revoked = `${caep}session-revoked`;

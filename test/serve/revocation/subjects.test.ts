@@ -1,8 +1,8 @@
 /** Whose tokens a subject identifier names (RFC 9493, SSF 1.0 §4). */
 import { expect, test } from 'vitest';
-import type { RevocationTarget } from '../../src/model/revocation.ts';
-import { namedTokens } from '../../src/revocation/subjects.ts';
-import { RevocationIndex } from '../../src/store/revocation-index.ts';
+import type { RevocationTarget } from '../../../src/model/revocation.ts';
+import { namedTokens } from '../../../src/serve/revocation/subjects.ts';
+import { RevocationIndex } from '../../../src/store/revocation-index.ts';
 
 const issuer = 'https://as.example';
 const at = 1_800_000_000;

@@ -15,9 +15,9 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../lib/clock.ts';
-import type { Config } from '../model/config.ts';
-import type { RevocationObserver } from '../model/events.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Config } from '../../model/config.ts';
+import type { RevocationObserver } from '../../model/events.ts';
 import {
   MAX_REVOCATIONS,
   type OperatorRevocations,
@@ -28,12 +28,12 @@ import {
   type RevocationSettings,
   type RevocationState,
   type RevokeCommand,
-} from '../model/revocation.ts';
-import type { StoreObserver } from '../model/shared.ts';
-import { connectStore, LONG_COMMAND_MS, type LogStore, type StoreConnection } from '../store/connection.ts';
-import type { RevocationIndex } from '../store/revocation-index.ts';
-import { RevocationStore } from '../store/revocation-store.ts';
-import { createSealing } from '../store/sealing.ts';
+} from '../../model/revocation.ts';
+import type { StoreObserver } from '../../model/shared.ts';
+import { connectStore, LONG_COMMAND_MS, type LogStore, type StoreConnection } from '../../store/connection.ts';
+import type { RevocationIndex } from '../../store/revocation-index.ts';
+import { RevocationStore } from '../../store/revocation-store.ts';
+import { createSealing } from '../../store/sealing.ts';
 import { Delivery, type DeliveryTiming } from './delivery.ts';
 import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';

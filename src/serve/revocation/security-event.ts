@@ -1,9 +1,9 @@
 import type { JWTVerifyGetKey } from 'jose';
 import * as errors from 'jose/errors';
 import { jwtVerify } from 'jose/jwt/verify';
-import { signatureAlgorithms } from '../authorization-server/key-algorithms.ts';
-import type { Clock } from '../lib/clock.ts';
-import { isObject } from '../lib/json/own-member.ts';
+import { signatureAlgorithms } from '../../authorization-server/key-algorithms.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { isObject } from '../../lib/json/own-member.ts';
 
 /** RFC 8935 §2.4, and `invalid_state` of SSF 1.0 §8.1.4.2. */
 export type SetErrorCode =

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { inFolder } from '../config/folder.ts';
-import { outcome } from '../cli/run.ts';
-import { sample } from '../support/gateway.ts';
-import { type RevocationWorld, startRevocationWorld } from '../worlds/revocation.ts';
+import { inFolder } from '../../config/folder.ts';
+import { outcome } from '../../cli/run.ts';
+import { sample } from '../../support/gateway.ts';
+import { type RevocationWorld, startRevocationWorld } from '../../worlds/revocation.ts';
 
 const adminToken = 'Kx7-0123-of-the-operators';
 let world: RevocationWorld;
@@ -153,7 +153,7 @@ describe('sallyport revoke', () => {
 });
 
 test('a gateway without an admin token says so, and one without revocation too', async () => {
-  const { startTestGateway } = await import('../support/gateway.ts');
+  const { startTestGateway } = await import('../../support/gateway.ts');
   const yaml = `authorization_servers: { main: { issuer: '${world.issuer.url}', jwt: { algorithms: [RS256] } } }
 routes: [{ name: api, path: /api, audience: a, upstream: { url: 'http://127.0.0.1:1' } }]`;
   const without = await startTestGateway({ yaml });

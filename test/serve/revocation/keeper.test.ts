@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Keeper } from '../../src/revocation/keeper.ts';
-import { connectStore } from '../../src/store/connection.ts';
-import { RevocationIndex } from '../../src/store/revocation-index.ts';
-import { RevocationStore } from '../../src/store/revocation-store.ts';
-import { createSealing } from '../../src/store/sealing.ts';
-import { hasRedis, type Redis, startRedis } from '../support/redis.ts';
+import { Keeper } from '../../../src/serve/revocation/keeper.ts';
+import { connectStore } from '../../../src/store/connection.ts';
+import { RevocationIndex } from '../../../src/store/revocation-index.ts';
+import { RevocationStore } from '../../../src/store/revocation-store.ts';
+import { createSealing } from '../../../src/store/sealing.ts';
+import { hasRedis, type Redis, startRedis } from '../../support/redis.ts';
 
 const HOUR = 3_600_000;
 const now = 1_800_000_000;

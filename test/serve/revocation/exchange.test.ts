@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { caep, risc } from '../support/transmitter.ts';
-import { type RevocationWorld, startRevocationWorld } from '../worlds/revocation.ts';
+import { caep, risc } from '../../support/transmitter.ts';
+import { type RevocationWorld, startRevocationWorld } from '../../worlds/revocation.ts';
 
 let world: RevocationWorld;
 let exchanges = 0;

@@ -1,11 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { createBackOff } from '../lib/back-off.ts';
-import type { Clock } from '../lib/clock.ts';
-import { reasonOf } from '../lib/wording.ts';
-import { isSameSecret } from '../lib/digest.ts';
-import type { RevocationObserver } from '../model/events.ts';
-import type { EventSource, RevocationAnswer, SourceState } from '../model/revocation.ts';
+import { createBackOff } from '../../lib/back-off.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/wording.ts';
+import { isSameSecret } from '../../lib/digest.ts';
+import type { RevocationObserver } from '../../model/events.ts';
+import type { EventSource, RevocationAnswer, SourceState } from '../../model/revocation.ts';
 import { STREAM_UPDATED } from './security-event.ts';
 import type { SetOutcome, Receiver, SetSource } from './receiver.ts';
 import { type EventStream, type SetRefusal, Transmitter, TransmitterError } from './transmitter.ts';

@@ -1,9 +1,9 @@
-import type { Clock } from '../lib/clock.ts';
-import { reasonOf } from '../lib/wording.ts';
-import { isObject } from '../lib/json/own-member.ts';
-import { parsedJson } from '../lib/json/parsed.ts';
-import type { RevocationTarget, RevokedTokens, RevocationAnswer } from '../model/revocation.ts';
-import type { RevocationObserver, RevocationResult } from '../model/events.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/wording.ts';
+import { isObject } from '../../lib/json/own-member.ts';
+import { parsedJson } from '../../lib/json/parsed.ts';
+import type { RevocationTarget, RevokedTokens, RevocationAnswer } from '../../model/revocation.ts';
+import type { RevocationObserver, RevocationResult } from '../../model/events.ts';
 import {
   effectOf,
   eventName,

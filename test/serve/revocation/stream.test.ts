@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { caep, ssf, startTransmitter, type Transmitter, transmitterToken } from '../support/transmitter.ts';
-import { sample } from '../support/gateway.ts';
-import { type RevocationWorld, startRevocationWorld } from '../worlds/revocation.ts';
+import { caep, ssf, startTransmitter, type Transmitter, transmitterToken } from '../../support/transmitter.ts';
+import { sample } from '../../support/gateway.ts';
+import { type RevocationWorld, startRevocationWorld } from '../../worlds/revocation.ts';
 
 let world: RevocationWorld | undefined;
 let transmitter: Transmitter;

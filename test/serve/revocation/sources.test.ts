@@ -1,9 +1,9 @@
-import { loadConfig } from '../../src/config/load.ts';
-import { inFolder } from '../config/folder.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { inFolder } from '../../config/folder.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sample } from '../support/gateway.ts';
-import { caep, push } from '../support/transmitter.ts';
-import { type RevocationWorld, startRevocationWorld } from '../worlds/revocation.ts';
+import { sample } from '../../support/gateway.ts';
+import { caep, push } from '../../support/transmitter.ts';
+import { type RevocationWorld, startRevocationWorld } from '../../worlds/revocation.ts';
 
 let world: RevocationWorld;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
-import { isObject } from '../lib/json/own-member.ts';
-import type { RevocationTarget, RevokedTokens } from '../model/revocation.ts';
-import { emailDigest, providerSession, subjectOf } from '../model/front-door.ts';
-import { lowerCase } from '../store/revocation-index.ts';
+import { isObject } from '../../lib/json/own-member.ts';
+import type { RevocationTarget, RevokedTokens } from '../../model/revocation.ts';
+import { emailDigest, providerSession, subjectOf } from '../../model/front-door.ts';
+import { lowerCase } from '../../store/revocation-index.ts';
 
 /** What a subject identifier (RFC 9493) names. */
 export type NamedTokens = { readonly kind: 'tokens'; readonly tokens: readonly RevokedTokens[] } | NoTokens;

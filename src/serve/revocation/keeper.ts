@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import type { Clock } from '../lib/clock.ts';
-import { lengthPrefixed } from '../lib/length-prefixed.ts';
-import { MAX_REVOCATIONS, type Revocation, type RevocationNews, type RevokedTokens } from '../model/revocation.ts';
-import { type KeptEvent, RevocationFile } from '../store/revocation-file.ts';
-import type { RevocationIndex } from '../store/revocation-index.ts';
-import type { RevocationStore } from '../store/revocation-store.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { lengthPrefixed } from '../../lib/length-prefixed.ts';
+import { MAX_REVOCATIONS, type Revocation, type RevocationNews, type RevokedTokens } from '../../model/revocation.ts';
+import { type KeptEvent, RevocationFile } from '../../store/revocation-file.ts';
+import type { RevocationIndex } from '../../store/revocation-index.ts';
+import type { RevocationStore } from '../../store/revocation-store.ts';
 
 /** An event to keep. */
 export interface NewEvent {

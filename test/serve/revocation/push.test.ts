@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { caep, risc, ssf } from '../support/transmitter.ts';
-import { createKey } from '../support/issuer.ts';
-import { type RevocationWorld, startRevocationWorld } from '../worlds/revocation.ts';
-import { sample } from '../support/gateway.ts';
+import { caep, risc, ssf } from '../../support/transmitter.ts';
+import { createKey } from '../../support/issuer.ts';
+import { type RevocationWorld, startRevocationWorld } from '../../worlds/revocation.ts';
+import { sample } from '../../support/gateway.ts';
 
 let world: RevocationWorld;
 beforeAll(async () => {
