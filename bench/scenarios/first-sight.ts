@@ -21,8 +21,8 @@ import { requestOf } from './requests.ts';
 
 const TOKENS = 1000;
 const CONNECTIONS = 64;
-/** After these rounds V8 has compiled what a new token needs. Until then it takes up to three times as long. */
-const WARM_UP_ROUNDS = 8;
+/** After these rounds V8 has compiled what a new token needs, which takes up to three times as long before. */
+const WARM_UP_ROUNDS = 40;
 
 /** Many tokens, each used once. */
 export const firstSight: Scenario = {
