@@ -282,6 +282,14 @@ describe('a sign-in', () => {
     await expect(attempt).rejects.toThrow('Unknown user or wrong password.');
   });
 
+  test('shows its page to its own browser alone', async () => {
+    const { headers } = await fetch(authorizationUrl(), { redirect: 'manual' });
+    const cookie = headers.getSetCookie().join('; ');
+    const page = new URL(headers.get('location') ?? '', issuer);
+    expect((await fetch(page)).status).toBe(400);
+    expect((await fetch(`${issuer}/interaction/another`, { headers: { cookie } })).status).toBe(400);
+  });
+
   test('names the client, the resource and the scopes, and marks high privileges', async () => {
     const [browser, nowhere] = [createBrowser(), new URL('about:blank')];
     const open = async (url: URL, form?: URLSearchParams) => {
@@ -460,6 +468,10 @@ describe('token exchange, RFC 8693', () => {
         actor_token: await ownToken(`Basic ${btoa('other:other-secret')}`),
         actor_token_type: accessTokenType,
       }),
+    ],
+    [
+      'a user’s token as the actor token',
+      async () => ({ actor_token: subjectToken, actor_token_type: accessTokenType }),
     ],
     [
       'a subject token that was revoked',
