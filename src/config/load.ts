@@ -1,23 +1,12 @@
 import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { GatewayKeys } from '../../schema/validators.js';
-import type { ApprovalSettings, Config, LogSettings, PolicyFolder, SharedStore } from '../model/config.ts';
+import type { Config, LogSettings, PolicyFolder, SharedStore } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
 import { closeHierarchy } from '../model/principal.ts';
-import {
-  anyText,
-  hostName,
-  longSecret,
-  network,
-  origin,
-  pageUrl,
-  plainUrl,
-  recordedClaim,
-  resourceUri,
-  routePath,
-  storeUrl,
-} from './values.ts';
+import { anyText, hostName, longSecret, network, origin, pageUrl, recordedClaim, storeUrl } from './values.ts';
 import { readAddresses, readDecisionPoints, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
+import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers, serverIn } from './authorization-servers.ts';
 import { type Field, Report } from './field.ts';
 import { readFrontDoor } from './front-door.ts';
@@ -28,12 +17,10 @@ import { readLocks } from './lock-file.ts';
 import { type ReadPolicies, readPolicies } from './policies.ts';
 import { ConfigError, inTextOrder, Problem } from './problems.ts';
 import { readRevocation } from './revocation.ts';
-import { ownRoute, readRootResource, readRoutes, type Referents, unreachableRequests } from './routes.ts';
+import { readRootResource, readRoutes, type Referents, unreachableRequests } from './routes.ts';
 import { violations } from './schema.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
 import { loopbackHosts } from '../lib/ip-address.ts';
-import type { AuthorizationServer } from '../model/authorization-server.ts';
-import type { Rate, Route } from '../model/route.ts';
 
 /** A configuration and what it was made from. */
 export interface Loaded {
@@ -228,61 +215,4 @@ function hashOf(gateway: string, policies: ReadonlyMap<string, string>): string 
   const hash = createHash('sha256').update(JSON.stringify([gateway]));
   for (const entry of policies) hash.update(JSON.stringify(entry));
   return hash.digest('hex');
-}
-
-interface Surrounding {
-  readonly publicUrl: string;
-  readonly servers: ReadonlyMap<string, AuthorizationServer>;
-  readonly routes: readonly Route[];
-  /** `limits.rate`. */
-  readonly rate: Rate | undefined;
-}
-
-/** `approvals`. Problems are reported to the fields, and the result is then not used. */
-function readApprovals(
-  field: Field<GatewayKeys['approvals']>,
-  { publicUrl, servers, routes, rate }: Surrounding,
-): ApprovalSettings | undefined {
-  if (!field.present) return undefined;
-  const path = field.get('path').read(routePath) ?? '';
-  const below = routes.find((route) => isBelow(path, route.path) || isBelow(route.path, path));
-  if (below !== undefined && below.path !== '/') {
-    field
-      .get('path')
-      .addProblem(`${field.get('path').quoted()} and the path of route ${below.name} lie below each other`);
-  }
-  const trusted = field.get('authorization_servers').list(serverIn(servers));
-  const notify = field.get('notify');
-  return {
-    url: publicUrl + path,
-    backchannel: (field.get('backchannel').read(plainUrl) ?? publicUrl) + path,
-    // Approvers' tokens are validated as those of any other route.
-    route: ownRoute({
-      name: 'approvals',
-      path,
-      methods: new Set(['GET', 'HEAD', 'POST', 'OPTIONS']),
-      resource: {
-        name: undefined,
-        scopesSupported: undefined,
-        documentation: undefined,
-        policyUri: undefined,
-        tosUri: undefined,
-      },
-      firstChallenge: 'none',
-      authorizationServers: trusted,
-      scopePrefix: undefined,
-      audiences: [field.get('audience').read(resourceUri) ?? publicUrl + path],
-      policy: undefined,
-      rate,
-      below: 'pass',
-      query: 'pass',
-    }),
-    notify: notify.present
-      ? { url: notify.get('url').read(pageUrl) ?? '', secret: notify.get('secret').text() ?? '' }
-      : undefined,
-  };
-}
-
-function isBelow(path: string, other: string): boolean {
-  return path === other || path.startsWith(`${other}/`);
 }

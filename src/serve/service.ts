@@ -4,7 +4,7 @@
  * @module
  */
 
-import { randomUUID } from 'node:crypto';
+import { uuid } from '../lib/uuid.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { watchFiles } from '../config/watch.ts';
 import { openCertificate, type OwnCertificate } from '../pipeline/listen/certificates.ts';
@@ -49,8 +49,8 @@ export async function startService(
 
   const onMalformed: OnMalformed = (reason, detail) => {
     const call = {
-      id: randomUUID(),
-      decision: randomUUID(),
+      id: uuid(),
+      decision: uuid(),
       method: '',
       startedAt: performance.now(),
       trace: undefined,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerOutcome, mayBeAnswer } from '../../src/mcp/answer-outcome.ts';
+import { answerOutcome, mayBeAnswer } from '../../src/mcp/message.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
 
 const call = mcpMethod('tools/call');

@@ -19,7 +19,7 @@ import type { McpTarget } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
 import { AskedList, Asking } from './asked-list.ts';
 import type { ResponseHeaders } from './response-headers.ts';
-import { answerOutcome, mayBeAnswer, type AnswerOutcome } from '../../mcp/answer-outcome.ts';
+import { answerOutcome, type AnswerOutcome, mayBeAnswer } from '../../mcp/message.ts';
 import type { CallOutcome, CountedCall } from '../../model/history.ts';
 import { noMethod } from '../../model/mcp.ts';
 

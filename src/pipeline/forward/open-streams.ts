@@ -5,18 +5,6 @@ import { Denial } from '../../model/denial.ts';
 import type { Grant, HeldToken, PresentedToken, RefusedToken } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
 
-/** What opened a stream, and what ends it. */
-export interface StreamParts {
-  readonly route: Route;
-  readonly call: Call;
-  readonly grant: Grant;
-  /** Undefined on a public route. */
-  readonly held: HeldToken | undefined;
-  /** Whether it is a WebSocket. */
-  readonly isUpgrade: boolean;
-  readonly end: (why: string) => void;
-}
-
 /** The streams that are open, so that a new configuration can decide on each again. */
 export interface OpenStreams {
   add(stream: OpenStream): void;
@@ -85,6 +73,9 @@ function isOf({ grant: { principal } }: OpenStream, { issuers }: RefusedToken): 
   return principal !== undefined && issuers.includes(principal.issuer);
 }
 
+/** What opened a stream, and what ends it. */
+type StreamParts = Pick<OpenStream, 'route' | 'call' | 'grant' | 'held' | 'isUpgrade' | 'end'>;
+
 /** `revalidate` for a token without expiry: nothing else would end its streams. No setting disables it. */
 const ENDLESS_REVALIDATE_MS = 30_000;
 
@@ -95,15 +86,19 @@ const ENDLESS_REVALIDATE_MS = 30_000;
  * `revalidate` or the token has no expiry. While the server is unavailable, the stream stays open until its token
  * expires.
  */
-export class OpenStream implements StreamParts {
+export class OpenStream {
   readonly route: Route;
   readonly call: Call;
   readonly grant: Grant;
+  /** Undefined on a public route. */
   readonly held: HeldToken | undefined;
+  /** Whether it is a WebSocket. */
   readonly isUpgrade: boolean;
   readonly end: (why: string) => void;
   readonly #streams: OpenStreams;
-  readonly #expiry: Deadline | undefined;
+  /** In milliseconds since the epoch; `Infinity` for a token without expiry, and for a time beyond all milliseconds. */
+  readonly #endsAt: number;
+  readonly #expiry: Deadline;
   #timer: NodeJS.Timeout | undefined;
   #everyMs: number | undefined;
   #isStopped = false;
@@ -117,11 +112,10 @@ export class OpenStream implements StreamParts {
     this.isUpgrade = isUpgrade;
     this.end = end;
     this.#streams = streams;
+    this.#endsAt = (grant.principal?.expiresAt ?? Infinity) * 1000;
     this.revalidateEvery(route.revalidateMs);
     streams.add(this);
-    const { expiresAt } = grant.principal ?? {};
-    this.#expiry =
-      expiresAt === undefined ? undefined : new Deadline(expiresAt * 1000, () => end('the token expired'), clock);
+    this.#expiry = new Deadline(this.#endsAt, () => end('the token expired'), clock);
   }
 
   /**
@@ -129,9 +123,7 @@ export class OpenStream implements StreamParts {
    * unchanged interval keeps its timer, so that frequent reloads do not postpone a validation.
    */
   revalidateEvery(routeMs: number | undefined): void {
-    // A time too large for milliseconds never comes either.
-    const endsAt = (this.grant.principal?.expiresAt ?? Infinity) * 1000;
-    const intervalMs = routeMs ?? (endsAt === Infinity ? ENDLESS_REVALIDATE_MS : undefined);
+    const intervalMs = routeMs ?? (this.#endsAt === Infinity ? ENDLESS_REVALIDATE_MS : undefined);
     if (this.#isStopped || this.held === undefined || intervalMs === this.#everyMs) return;
     this.#everyMs = intervalMs;
     clearInterval(this.#timer);
@@ -142,7 +134,7 @@ export class OpenStream implements StreamParts {
   stop(): void {
     this.#isStopped = true;
     this.#streams.delete(this);
-    this.#expiry?.cancel();
+    this.#expiry.cancel();
     clearInterval(this.#timer);
   }
 }

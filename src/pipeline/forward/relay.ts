@@ -69,7 +69,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     parts: RelayParts,
     forwarded: Forwarded,
     changes: AnswerFilter | undefined,
-    { resolve, reject }: Pick<PromiseWithResolvers<void>, 'resolve'> & { readonly reject: (error: unknown) => void },
+    { resolve, reject }: Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>,
   ) {
     this.#parts = parts;
     this.#forwarded = forwarded;

@@ -214,7 +214,7 @@ test.each([
   ['whatever says Bearer and has what only ID tokens have', { typ: 'Bearer', at_hash: 'h' }, 'it has at_hash'],
   ['an ID token of Cognito', { token_use: 'id' }, 'its token_use'],
   ['an unknown use', { token_use: 'refresh' }, 'its token_use'],
-  ['no use at all, in so many words', { token_use: null }, 'its token_use'],
+  ['a use of null', { token_use: null }, 'its token_use'],
   ['an ID token of Curity', { purpose: 'id' }, 'its purpose'],
   ['an ID token of Entra, 2.0', { ver: '2.0', tid: 't', name: 'x' }, 'neither azp nor appid'],
   ['an ID token of Entra, 1.0', { ver: '1.0', tid: 't', name: 'x' }, 'neither azp nor appid'],

@@ -97,7 +97,7 @@ const handshake = [
   'Sec-WebSocket-Version: 13',
 ];
 
-// test/attacks/upgrade-smuggling.test.ts has who may open one, and what is none; stream-expiry.test.ts its end with its token.
+// Elsewhere: test/attacks/upgrade-smuggling.test.ts (permission, malformed handshakes), stream-expiry.test.ts (the end).
 describe('an open one', () => {
   test('goes both ways, text and binary, small and large', async () => {
     const client = await dialled('/socket/x?y=1&z=/../%41', await bearer());

@@ -1,0 +1,65 @@
+import type { GatewayKeys } from '../../schema/validators.js';
+import type { ApprovalSettings } from '../model/config.ts';
+import type { AuthorizationServer } from '../model/authorization-server.ts';
+import type { Rate, Route } from '../model/route.ts';
+import type { Field } from './field.ts';
+import { serverIn } from './authorization-servers.ts';
+import { ownRoute } from './routes.ts';
+import { pageUrl, plainUrl, resourceUri, routePath } from './values.ts';
+
+interface Surrounding {
+  readonly publicUrl: string;
+  readonly servers: ReadonlyMap<string, AuthorizationServer>;
+  readonly routes: readonly Route[];
+  /** `limits.rate`. */
+  readonly rate: Rate | undefined;
+}
+
+/** `approvals`. Problems are reported to the fields, and the result is then not used. */
+export function readApprovals(
+  field: Field<GatewayKeys['approvals']>,
+  { publicUrl, servers, routes, rate }: Surrounding,
+): ApprovalSettings | undefined {
+  if (!field.present) return undefined;
+  const path = field.get('path').read(routePath) ?? '';
+  const below = routes.find((route) => isBelow(path, route.path) || isBelow(route.path, path));
+  if (below !== undefined && below.path !== '/') {
+    field
+      .get('path')
+      .addProblem(`${field.get('path').quoted()} and the path of route ${below.name} lie below each other`);
+  }
+  const trusted = field.get('authorization_servers').list(serverIn(servers));
+  const notify = field.get('notify');
+  return {
+    url: publicUrl + path,
+    backchannel: (field.get('backchannel').read(plainUrl) ?? publicUrl) + path,
+    // Approvers' tokens are validated as those of any other route.
+    route: ownRoute({
+      name: 'approvals',
+      path,
+      methods: new Set(['GET', 'HEAD', 'POST', 'OPTIONS']),
+      resource: {
+        name: undefined,
+        scopesSupported: undefined,
+        documentation: undefined,
+        policyUri: undefined,
+        tosUri: undefined,
+      },
+      firstChallenge: 'none',
+      authorizationServers: trusted,
+      scopePrefix: undefined,
+      audiences: [field.get('audience').read(resourceUri) ?? publicUrl + path],
+      policy: undefined,
+      rate,
+      below: 'pass',
+      query: 'pass',
+    }),
+    notify: notify.present
+      ? { url: notify.get('url').read(pageUrl) ?? '', secret: notify.get('secret').text() ?? '' }
+      : undefined,
+  };
+}
+
+function isBelow(path: string, other: string): boolean {
+  return path === other || path.startsWith(`${other}/`);
+}
