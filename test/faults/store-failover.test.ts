@@ -182,6 +182,9 @@ test.skipIf(!hasRedis).for([
     await store.fail(end);
     await expect.poll(() => text('/readyz'), { ...patience, interval: 20 }).toContain('"state":"unavailable"');
     expect(await text('/metrics')).toMatch(/^sallyport_shared_store_up 0$/m);
+    // A worker that has not noticed yet may still use a shard that serves. The workers take turns.
+    const asked = async (): Promise<number> => (await call('transfer', 'dave')).status;
+    await expect.poll(() => Promise.all(Array.from({ length: 4 }, asked)), patience).toEqual(Array(4).fill(503));
     const ofOutage = await proof();
     const refused = await Promise.all([pay(), ofOutage(), call('transfer', 'carol').then(({ status }) => status)]);
     expect(refused).toEqual([503, 503, 503]);
