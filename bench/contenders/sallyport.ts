@@ -25,12 +25,11 @@ export interface SallyportOptions {
 }
 
 /** A gateway that is running. */
-export interface RunningSallyport extends Running {
+interface RunningSallyport extends Running {
   readonly adminUrl: string;
-  readonly folder: string;
 }
 
-/** A contender with metrics and with files that can be edited. */
+/** A contender with metrics. */
 export interface SallyportContender extends Contender {
   start(surroundings: Surroundings): Promise<RunningSallyport>;
 }
@@ -89,7 +88,6 @@ export function createSallyport(options: SallyportOptions = {}): SallyportConten
       return {
         url,
         adminUrl: `http://127.0.0.1:${adminPort}`,
-        folder,
         pids: [program.pid, ...childrenOf(program.pid)],
         output: program.output,
         stop: program.stop,

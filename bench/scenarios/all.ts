@@ -1,12 +1,13 @@
 import type { Scenario } from '../scenario.ts';
-import { firstSight, stampede } from './first-sight.ts';
+import { firstSight } from './first-sight.ts';
 import { latency } from './latency.ts';
-import { reload, workers } from './lifecycle.ts';
 import { connect, get, list, opaque, post, postModern } from './requests.ts';
 import { keptRevocations, revokedStreams } from './revocation.ts';
+import { overhead } from './overhead.ts';
 import { size } from './size.ts';
 import { start } from './start.ts';
 import { streams } from './streams.ts';
+import { workers } from './workers.ts';
 
 /** All scenarios, in the order of a whole run. */
 export const scenarios: readonly Scenario[] = [
@@ -18,12 +19,11 @@ export const scenarios: readonly Scenario[] = [
   opaque,
   firstSight,
   latency,
-  stampede,
+  overhead,
   size,
   streams,
   revokedStreams,
   keptRevocations,
   workers,
   start,
-  reload,
 ];

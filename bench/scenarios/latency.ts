@@ -1,9 +1,6 @@
 import { compared } from '../contenders/compared.ts';
-import { direct } from '../contenders/direct.ts';
-import { express } from '../contenders/express.ts';
 import { haproxyJwt } from '../contenders/haproxy-jwt.ts';
-import { httpProxy3 } from '../contenders/http-proxy-3.ts';
-import { undiciFloor } from '../contenders/undici-floor.ts';
+import { direct, express, httpProxy3, undiciFloor } from '../contenders/node.ts';
 import { bytesOf } from '../load/connection.ts';
 import { steady } from '../load/steady.ts';
 import type { Scenario } from '../scenario.ts';

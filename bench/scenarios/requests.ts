@@ -9,11 +9,9 @@ import { cpuLines, measureCpu, type CpuAims } from '../compare-cpu.ts';
 import type { Contender } from '../contender.ts';
 import { apacheOpenidc } from '../contenders/apache-openidc.ts';
 import { compared } from '../contenders/compared.ts';
-import { express } from '../contenders/express.ts';
 import { haproxyJwt } from '../contenders/haproxy-jwt.ts';
-import { httpProxy3 } from '../contenders/http-proxy-3.ts';
 import { nginx } from '../contenders/nginx.ts';
-import { undiciFloor } from '../contenders/undici-floor.ts';
+import { express, httpProxy3, undiciFloor } from '../contenders/node.ts';
 import type { Request } from '../load/wrk.ts';
 import type { Scenario } from '../scenario.ts';
 

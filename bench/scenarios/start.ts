@@ -3,24 +3,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Bench } from '../bench.ts';
 import type { Contender } from '../contender.ts';
+import { bareServer } from '../contenders/node.ts';
 import { createSallyport } from '../contenders/sallyport.ts';
-import { cpuMicroseconds, startServer } from '../machine/process.ts';
+import { cpuMicroseconds } from '../machine/process.ts';
 import type { Scenario } from '../scenario.ts';
 import { median, ratios, rotated, spread } from '../statistics.ts';
 import type { Line } from '../table.ts';
 
 const AIM_MS = 350;
-
-/** The least that Node can start: one server that answers. */
-const bareServer: Contender = {
-  name: 'a bare Node server',
-  does: 'answers',
-  missing: () => undefined,
-  async start() {
-    const { pid, ...running } = await startServer(new URL('../servers/bare.ts', import.meta.url), 'contender', {});
-    return { ...running, pids: [pid] };
-  },
-};
 
 /** The time from the command to the first allowed request. */
 export const start: Scenario = {

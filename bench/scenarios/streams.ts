@@ -1,12 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
 import type { Contender, Running } from '../contender.ts';
-import { direct } from '../contenders/direct.ts';
 import { haproxyJwt } from '../contenders/haproxy-jwt.ts';
-import { httpProxy3 } from '../contenders/http-proxy-3.ts';
 import { nginx } from '../contenders/nginx.ts';
 import { compared } from '../contenders/compared.ts';
-import { undiciFloor } from '../contenders/undici-floor.ts';
+import { direct, httpProxy3, undiciFloor } from '../contenders/node.ts';
 import { openStreams } from '../load/streams.ts';
 import { residentKiB, startServer } from '../machine/process.ts';
 import type { Scenario } from '../scenario.ts';

@@ -1,5 +1,5 @@
 /**
- * The least that Node can start: a server that answers every request with 200.
+ * The least that Node can start: a server that answers every request with 200. Its types need not be removed first.
  *
  * @module
  */

@@ -1,75 +1,12 @@
-/**
- * Reload, and several workers.
- *
- * @module
- */
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { measureCpu } from '../compare-cpu.ts';
 import type { Contender } from '../contender.ts';
-import { createSallyport, type RunningSallyport } from '../contenders/sallyport.ts';
-import { bytesOf } from '../load/connection.ts';
-import { steady } from '../load/steady.ts';
-import { residentKiB } from '../machine/process.ts';
+import { createSallyport } from '../contenders/sallyport.ts';
 import type { Scenario } from '../scenario.ts';
 import { median, ratios, spread } from '../statistics.ts';
 import { atMost, type Line } from '../table.ts';
 import { requestOf } from './requests.ts';
 
 const AIM_WORKERS = 1.1;
-const PER_SECOND = 500;
-const RELOAD_EACH_MS = 250;
-
-/** Repeated edits of the configuration under load. */
-export const reload: Scenario = {
-  name: 'reload',
-  about: `GET at ${PER_SECOND} requests/s while the policies are saved every ${RELOAD_EACH_MS} ms`,
-  async run(bench) {
-    const request = requestOf('get', await bench.token());
-    const seconds = bench.seconds * bench.rounds;
-    return bench.with([createSallyport()], async (running) => {
-      const { url, folder, adminUrl, pids } = running.get('sallyport') as RunningSallyport;
-      const bytes = bytesOf(url, request);
-      await steady(url, bytes, PER_SECOND, 2, 64);
-      const before = { configuration: await configurationOf(adminUrl), kib: residentKiB(pids) };
-      const file = join(folder, 'policies', 'reader.yaml');
-      const text = await readFile(file, 'utf8');
-      const done = new AbortController();
-      const edits = editAgain(file, text, done.signal);
-      const { latencies, failed } = await steady(url, bytes, PER_SECOND, seconds, 64);
-      done.abort();
-      await edits;
-      const tookEffect = (await configurationOf(adminUrl)) !== before.configuration;
-      return [
-        {
-          subject: 'sallyport',
-          cells: {
-            requests: `${latencies.length + failed}`,
-            lost: `${failed}`,
-            'edits took effect': tookEffect ? 'yes' : 'no',
-            'memory MiB': `${(before.kib / 1024).toFixed(0)} → ${(residentKiB(pids) / 1024).toFixed(0)}`,
-          },
-          aims: [{ what: 'requests lost', at: 'none', reached: `${failed}`, met: failed === 0 && tookEffect }],
-        },
-      ];
-    });
-  },
-};
-
-/** Saves a file repeatedly. */
-async function editAgain(file: string, text: string, until: AbortSignal): Promise<void> {
-  for (let edit = 0; !until.aborted; edit += 1) {
-    await writeFile(file, `${text}\n# ${edit}\n`);
-    await wait(RELOAD_EACH_MS);
-  }
-}
-
-/** The hash of the current configuration. */
-async function configurationOf(adminUrl: string): Promise<string> {
-  const text = await (await fetch(`${adminUrl}/metrics`)).text();
-  return /^sallyport_config_info\{hash="([0-9a-f]+)"\} 1$/m.exec(text)?.[1] ?? '';
-}
 
 /**
  * Two workers compared with one process, and with two processes that know nothing of each other. Two processes share the
