@@ -41,7 +41,7 @@ export async function startGateway({ folder, publicUrl, issuer, upstream }: Gate
 
 /** Starts `sallyport serve` as a process of its own, with the `gateway.yaml` of a folder. Its log is `gateway.log` there. */
 export async function serve(folder: string): Promise<Running> {
-  const child = spawn(process.execPath, ['src/main.ts', 'serve', '--config', join(folder, 'gateway.yaml')], {
+  const child = spawn(process.execPath, ['bin/sallyport.js', 'serve', '--config', join(folder, 'gateway.yaml')], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -25,14 +25,14 @@ const startTimeoutMs = 15_000;
 const drainTimeoutMs = 12_000;
 
 /**
- * Starts `node src/main.ts serve` with a committed configuration and waits until it is ready.
+ * Starts `node bin/sallyport.js serve` with a committed configuration and waits until it is ready.
  *
  * @param configFile Its path in the repository.
  * @param adminUrl of its admin listener, which reports that it is ready.
  * @throws {PlainError} if it ends or is not ready in time. Its stderr is the stderr of this process.
  */
 export async function startGatewayProcess(configFile: string, adminUrl: string): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, ['src/main.ts', 'serve', '--config', configFile], {
+  const child = spawn(process.execPath, ['bin/sallyport.js', 'serve', '--config', configFile], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -138,7 +138,7 @@ describe('the table', () => {
   });
 
   test('reads stdin, and lines that a collector put something before', async () => {
-    const child = spawn(process.execPath, [fileURLToPath(new URL('../../src/main.ts', import.meta.url)), 'log'], {
+    const child = spawn(process.execPath, [fileURLToPath(new URL('../../bin/sallyport.js', import.meta.url)), 'log'], {
       cwd: folder,
     });
     child.stdin.end(`2026-11-21 stdout F ${line()}`);

@@ -12,7 +12,7 @@ export interface GatewayProcess {
   stop(): Promise<void>;
 }
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../../bin/sallyport.js', import.meta.url));
 
 /** Starts a gateway with a configuration file. */
 export async function startGateway(file: string, adminUrl: string): Promise<GatewayProcess> {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import { printed } from '../support/secrecy.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../../bin/sallyport.js', import.meta.url));
 
 /** `sallyport` as a process of its own. */
 export interface Sallyport {
@@ -34,7 +34,7 @@ afterAll(() => {
   for (const child of running) child.kill('SIGTERM');
 });
 
-/** Starts `node src/main.ts ARGS`. */
+/** Starts `node bin/sallyport.js ARGS`. */
 export function sallyport(args: readonly string[], cwd = process.cwd(), start: Start = {}): Sallyport {
   const { program = main, env, stdin } = start;
   const child = spawn(process.execPath, [program, ...args], {

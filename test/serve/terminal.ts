@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../../bin/sallyport.js', import.meta.url));
 
 /** Whether there is `script` of util-linux, which opens a pseudo-terminal. */
 export const hasTerminal = ((): boolean => {
