@@ -10,7 +10,7 @@ import type { DecisionRecord } from '../model/decision.ts';
 import { Denial } from '../model/denial.ts';
 import type { EarlierCall } from '../model/history.ts';
 import type { Principal, Claims } from '../model/principal.ts';
-import { withSignInAge } from '../pipeline/authorize/authorize.ts';
+import { withGatewayClaims } from '../model/gateway-claims.ts';
 import type { Route } from '../model/route.ts';
 import { type Explained, explainCall, explainRecord, remediesIn } from '../review/explained.ts';
 import { LogReader } from './decision-log.ts';
@@ -60,9 +60,8 @@ async function explained(config: Config, options: ExplainOptions): Promise<Expla
   const [principal, attempt] = [callerIn(route, config, options), attemptIn(route, options)];
   const earlier = options.history === undefined ? undefined : await earlierCalls(options.history);
   const caller = options.token === undefined ? principal : await tokenPrincipal(route, config, options.token);
-  // As at a decision; a described caller may say `authenticated_ago` itself.
-  const isDated = caller.claims['auth_time'] !== undefined || options.token !== undefined;
-  return explainCall(route, isDated ? withSignInAge(caller, Date.now) : caller, attempt, earlier);
+  const described = options.token === undefined ? caller.claims : {};
+  return explainCall(route, withGatewayClaims(caller, Date.now, described), attempt, earlier);
 }
 
 async function earlierCalls(file: string): Promise<readonly EarlierCall[]> {

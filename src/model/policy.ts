@@ -150,8 +150,8 @@ export interface Policy {
   readonly listed: readonly { readonly key: ListingKey; readonly name: string }[];
   /** The path of every rule that a decision can name or depend on, in the order of the conditions. */
   readonly rules: readonly string[];
-  /** Whether it has `max_age`: then a decision needs the claim `authenticated_ago`. */
-  readonly readsAuthentication: boolean;
+  /** Whether a decision needs the claims that the gateway adds (`gatewayClaims`). */
+  readonly readsGatewayClaims: boolean;
   /** The claims that it reads, by their names or JSON Pointers as written; those that a token lacks are left out. */
   claimsRead(claims: Claims): Readonly<Record<string, unknown>>;
 }

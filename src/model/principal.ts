@@ -6,12 +6,6 @@ export type NumericDate = number;
 /** The claims of a token as JSON.parse returned them. Read with `Object.hasOwn`: a claim may be named `__proto__`. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/**
- * The claim by which policies read how many seconds ago the caller signed in (`auth_time`). The gateway sets it at each
- * decision; what a token says there counts for nothing.
- */
-export const AUTHENTICATED_AGO = 'authenticated_ago';
-
 /** How a token was presented: a signed JWT that the gateway verified, or a string that it introspected (RFC 7662). */
 export type TokenForm = 'jwt' | 'opaque';
 

@@ -5,7 +5,8 @@
  */
 
 import type { Policy } from '../model/policy.ts';
-import { AUTHENTICATED_AGO, type Claims } from '../model/principal.ts';
+import { gatewayClaim } from '../model/gateway-claims.ts';
+import type { Claims } from '../model/principal.ts';
 import { joinedApproval } from './approval.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
 import { leavesOf, rulesIn, scopesIn } from './conditions/condition.ts';
@@ -65,7 +66,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
     listsRequests: listing?.request !== undefined,
     listed: entries.map(({ key, name }) => ({ key, name })),
     rules: every,
-    readsAuthentication: readers.some(([name]) => name === AUTHENTICATED_AGO),
+    readsGatewayClaims: readers.some(([name]) => gatewayClaim(name) !== undefined),
     claimsRead: (claims) => claimsRead(readers, claims),
   };
   compiled.set(policy, rules);
@@ -90,9 +91,10 @@ export function compiledRules(policy: Policy): Rules {
 function claimsRead(readers: readonly (readonly [string, MemberReader])[], claims: Claims): Record<string, unknown> {
   const found = Object.create(null) as Record<string, unknown>;
   for (const [name, read] of readers) {
-    // The age of a sign-in is no claim of the token, and differs each second: it is known by what it is made of.
-    if (name === AUTHENTICATED_AGO) {
-      if (claims['auth_time'] !== undefined) found['auth_time'] = claims['auth_time'];
+    const added = gatewayClaim(name);
+    if (added !== undefined) {
+      const { source } = added;
+      if (source !== undefined && claims[source] !== undefined) found[source] = claims[source];
       continue;
     }
     const value = read(claims);

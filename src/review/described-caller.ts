@@ -1,12 +1,5 @@
-import {
-  AUTHENTICATED_AGO,
-  callerKey,
-  type Claims,
-  clientClaim,
-  isName,
-  type Principal,
-  expandScopes,
-} from '../model/principal.ts';
+import type { GatewayClaimName } from '../model/gateway-claims.ts';
+import { callerKey, type Claims, clientClaim, isName, type Principal, expandScopes } from '../model/principal.ts';
 import type { PolicyTest } from '../config/policy-tests.ts';
 import { listedKinds, mcpMethod, targetKinds } from '../model/mcp.ts';
 import type { Attempt, Decision } from '../model/policy.ts';
@@ -64,8 +57,9 @@ export function callerOf(
   hierarchy: ReadonlyMap<string, readonly string[]>,
   defaultIssuer: string,
 ): Principal {
-  const ago = authenticated === undefined ? {} : { [AUTHENTICATED_AGO]: durationSeconds(authenticated) };
-  const claims = { ...written, ...ago };
+  const added: Partial<Record<GatewayClaimName, unknown>> =
+    authenticated === undefined ? {} : { authenticated_ago: durationSeconds(authenticated) };
+  const claims = { ...written, ...added };
   return principalWith(
     {
       issuer: issuer ?? defaultIssuer,

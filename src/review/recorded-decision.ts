@@ -6,7 +6,7 @@ import { unknownArguments, type Attempt, type McpTarget, type Policy } from '../
 import { isPolicyReason } from '../model/reasons.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
-import { withSignInAge } from '../pipeline/authorize/authorize.ts';
+import { withGatewayClaims } from '../model/gateway-claims.ts';
 import { principalWith } from './described-caller.ts';
 
 /** More than the longest logged claim can nest. What reads a record may recurse. */
@@ -43,7 +43,7 @@ export function isPolicyDecision({ allow, reason, issuer, rule }: DecisionRecord
   return allow || (reason !== undefined && isPolicyReason(reason));
 }
 
-/** The caller of a logged decision, with the claims that the policy read, and the age of the sign-in at that time. */
+/** The caller of a logged decision, with the claims that the policy read, and those that the gateway added. */
 export function recordedPrincipal(
   { subject, clientId, issuer, scope, input, at }: DecisionRecord,
   hierarchy: ReadonlyMap<string, readonly string[]>,
@@ -59,7 +59,7 @@ export function recordedPrincipal(
     },
     hierarchy,
   );
-  return withSignInAge(principal, () => at);
+  return withGatewayClaims(principal, () => at);
 }
 
 /** The claims of a logged decision that the policy read. */

@@ -11,7 +11,8 @@ import {
 } from './condition.ts';
 import { claimReader } from '../../lib/json/pointer.ts';
 import type { RequiredAuthentication } from '../../model/denial.ts';
-import { AUTHENTICATED_AGO, type Principal } from '../../model/principal.ts';
+import type { GatewayClaimName } from '../../model/gateway-claims.ts';
+import type { Principal } from '../../model/principal.ts';
 import { compilePredicates, describeFound, wantedBy } from '../predicate.ts';
 import { malformedPointer } from '../../lib/json/describe-value.ts';
 import { durationMs } from '../../lib/quantity.ts';
@@ -68,12 +69,12 @@ export function compileMaxAge(written: string, context: ConditionContext): LeafC
   const maxAge = Math.floor(durationSeconds(written));
   const wanted = `a sign-in (auth_time) at most ${maxAge} s ago`;
   const value = { at_most: maxAge };
-  return authenticationCondition({ name: AUTHENTICATED_AGO, value, wanted, needed: { maxAge } }, context);
+  return authenticationCondition({ name: 'authenticated_ago', value, wanted, needed: { maxAge } }, context);
 }
 
 interface SignIn {
   /** The claim that says it. */
-  readonly name: string;
+  readonly name: 'acr' | GatewayClaimName;
   readonly value: ValueDocument;
   readonly wanted: string;
   readonly needed: RequiredAuthentication;
