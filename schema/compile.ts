@@ -11,7 +11,7 @@
  */
 
 import { writeFile } from 'node:fs/promises';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type Vocabulary } from 'ajv/dist/2020.js';
 import standalone from 'ajv/dist/standalone/index.js';
 import gateway from './gateway.schema.json' with { type: 'json' };
 import policy from './policy.schema.json' with { type: 'json' };
@@ -21,7 +21,21 @@ import policyTest from './policy-test.schema.json' with { type: 'json' };
 const intro = '// What is made of the schemas beside it; `npm run schemas` writes it anew.\n';
 
 /** The keywords of our own, which only describe: `Schema` of src/config/schema.ts documents each. */
-export const annotations = ['x-at-least', 'x-at-most', 'x-restart', 'x-routes', 'x-because'];
+export const annotations: Vocabulary = [
+  'x-at-least',
+  'x-at-most',
+  'x-restart',
+  {
+    keyword: 'x-routes',
+    // The reader of routes would ignore another word, and the key would be accepted on every route.
+    code({ schema, it: { errSchemaPath } }) {
+      if (schema === 'protected' || schema === 'mcp') return;
+      const place = `${errSchemaPath}/x-routes`;
+      throw new Error(`x-routes is ${JSON.stringify(schema)}, which is neither "protected" nor "mcp" (${place})`);
+    },
+  },
+  'x-because',
+];
 
 /** `validators.js` as it should be. It exports a function for each schema. */
 export function validatorsModule(): string {

@@ -4,7 +4,7 @@ import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { Rate, Route } from '../model/route.ts';
 import type { Field } from './field.ts';
 import { serverIn } from './authorization-servers.ts';
-import { ownRoute } from './routes.ts';
+import { endpointRoute } from './routes.ts';
 import { pageUrl, plainUrl, resourceUri, routePath } from './values.ts';
 
 interface Surrounding {
@@ -34,7 +34,7 @@ export function readApprovals(
     url: publicUrl + path,
     backchannel: (field.get('backchannel').read(plainUrl) ?? publicUrl) + path,
     // Approvers' tokens are validated as those of any other route.
-    route: ownRoute({
+    route: endpointRoute({
       name: 'approvals',
       path,
       methods: new Set(['GET', 'HEAD', 'POST', 'OPTIONS']),
@@ -45,11 +45,8 @@ export function readApprovals(
         policyUri: undefined,
         tosUri: undefined,
       },
-      firstChallenge: 'none',
       authorizationServers: trusted,
-      scopePrefix: undefined,
       audiences: [field.get('audience').read(resourceUri) ?? publicUrl + path],
-      policy: undefined,
       rate,
       below: 'pass',
       query: 'pass',

@@ -7,7 +7,7 @@ import type { Route } from '../model/route.ts';
 import { compilePolicy } from '../policy/compile.ts';
 import { serverIn } from './authorization-servers.ts';
 import type { Field } from './field.ts';
-import { ownRoute } from './routes.ts';
+import { endpointRoute } from './routes.ts';
 import { entryOf, anyText, headerValue, issuerUrl, routePath } from './values.ts';
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
@@ -99,19 +99,15 @@ function readEndpoint(
     field.addProblem('missing key: authorization_servers (it has no default where several are defined)', 'key');
   const authorizationServers = trusted.present ? trusted.list(serverIn(servers)) : [...servers.values()];
   return {
-    route: ownRoute({
+    route: endpointRoute({
       name: 'revocation',
       path,
       methods: new Set(['POST']),
-      resource: undefined,
       firstChallenge: 'policy',
       authorizationServers,
       scopePrefix: authorizationServers[0]?.scopePrefix,
       audiences: [field.get('audience').text() ?? publicUrl + path],
       policy: compilePolicy('revocation', { scope: field.get('scope').read(anyText) ?? '' }),
-      rate: undefined,
-      below: 'refuse',
-      query: 'refuse',
     }),
     targets: readTargets(field, targets),
   };

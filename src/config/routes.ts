@@ -291,31 +291,23 @@ function readResource(field: Field<RouteKeys['resource']>): ResourceMetadata {
   };
 }
 
-/** A route that the gateway answers itself: it has no upstream. */
-export function ownRoute(
-  route: Pick<
-    Route,
-    | 'name'
-    | 'path'
-    | 'methods'
-    | 'resource'
-    | 'firstChallenge'
-    | 'authorizationServers'
-    | 'scopePrefix'
-    | 'audiences'
-    | 'policy'
-    | 'rate'
-    | 'below'
-    | 'query'
-  >,
+/**
+ * The route of an endpoint that the gateway answers itself, such as that of approvals: its callers are authenticated as
+ * on any other route, and it has no upstream.
+ */
+export function endpointRoute(
+  route: Pick<Route, 'name' | 'path' | 'methods' | 'authorizationServers' | 'audiences'> & Partial<Route>,
 ): Route {
   return {
-    ...route,
     protocol: 'http',
     public: false,
     isFrontDoor: false,
+    resource: undefined,
+    firstChallenge: 'none',
+    scopePrefix: undefined,
     tokens: supportedForms(route.authorizationServers),
     statesTokens: false,
+    policy: undefined,
     lock: undefined,
     upstream: {
       origin: 'http://127.0.0.1:9',
@@ -331,7 +323,11 @@ export function ownRoute(
     revalidateMs: undefined,
     dpop: undefined,
     finalRefusals: 'http',
+    rate: undefined,
+    below: 'refuse',
+    query: 'refuse',
     upgrade: undefined,
     decisionPoint: undefined,
+    ...route,
   };
 }

@@ -26,6 +26,12 @@ test('what is made of the schemas is up to date (npm run schemas)', () => {
   expect(readFileSync('schema/validators.d.ts', 'utf8')).toBe(validatorsTypes());
 });
 
+test('x-routes takes no word that no reader knows', () => {
+  const ajv = new Ajv2020({ strictTypes: false, keywords: annotations });
+  const compile = () => ajv.compile({ properties: { a: { 'x-routes': 'private' } } });
+  expect(compile).toThrow('x-routes is "private", which is neither "protected" nor "mcp" (#/properties/a/x-routes)');
+});
+
 describe('the committed schema', () => {
   test('accepts no unknown key in any mapping', () => {
     const open = [...subschemas(schema)].filter(

@@ -20,7 +20,7 @@ import { filesIn, type SourceFile } from '../architecture/source-files.ts';
 import { keysOf, type Schema } from '../pins/keys-of.ts';
 import { requirements } from '../spec/requirements.ts';
 
-const files = ['src', 'schema', 'docs', 'deploy', 'test'].flatMap((folder) => filesIn(folder));
+const files = ['src', 'schema', 'docs', 'deploy', 'test', 'console'].flatMap((folder) => filesIn(folder));
 const scripts = Object.keys((JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object }).scripts);
 
 const source = (path: string): string => files.find((file) => file.path === path)?.text ?? '';
