@@ -44,17 +44,26 @@ interface MemberRow {
 }
 
 /** A member that each decision has for itself: a number, or a text of ASCII without spaces, quotes and `\\`. */
-interface OwnRow extends MemberRow {
-  readonly own: 'number' | 'text';
+type OwnRow = MemberRow & {
   /** @param at The time of the decision, in milliseconds since the epoch. */
   readonly of: (outcome: Outcome, at: number) => unknown;
-}
+} & ({ readonly own: 'number' } | { readonly own: 'text'; readonly maxLength: number });
 
 /** A member that decisions on the same call of a caller have in common. In a log line all of them stand together. */
 interface CommonRow extends MemberRow {
   readonly own?: undefined;
   readonly of: (outcome: RepeatedOutcome) => unknown;
 }
+
+const UUID_LENGTH = 36;
+/** An IPv6 address has at most 45 characters, and the name of an interface may follow. */
+const MAX_ADDRESS = 64;
+/** The longest recorded path; one of this length may have been cut. */
+export const MAX_PATH = 256;
+/** 16 bytes in base64url. */
+const APPROVAL_ID_LENGTH = 22;
+/** 16 bytes in hexadecimal digits, W3C Trace Context §3.2.2.3. */
+const TRACE_ID_LENGTH = 32;
 
 /** The members, in the order of the log line. */
 export const members = {
@@ -69,6 +78,7 @@ export const members = {
   id: {
     wire: { name: 'decision', about: 'the id of the decision; the body of a refusal has it too' },
     own: 'text',
+    maxLength: UUID_LENGTH,
     isLive: true,
     of: ({ call }) => call.decision,
     read: (id) => textIn(id) ?? '',
@@ -79,12 +89,14 @@ export const members = {
       about: '`X-Request-Id`, sent to the upstream and in every answer that the gateway itself makes',
     },
     own: 'text',
+    maxLength: UUID_LENGTH,
     of: ({ call }) => call.id,
     read: (id) => textIn(id) ?? '',
   },
   address: {
     wire: { name: 'address', about: 'the address of the client, behind `trusted_proxies` as they report it' },
     own: 'text',
+    maxLength: MAX_ADDRESS,
     isLive: true,
     of: ({ call: { client }, details }) =>
       details?.addresses === false || client === '' ? undefined : client?.slice(0, MAX_ADDRESS),
@@ -96,6 +108,7 @@ export const members = {
       about: 'on HTTP routes: the path of the request, without its query, cut at 256 characters',
     },
     own: 'text',
+    maxLength: MAX_PATH,
     isLive: true,
     of: ({ call: { path = '' }, route, details }) =>
       details?.paths === false || route?.protocol !== 'http' || path === '' ? undefined : path.slice(0, MAX_PATH),
@@ -199,12 +212,14 @@ export const members = {
   approval: {
     wire: { name: 'approval', about: 'the id of the [approval](approvals.md) that the call used, or waits for' },
     own: 'text',
+    maxLength: APPROVAL_ID_LENGTH,
     of: ({ approval }) => approval,
     read: textIn,
   },
   traceId: {
     wire: { name: 'trace_id', about: 'of the trace that the call belongs to; see [traces](#traces)' },
     own: 'text',
+    maxLength: TRACE_ID_LENGTH,
     of: ({ call }) => call.trace?.traceId,
     read: textIn,
   },
@@ -280,10 +295,6 @@ const MAX_TARGETS = 32;
 const MAX_LENGTH = 512;
 /** The longest method and name of a tool. */
 const MAX_NAME = 256;
-/** The longest recorded path; one of this length may have been cut. */
-export const MAX_PATH = 256;
-/** An IPv6 address has at most 45 characters, and the name of an interface may follow. */
-const MAX_ADDRESS = 64;
 
 /** The targets of a message that a policy decided on, unless the member `tool` says all of them. */
 export function otherTargets({ attempt, principal, route }: RepeatedOutcome): readonly McpTarget[] | undefined {

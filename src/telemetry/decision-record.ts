@@ -17,6 +17,8 @@ import type { Route } from '../model/route.ts';
 export interface Row {
   readonly name: string;
   readonly own: 'number' | 'text' | undefined;
+  /** Of an own text. */
+  readonly maxLength: number | undefined;
   /** The beginning of the member in a line, `,"name":`; undefined: no line has it. */
   readonly key: string | undefined;
   readonly of: (outcome: Outcome, at: number) => unknown;
@@ -24,8 +26,9 @@ export interface Row {
 }
 
 const rows = Object.entries(members).map(([name, row]) => {
-  const { own, wire, of, write } = { own: undefined, wire: undefined, write: undefined, ...row };
-  return { name, own, key: wire && `,"${wire.name}":`, of, write } as Row;
+  const absent = { own: undefined, maxLength: undefined, wire: undefined, write: undefined };
+  const { own, maxLength, wire, of, write } = { ...absent, ...row };
+  return { name, own, maxLength, key: wire && `,"${wire.name}":`, of, write } as Row;
 });
 const firstCommon = rows.findIndex(({ own }) => own === undefined);
 /** The own members in a line before those that are in common, and after them. Every line of the log has `time`. */

@@ -20,8 +20,8 @@ const [ID = -1, PATH = -1] = ['id', 'path'].map((own) => ownRows.texts.findIndex
 const MAX_DECISIONS = 10_000;
 /** The limit on their texts, in UTF-16 code units: callers choose names, scopes and claims. */
 const MAX_LENGTH = 16 * 1024 * 1024;
-/** The bytes for the own texts of a decision: two UUIDs, a trace id, an address, a path, and what separates them. */
-const TEXT_BYTES = 480;
+/** The most bytes of the own texts of a decision, each with a space after it. */
+const TEXT_BYTES = ownRows.texts.reduce((sum, { maxLength = 0 }) => sum + maxLength + 1, 0);
 
 /**
  * The newest decisions of a process, in a ring buffer: the oldest are evicted first.
