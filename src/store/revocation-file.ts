@@ -5,6 +5,7 @@ import { LockedError, lockFile } from '../lib/file-lock.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import type { Revocation } from '../model/revocation.ts';
+import { memoryPlace, type RevocationPlace } from './revocation-place.ts';
 
 /** One event: the revocations that it made, and the id by which its repetition is known. */
 export interface KeptEvent {
@@ -31,7 +32,6 @@ interface Waiting {
   readonly failed: (error: Error) => void;
 }
 
-/** What an opened file consists of. */
 interface OpenedFile {
   readonly path: string;
   readonly file: FileHandle;
@@ -43,7 +43,9 @@ interface OpenedFile {
 }
 
 /** The file of `revocation.file`: a line for each event, appended and flushed to the disk before it counts as kept. */
-export class RevocationFile {
+export class RevocationFile implements RevocationPlace {
+  readonly drop = memoryPlace.drop;
+  readonly lease = memoryPlace.lease;
   readonly #path: string;
   readonly #remembered: () => readonly KeptEvent[];
   readonly #unlock: () => Promise<void>;
@@ -97,12 +99,13 @@ export class RevocationFile {
     }
   }
 
-  /** Appends an event. Resolves when it would be found after a crash. Rejects if it is not kept. */
-  append(event: KeptEvent): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ text: `${JSON.stringify(event)}\n`, done: resolve, failed: reject });
-      this.#writing ??= this.#write().finally(() => (this.#writing = undefined));
-    });
+  async keep(revocations: readonly Revocation[], id: string | undefined, arrivedAt: number): Promise<'kept'> {
+    const event: KeptEvent = { revocations, id, arrivedAt };
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.push({ text: `${JSON.stringify(event)}\n`, done: resolve, failed: reject });
+    this.#writing ??= this.#write().finally(() => (this.#writing = undefined));
+    await promise;
+    return 'kept';
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import { MAX_REVOCATIONS, type Revocation, type RevokedTokens } from '../model/r
 import { StoreError, type StoreConnection, createScript, type Script } from './connection.ts';
 import { isRevocation } from './revocation-file.ts';
 import { revokedKey } from './revocation-index.ts';
+import type { KeepResult, RevocationPlace } from './revocation-place.ts';
 import type { Sealing } from './sealing.ts';
 
 /** How often a replica asks whether others have kept revocations. Much less than the second that is promised. */
@@ -61,9 +62,6 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `;
 
-/** What became of an event in the store. `full`: all tokens of the issuer were revoked, for lack of room. */
-export type StoredResult = 'kept' | 'repeated' | 'full';
-
 /** What a store of revocations is built from. */
 export interface RevocationStoreParts {
   readonly connection: StoreConnection;
@@ -80,7 +78,7 @@ export interface RevocationStoreParts {
 }
 
 /** The revocations that replicas share. Each has an order in the store, by which a replica reads what it has missed. */
-export class RevocationStore {
+export class RevocationStore implements RevocationPlace {
   readonly #parts: RevocationStoreParts;
   readonly #entries: string;
   readonly #keys: readonly [string, ...string[]];
@@ -107,18 +105,15 @@ export class RevocationStore {
   /**
    * Keeps the revocations of an event, in one step for all replicas.
    *
-   * @param id The id of the event: its repetition changes nothing.
    * @throws {StoreError} while the store is unavailable: it may be kept or not, and must be sent again.
    */
-  async keep(revocations: readonly Revocation[], id?: string): Promise<StoredResult> {
-    return this.#put(
-      revocations.map((revocation) => [revocation, revocation.arrivedAt * 1000] as const),
-      id,
-    );
+  async keep(revocations: readonly Revocation[], id?: string): Promise<KeepResult> {
+    const result = await this.#keep(revocations, id);
+    if (result === 'full') await this.follow();
+    return result;
   }
 
-  /** Tells replicas to drop what they have cached of tokens. */
-  async drop(dropped: readonly RevokedTokens[], id?: string): Promise<StoredResult> {
+  async drop(dropped: readonly RevokedTokens[], id?: string): Promise<KeepResult> {
     const now = this.#parts.clock();
     const goneAt = now - this.#parts.keepMs() + DROPPED_MS;
     // In milliseconds: the next one for the same tokens is news again.
@@ -126,7 +121,6 @@ export class RevocationStore {
     return this.#put(entries, id);
   }
 
-  /** Whether this caller has the lease `name`, for `forMs`. */
   async lease(name: string, holder: string, forMs: number): Promise<boolean> {
     return (await this.#lease([this.#parts.sealing.place(KIND, `lease ${name}`)], [holder, String(forMs)])) === 1;
   }
@@ -147,7 +141,14 @@ export class RevocationStore {
     await this.#following;
   }
 
-  async #put(entries: readonly (readonly [Revocation, number])[], id: string | undefined): Promise<StoredResult> {
+  #keep(revocations: readonly Revocation[], id?: string): Promise<KeepResult> {
+    return this.#put(
+      revocations.map((revocation) => [revocation, revocation.arrivedAt * 1000] as const),
+      id,
+    );
+  }
+
+  async #put(entries: readonly (readonly [Revocation, number])[], id: string | undefined): Promise<KeepResult> {
     const { sealing, clock, keepMs, max = MAX_REVOCATIONS } = this.#parts;
     const values = entries.flatMap(([revocation, arrivedMs]) => {
       const { issuer, at, arrivedAt } = revocation;
@@ -163,7 +164,7 @@ export class RevocationStore {
     });
     const bounds = [String(max), String(clock() - keepMs()), id === undefined ? '' : String(keepMs())];
     const event = sealing.place(KIND, `event ${id ?? ''}`);
-    return (await this.#keepAll([...this.#keys, event], [...bounds, ...values])) as StoredResult;
+    return (await this.#keepAll([...this.#keys, event], [...bounds, ...values])) as KeepResult;
   }
 
   #fieldOf(revocation: Revocation): string {
@@ -231,7 +232,7 @@ export class RevocationStore {
     const all = [...this.#parts.known()];
     for (let start = 0; start < all.length; start += PAGE) {
       // oxlint-disable-next-line no-await-in-loop: pages, so that no step of the store is long
-      await this.keep(all.slice(start, start + PAGE));
+      await this.#keep(all.slice(start, start + PAGE));
     }
   }
 }

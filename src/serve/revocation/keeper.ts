@@ -3,8 +3,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { lengthPrefixed } from '../../lib/length-prefixed.ts';
 import { MAX_REVOCATIONS, type Revocation, type RevocationNews, type RevokedTokens } from '../../model/revocation.ts';
 import { type KeptEvent, RevocationFile } from '../../store/revocation-file.ts';
+import { memoryPlace, type RevocationPlace } from '../../store/revocation-place.ts';
 import type { RevocationIndex } from '../../store/revocation-index.ts';
-import type { RevocationStore } from '../../store/revocation-store.ts';
 
 /** An event to keep. */
 export interface NewEvent {
@@ -35,9 +35,7 @@ export class Keeper {
   readonly #parts: KeeperParts;
   /** The ids of events, with their arrival in seconds. */
   readonly #ids = new Map<string, number>();
-  /** Where a restart finds them: one of these, or in memory alone. */
-  #file: RevocationFile | undefined;
-  #store: RevocationStore | undefined;
+  #place: RevocationPlace = memoryPlace;
   #keepMs: number;
 
   constructor(parts: KeeperParts) {
@@ -62,12 +60,13 @@ export class Keeper {
       this.#parts.index.add(revocations);
       if (id !== undefined) this.#remember(id, arrivedAt);
     }
-    this.#file = file;
+    this.#place = file;
     return cutBytes;
   }
 
-  useStore(store: RevocationStore): void {
-    this.#store = store;
+  /** Keeps in `place` from now on. */
+  use(place: RevocationPlace): void {
+    this.#place = place;
   }
 
   /**
@@ -89,19 +88,23 @@ export class Keeper {
     return result;
   }
 
+  /** Whether this caller has the lease `name`, for `forMs`. Rejects while the place is unavailable. */
+  lease(name: string, holder: string, forMs: number): Promise<boolean> {
+    return this.#place.lease(name, holder, forMs);
+  }
+
   take(news: RevocationNews): void {
     const changed = this.#parts.index.add(news.revocations);
     if (changed > 0 || news.dropped.length > 0) this.#parts.onNews(news);
   }
 
   async close(): Promise<void> {
-    await this.#file?.close();
-    await this.#store?.close();
+    await this.#place.close();
   }
 
   async #drop(dropped: readonly RevokedTokens[], key: string | undefined, now: number): Promise<'kept' | 'repeated'> {
     this.take({ revocations: [], dropped });
-    if ((await this.#store?.drop(dropped, key)) === 'repeated') return 'repeated';
+    if ((await this.#place.drop(dropped, key)) === 'repeated') return 'repeated';
     if (key !== undefined) this.#remember(key, now);
     return 'kept';
   }
@@ -111,13 +114,10 @@ export class Keeper {
     id: string | undefined,
     now: number,
   ): Promise<'kept' | 'repeated'> {
-    await this.#file?.append({ revocations, id, arrivedAt: now });
-    const result = await this.#store?.keep(revocations, id);
-    if (result === 'full') {
-      for (const { issuer } of revocations) this.#parts.onFull(issuer);
-      await this.#store?.follow();
-    }
-    return result === 'repeated' ? 'repeated' : 'kept';
+    const result = await this.#place.keep(revocations, id, now);
+    if (result !== 'full') return result;
+    for (const { issuer } of revocations) this.#parts.onFull(issuer);
+    return 'kept';
   }
 
   /** Without room, a further one becomes one of all tokens of the issuer. No other one is forgotten. */
@@ -143,7 +143,7 @@ export class Keeper {
     if (oldest !== undefined) this.#ids.delete(oldest);
   }
 
-  /** What a file that is written anew holds. */
+  /** The events of a file that is written anew. */
   #remembered(): readonly KeptEvent[] {
     const ids = [...this.#ids].filter(([key]) => this.#knows(key));
     return [

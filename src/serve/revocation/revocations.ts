@@ -8,7 +8,7 @@
  * | how an event is verified, and what it means    | `security-event.ts`                   |
  * | what is done with it, and how that is answered | `receiver.ts`                         |
  * | how events arrive                              | `delivery.ts`, `transmitter.ts`       |
- * | where revocations are kept                     | `keeper.ts`, and `../store/revocation-*.ts` |
+ * | where revocations are kept                     | `keeper.ts`, and `../../store/revocation-place.ts` |
  *
  * @module
  */
@@ -68,7 +68,6 @@ export class Revocations implements OperatorRevocations {
   readonly #randomKey = randomBytes(32).toString('hex');
   #config: Config;
   #connection: StoreConnection | undefined;
-  #store: RevocationStore | undefined;
   #deliveries = new Map<string, Delivery>();
 
   private constructor(config: Config, parts: RevocationParts) {
@@ -163,8 +162,7 @@ export class Revocations implements OperatorRevocations {
         known: () => index.all(),
         onCorrupt: (key) => observer.event('warn', 'shared store holds a revocation that no replica wrote', { key }),
       });
-      this.#store = store;
-      this.#keeper.useStore(store);
+      this.#keeper.use(store);
       index.setReady(shared.onFailure === 'open');
       const timer = setTimeout(complete.resolve, START_MS);
       await complete.promise;
@@ -197,7 +195,7 @@ export class Revocations implements OperatorRevocations {
     const { observer, clock, timing } = this.#parts;
     for (const [name, source] of sources) {
       if (this.#deliveries.has(name)) continue;
-      const lease = async (): Promise<boolean> => (await this.#store?.lease(name, this.#holder, LEASE_MS)) ?? true;
+      const lease = (): Promise<boolean> => this.#keeper.lease(name, this.#holder, LEASE_MS);
       const parts = { source, publicUrl: this.#config.publicUrl, receiver: this.#receiver, observer, clock, lease };
       const stateKey = this.#config.sessionKey ?? this.#randomKey;
       this.#deliveries.set(name, new Delivery({ ...parts, stateKey, timing }));

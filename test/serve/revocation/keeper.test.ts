@@ -94,7 +94,7 @@ describe.skipIf(!hasRedis)('in the shared store', () => {
       known: () => index.all(),
       onCorrupt: (key) => full.push(key),
     });
-    keeper.useStore(store);
+    keeper.use(store);
     // Another replica fills the store.
     const other = (subject: string) => store.keep([{ issuer: 'https://a.example', subject, at: now, arrivedAt: now }]);
     expect([await other('alice-of-the-test'), await other('bob')]).toEqual(['kept', 'kept']);
