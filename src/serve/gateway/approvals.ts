@@ -5,34 +5,22 @@
  * @module
  */
 
-import type { Approvals } from '../../pipeline/approve/approvals.ts';
-import type { Authentication } from '../../pipeline/authenticate/authenticator.ts';
-import { createTokenReader } from '../../pipeline/authenticate/credentials.ts';
-import { createPossession } from '../../pipeline/authenticate/possession.ts';
-import { createActionReader, createAuthorize } from '../../pipeline/authorize/authorize.ts';
 import { loadOnce } from '../../lib/single-flight.ts';
 import { createQuota } from '../../lib/fair-share.ts';
 import type { ApprovalBook, ApprovalEvent, ApprovalObserver, KeptApproval } from '../../model/approval-book.ts';
 import type { ApprovalSettings, Config } from '../../model/config.ts';
 import type { Call } from '../../model/call.ts';
+import { Denial } from '../../model/denial.ts';
 import { FRONT_DOOR } from '../../model/front-door.ts';
-import type { RateLimiters } from '../../model/shared.ts';
-import { createLimit } from '../../pipeline/limit/limit.ts';
-import type { Allowed } from '../../pipeline/listen/allow.ts';
 import { readBody } from '../../pipeline/listen/body.ts';
 import { answer } from '../../pipeline/respond/answer.ts';
 import type { CrossOrigin } from '../../pipeline/respond/cross-origin.ts';
-import { createRefuse } from '../../pipeline/respond/refuse.ts';
-import { createAdmit, createAdmitUpgrade } from '../../pipeline/route/admit.ts';
-import type { Stages } from '../../pipeline/pipeline.ts';
 import type { WaitingApprovals } from '../../admin/console/messages.ts';
 import type { OperatorAnswer, OperatorApprovals } from '../../admin/console/process-source.ts';
 import type { Events } from '../../model/events.ts';
 import type { Notifier } from '../../pipeline/approve/notifier.ts';
 import type { Log } from '../../telemetry/log.ts';
-
-/** The approvals of one configuration, loaded when they are first used. */
-export type LazyApprovals = () => Promise<Approvals>;
+import type { LazyApprovals, ServedRoute } from './route-stages.ts';
 
 /** Prepares the approvals of a configuration; undefined if it has none. */
 export function createApprovals(
@@ -49,23 +37,17 @@ export function createApprovals(
 
 interface ApiParts {
   readonly approvals: LazyApprovals;
-  readonly authentication: (possession: ReturnType<typeof createPossession>) => Authentication;
-  readonly proofChecks: Parameters<typeof createPossession>[1];
-  readonly limiters: RateLimiters;
-  readonly allowed: Allowed;
   readonly crossOrigin: CrossOrigin;
-  readonly config: Pick<Config, 'publicUrl' | 'frontDoor'>;
+  readonly frontDoor: Config['frontDoor'];
 }
 
-/** Creates the stages of the API. */
+/** Creates the stages of the API from those of its route: the gateway itself answers. */
 export function createApprovalStages(
-  { route }: ApprovalSettings,
-  { approvals, authentication, proofChecks, limiters, allowed, crossOrigin, config }: ApiParts,
-): Stages & { readonly authentication: Authentication } {
-  const { publicUrl, frontDoor } = config;
-  const authenticated = authentication(createPossession(undefined, proofChecks));
+  stages: ServedRoute,
+  { approvals, crossOrigin, frontDoor }: ApiParts,
+): ServedRoute {
+  const { route } = stages;
   const room = createQuota(1024 * 1024);
-  const methods = route.methods ?? new Set<string>();
   const hasPage = route.authorizationServers.some(({ name }) => name === FRONT_DOOR);
 
   /** Sends a person who follows the link to the page of the front door, where they sign in. */
@@ -81,27 +63,8 @@ export function createApprovalStages(
   }
 
   return {
-    route,
-    authentication: authenticated,
-    allow: allowed.require,
-    preflight: (call) => crossOrigin.preflight(call, methods) || sendsPerson(call),
-    admit: createAdmit(route),
-    admitUpgrade: createAdmitUpgrade(route),
-    token: createTokenReader(false),
-    authenticate: (token, call) => (token === undefined ? undefined : authenticated.authenticate(token, call)),
-    limit: createLimit(route, limiters),
-    readAction: createActionReader(route, {
-      readBody: () => Promise.reject(new TypeError('an HTTP route reads no message')),
-      bindings: undefined as never,
-      toolHeaders: undefined as never,
-    }),
-    authorize: createAuthorize(route, Date.now),
-    approve: undefined,
-    ask: undefined,
-    count: undefined,
-    consult: undefined,
-    exchange: () => undefined,
-    hold: () => undefined,
+    ...stages,
+    preflight: (call) => stages.preflight(call) || sendsPerson(call),
     async forward({ call, grant: { principal } }) {
       const { answerApi, MAX_DECISION_BYTES } = await import('../../pipeline/approve/approvals.ts');
       if (principal === undefined) throw new TypeError('approvals: no principal');
@@ -111,14 +74,17 @@ export function createApprovalStages(
       const headers = { ...crossOrigin.headers(call), 'Content-Type': type, 'Cache-Control': 'no-store' };
       answer(call, found.status, headers, JSON.stringify(found.body));
     },
-    forwardUpgrade: () => Promise.reject(new TypeError('approvals serve no upgrade')),
-    refuse: createRefuse(route, { methods, publicUrl, crossOrigin }),
+    forwardAuthStages: {
+      ...stages.forwardAuthStages,
+      allow() {
+        throw new Denial('route.unknown', 'no proxy asks about the API for approvers');
+      },
+    },
   };
 }
 
-/** How many waiting requests the console shows. */
 const MAX_SHOWN = 20;
-/** How often the gateway looks for requests that have ended. */
+/** The interval at which the gateway looks for requests that have ended. */
 const SWEEP_MS = 1_000;
 
 type ApprovalsPart = typeof import('../../pipeline/approve/approvals.ts');

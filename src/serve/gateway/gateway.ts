@@ -11,7 +11,6 @@ import { createClientBehind } from '../../pipeline/listen/trusted-proxies.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
 import { FRONT_DOOR } from '../../model/front-door.ts';
-import type { Route } from '../../model/route.ts';
 import type { Gateway, Stages } from '../../pipeline/pipeline.ts';
 import { createCrossOrigin } from '../../pipeline/respond/cross-origin.ts';
 import {
@@ -22,6 +21,7 @@ import {
 } from '../../pipeline/respond/publish.ts';
 import { createRefuse } from '../../pipeline/respond/refuse.ts';
 import { canonicalTarget, createRouter } from '../../pipeline/route/router.ts';
+import { createApprovalStages } from './approvals.ts';
 import { createForwardAuth } from './forward-auth.ts';
 import {
   type ConfigScope,
@@ -43,14 +43,13 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   const { log, events, clock, certificateOf } = processScope;
   const allowed = createAllowed(config);
   const crossOrigin = createCrossOrigin(allowed.origin);
-  const { stagesOf, approvalStages } = createRouteStages(config, configScope, processScope, { allowed, crossOrigin });
+  const stagesOf = createRouteStages(config, configScope, processScope, { allowed, crossOrigin });
   const access = processScope.revocation;
   const revocation = config.revocation && access && new RevocationEndpoints(config, access.receive);
   const routed = createRouter(
     new Map([
       ...config.routes.map((route) => [route.path, stagesOf(route)] as const),
-      ...endpointStages(config.revocation?.endpoint?.route),
-      ...(approvalStages ? [[approvalStages.route.path, approvalStages] as const] : []),
+      ...endpointStages().map((stages) => [stages.route.path, stages] as const),
     ]),
   );
   const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);
@@ -91,10 +90,16 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
     forwardAuth: createForwardAuth(gateway, (call) => routed(call.path).forwardAuthStages, { config, crossOrigin }),
   };
 
-  /** The endpoint of `revocation` is a route as any other, except that the gateway answers it. */
-  function endpointStages(route: Route | undefined): readonly (readonly [string, ServedRoute])[] {
-    if (route === undefined || revocation === undefined) return [];
-    return [[route.path, { ...stagesOf(route), forward: (granted) => revocation.revoke(granted) }]];
+  /** The endpoints that the gateway itself answers are routes as any other, but for their last stage. */
+  function endpointStages(): readonly ServedRoute[] {
+    const { approvals } = configScope;
+    const [api, endpoint] = [config.approvals?.route, config.revocation?.endpoint?.route];
+    const stages: ServedRoute[] = [];
+    if (endpoint !== undefined && revocation !== undefined)
+      stages.push({ ...stagesOf(endpoint), forward: (granted) => revocation.revoke(granted) });
+    if (api !== undefined && approvals !== undefined)
+      stages.push(createApprovalStages(stagesOf(api), { approvals, crossOrigin, frontDoor: config.frontDoor }));
+    return stages;
   }
 
   /** The stages of the route that a refused call names, so that an MCP client gets an MCP error. Decides nothing. */
@@ -111,7 +116,7 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
 const MAX_BYTES = 64 * 1024;
 const RETRY_SECONDS = 5;
 
-/** What the gateway itself answers for `revocation`. */
+/** The endpoints by which the gateway itself takes revocations. */
 class RevocationEndpoints {
   readonly #receive: RevocationReceiver;
   readonly #byPath: ReadonlyMap<string | undefined, EventSource>;

@@ -26,7 +26,7 @@ import { bodyQuotaBytes, readBody } from '../../pipeline/listen/body.ts';
 import { createFailures } from '../../pipeline/limit/failures.ts';
 import { createLimit } from '../../pipeline/limit/limit.ts';
 import { Bindings, HandleBinding } from '../../mcp/bindings.ts';
-import type { ApprovalSettings, Config } from '../../model/config.ts';
+import type { Config } from '../../model/config.ts';
 import type { Call } from '../../model/call.ts';
 import type { Grant, PresentedToken } from '../../model/grant.ts';
 import { Denial } from '../../model/denial.ts';
@@ -36,7 +36,7 @@ import type { Gateway, Stages } from '../../pipeline/pipeline.ts';
 import { createCrossOrigin, type CrossOrigin } from '../../pipeline/respond/cross-origin.ts';
 import { createRefuse } from '../../pipeline/respond/refuse.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../../pipeline/route/admit.ts';
-import { createApprovalStages, type LazyApprovals } from './approvals.ts';
+import type { Approvals } from '../../pipeline/approve/approvals.ts';
 import { createForwardAuthStages } from './forward-auth.ts';
 import type { Nonces } from '../../pipeline/authenticate/possession.ts';
 import type { CredentialSources } from '../../pipeline/exchange/credential-source.ts';
@@ -80,7 +80,7 @@ export function createRouteStages(
   configScope: ConfigScope,
   processScope: ProcessScope,
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
-): { readonly stagesOf: (route: Route) => ServedRoute; readonly approvalStages: ServedRoute | undefined } {
+): (route: Route) => ServedRoute {
   const { clients, limiters, ledger, approvals, decisionPoints, sessions, nonces, identityKeys } = configScope;
   const { log, events, clock, pools, replays, streams, newest } = processScope;
   const { publicUrl } = config;
@@ -96,7 +96,7 @@ export function createRouteStages(
   const room = createQuota(bodyQuotaBytes(requestBodyBytes));
   const claimed = identityNames(config.routes);
 
-  const stagesOf = (route: Route): ServedRoute => {
+  return (route) => {
     const crossOrigin = route.isFrontDoor ? anyOrigin : ofAllowed;
     const toolHeaders = processScope.toolHeaders(route.upstream.origin + route.upstream.path);
     const signIdentity = signIdentityOf(route);
@@ -199,24 +199,6 @@ export function createRouteStages(
     };
   };
 
-  return { stagesOf, approvalStages: approvals && config.approvals && apiOf(config.approvals, approvals) };
-
-  function apiOf(settings: ApprovalSettings, loaded: LazyApprovals): ServedRoute {
-    const stages = createApprovalStages(settings, {
-      approvals: loaded,
-      authentication: (possession) => authentications(settings.route, possession),
-      proofChecks,
-      limiters,
-      allowed,
-      crossOrigin: ofAllowed,
-      config,
-    });
-    const unknown = (): never => {
-      throw new Denial('route.unknown', 'the API for approvers has no streams, and no proxy asks about it');
-    };
-    return { ...stages, forwardAuthStages: { ...stages, allow: unknown }, reconsider: unknown };
-  }
-
   function readWhole(call: Call): Promise<Buffer> {
     return readBody(call, requestBodyBytes, room);
   }
@@ -266,6 +248,9 @@ export interface RevocationAccess {
   readonly check: RevocationCheck;
   readonly receive: RevocationReceiver;
 }
+
+/** The approvals of one configuration, loaded when they are first used. */
+export type LazyApprovals = () => Promise<Approvals>;
 
 /** What belongs to one configuration. Clients are kept from the previous one if their settings are equal. */
 export interface ConfigScope {
