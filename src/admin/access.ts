@@ -54,7 +54,6 @@ export class Access {
   readonly #onWrongToken: (address: string) => void;
   readonly #wrongTokens: TokenBuckets;
   #hosts: readonly string[] = [];
-  /** Undefined: no token is configured. */
   #secret: { readonly digest: Buffer; readonly sessions: OperatorSessions } | undefined;
 
   /** @param onWrongToken Called with the address of a wrong token. */
@@ -132,7 +131,7 @@ export class Access {
     return this.requireToken(request).begin(origin.startsWith('https:'));
   }
 
-  /** Whether the peer address and the Host are of this machine, and no proxy speaks for another one. */
+  /** Requires the peer address and the Host of this machine, and no proxy that speaks for another one. */
   #isOnLoopback({ socket, headers }: IncomingMessage): boolean {
     if (!isLoopbackAddress(socket.remoteAddress ?? '') || hostKind(headers.host ?? '', this.#hosts) !== 'loopback')
       return false;

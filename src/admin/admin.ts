@@ -150,7 +150,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     await found(request, response, () => isStillOperator(request));
   }
 
-  /** As {@link Access.isOperator}, long after the request was answered. */
+  /** {@link Access.isOperator}, long after the request was answered. */
   function isStillOperator(request: IncomingMessage): boolean {
     try {
       return access.isOperator(request);

@@ -40,7 +40,7 @@ function send(response: ServerResponse, { status, body }: OperatorAnswer): void 
 export const REVOCATIONS_PATH = '/revocations';
 
 const MAX_COMMAND_BYTES = 16 * 1024;
-/** How many lines of a list are written at once. */
+/** The lines of a list that are written at once. */
 const LINES = 1_000;
 
 /**

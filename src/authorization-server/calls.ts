@@ -170,7 +170,6 @@ function requestedPauseMs({ retryAfter }: JsonAnswer, now: number): number | und
   return requestedMs === undefined ? undefined : Math.min(requestedMs, LONGEST_REQUESTED_MS);
 }
 
-/** Undefined if the time is unknown. */
 function secondsToTrial(breaker: CircuitBreaker, requestedMs: number | undefined): number | undefined {
   if (breaker.state() !== 'closed') return breaker.waitMs() / 1000;
   return requestedMs === undefined ? undefined : requestedMs / 1000;

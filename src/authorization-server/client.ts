@@ -96,7 +96,7 @@ export function createServerClient(
   };
 }
 
-/** Whether an endpoint has to be discovered. If every endpoint is configured, missing metadata are no fault. */
+/** If every endpoint is configured, missing metadata are no fault. */
 function needsMetadata({ jwt, introspection }: AuthorizationServer): boolean {
   return (
     (jwt !== undefined && jwt.jwksUri === undefined) ||

@@ -83,7 +83,7 @@ function written({ scopeHierarchy }: Config): string {
   return rows.toSorted().join('\n');
 }
 
-/** What an edit means, for people: the policies with their differences, each with its witness. */
+/** The differences of each policy in lines for people, each with its witness. */
 function comparisonText({ differences, undecided }: NamedComparison): string {
   const policies = [...new Set([...differences, ...undecided].map(({ policy }) => policy))];
   if (policies.length === 0) return 'nothing differs\n';
@@ -108,7 +108,7 @@ function lines(difference: NamedDifference): readonly string[] {
   return [head, `    given: ${flowYaml(witness.given)}`, `    when: ${flowYaml(witness.when)}`];
 }
 
-/** What was decided, and what is decided now; `allow` is in the kind of difference. */
+/** The decision before and after; `allow` is in the kind of difference. */
 function changeOf({ kind, was, now }: NamedDifference): string {
   const quoted = kind === 'asked for other scopes' ? JSON.stringify : String;
   const sides = [

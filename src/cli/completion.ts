@@ -18,7 +18,7 @@ function optionsOf({ options }: Command): readonly OptionEntry[] {
   return Object.entries({ ...options, help: helpOption });
 }
 
-/** How an option is written: `--config`, and `-c` if it has a short form. */
+/** An option as typed: `--config`, and `-c` if it has a short form. */
 function written([name, { short }]: OptionEntry): readonly string[] {
   return [`--${name}`, ...(short === undefined ? [] : [`-${short}`])];
 }

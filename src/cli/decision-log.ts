@@ -85,7 +85,6 @@ export class LogReader {
   }
 }
 
-/** Undefined for an empty line. */
 function recordIn(line: string): LoggedDecision | SettledCall | Skipped | undefined {
   if (line.trim() === '') return undefined;
   // Log collectors put a timestamp or a container's name before the line.

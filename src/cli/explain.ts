@@ -187,7 +187,7 @@ function rowsOf(
   return [own, ...parts.flatMap((part) => rowsOf(part, all, depth + 1))];
 }
 
-/** What an entry wants that has no conditions of its own. Its rules over time have rows of their own. */
+/** The expectation of an entry without conditions of its own. Its rules over time have rows of their own. */
 function wantedBy(entry: string, all: readonly Explanation[]): string {
   const isOverTime = all.some(({ kind, rule }) => kind === 'history' && rule.startsWith(`${entry}.`));
   return isOverTime ? 'nothing but its rules over time' : 'nothing more';

@@ -14,7 +14,6 @@ import { type Route, serverUrl } from '../model/route.ts';
 import type { OptionsOf } from './options.ts';
 import { coloured, type ExitCode, tokenOnStdin, UsageError } from './terminal.ts';
 
-/** What became of one lock: whether it is in order, and a line for each thing to say. */
 interface Result {
   readonly isGood: boolean;
   readonly lines: readonly string[];
@@ -102,7 +101,6 @@ async function presentedBy(route: Route, config: Config, token: string): Promise
   }
 }
 
-/** Whether the upstream learns of the caller of a request. */
 function presentsCallers({ public: isPublic, upstream: { token, identity, signedIdentity } }: Route): boolean {
   if (isPublic) return false;
   return token.kind !== 'none' || identity.size > 0 || signedIdentity !== undefined;

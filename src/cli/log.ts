@@ -104,7 +104,7 @@ function timeIn(option: string, text: string | undefined, now: number): number |
 
 const stdin = 'stdin; pass a file with the output of sallyport serve, or set log.file in gateway.yaml';
 
-/** How many lines of a finished file are aligned together. What is still being written is printed line by line. */
+/** The lines of a finished file that are aligned together. What is still being written is printed line by line. */
 const BATCH = 1000;
 
 async function printed(file: string, isWanted: Filter, options: LogOptions): Promise<ExitCode> {
@@ -247,7 +247,6 @@ interface Count {
   denied: number;
 }
 
-/** How many names of a kind people see. */
 const SHOWN = 20;
 
 /** Counts by tool, subject and reason. A denial in shadow mode counts as allowed, and has a reason. */

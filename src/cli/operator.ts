@@ -9,7 +9,6 @@ import { reachableAt } from '../config/front-door.ts';
 import { load } from '../config/load.ts';
 
 const PATH = '/approvals';
-/** How often `--follow` asks. */
 const FOLLOW_MS = 1_000;
 
 /**

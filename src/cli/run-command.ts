@@ -83,7 +83,7 @@ function requireForm({ name, rawName, value, inlineValue }: Written, command: st
   if (isMissing) throw new UsageError(`${rawName} needs a value: ${rawName} ${option.value}${choice}`);
 }
 
-/** What was meant by a word that is no argument: the configuration is an option. */
+/** A hint for a word that is no argument: the configuration is an option. */
 function hintFor(word: string, options: Options): string {
   return 'config' in options && /\.ya?ml$/.test(word) ? `; write --config ${word}` : '';
 }

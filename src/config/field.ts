@@ -18,7 +18,7 @@ import { isDefault, unresolved } from './placeholders.ts';
 import { anyText, InvalidValue, reject } from './values.ts';
 import { problemIn, type YamlFile } from './yaml-file.ts';
 
-/** What a reader gets for a key: undefined only if its schema has no default. */
+/** The value of a key for its reader: undefined only if its schema has no default. */
 type OrAbsent<Keys, T> = T | (Keys & undefined);
 
 type ItemOf<Keys> = Keys extends readonly (infer Item)[] ? Item : never;

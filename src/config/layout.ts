@@ -3,7 +3,7 @@ import { quoted } from '../lib/wording.ts';
 /** A mistake in the layout of a YAML text: where it begins, and what is wrong. */
 export type LayoutFlaw = readonly [offset: number, why: string];
 
-/** One level of nesting that is open: keys, or list items, with one indentation. */
+/** A level of nesting that is open: keys, or list items, with one indentation. */
 interface Level {
   readonly kind: 'key' | 'item';
   readonly indent: number;

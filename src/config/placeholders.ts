@@ -15,7 +15,7 @@ export interface Expanded {
 /** Takes the place of a string whose placeholder could not be replaced, which was reported. */
 export const unresolved = Symbol('unresolved');
 
-/** Whether a string has a placeholder in it, well-formed or not. */
+/** Finds placeholders that are not well-formed too. */
 function hasPlaceholder(text: string): boolean {
   return text.includes('${');
 }

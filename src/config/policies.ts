@@ -206,7 +206,7 @@ export async function policiesIn(folder: string): Promise<ReadonlyMap<string, Po
   return new Map([...policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined));
 }
 
-/** What a policy that its schema accepts says, but hardly means. */
+/** Faults in the meaning of a policy that its schema accepts. */
 interface PolicyMistakes {
   /** What no caller could satisfy. */
   readonly faults: readonly Violation[];

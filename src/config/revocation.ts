@@ -32,7 +32,7 @@ export function readRevocation(
   const file = field.get('file').text();
   const targets = targetsOf(referents);
   const sources = new Map<string, EventSource>();
-  /** Those of `routes`, and then of sources: one path leads to one thing. */
+  /** The owners of paths, of `routes` and then of sources: one path leads to one thing. */
   const paths = new Map(referents.routes.map(({ name, path }) => [path.toLowerCase(), `the route ${name}`]));
   const claim = (path: string, owner: string, at: Field): void => {
     const other = paths.get(path.toLowerCase());

@@ -146,7 +146,7 @@ function remedyFor(found: unknown, wanted: string): string {
   return wanted === 'array' && isObject(found) ? '; begin each entry with "- "' : '';
 }
 
-/** What other languages call a key. */
+/** Names of keys in other languages. */
 const synonyms: Readonly<Record<string, string>> = {
   equal: 'equals',
   eq: 'equals',
@@ -317,7 +317,7 @@ function typeInWords({ type = [] }: Schema): string {
   return either([type].flat().map((name) => types[name] ?? name));
 }
 
-/** What a schema accepts, in words: its title, or else a description from its keywords. */
+/** The form that a schema accepts: its title, or else a description from its keywords. */
 function expectation(written: Schema): string {
   const schema = resolved(written);
   if (schema.title !== undefined) return schema.title;
@@ -332,7 +332,7 @@ function expectation(written: Schema): string {
   return schema.required === undefined ? words : `${words} with ${schema.required.join(', ')}`;
 }
 
-/** What is wrong with a value that a schema does not accept, in words; `expected` is what it does accept. */
+/** The fault of a value that a schema does not accept; `expected` is the form that it does accept. */
 function refusalOf(schema: Schema, expected = expectation(schema)): string {
   const words = wordsOf(schema) ?? [];
   if (expected !== either(words) || words.length < 2) return `is not ${expected}`;

@@ -19,7 +19,7 @@ interface Warning extends Violation {
   readonly policy?: string;
 }
 
-/** What {@link warningsOf} judges: everything of a configuration but its own warnings. */
+/** A configuration without its own warnings. */
 type Judged = Omit<Config, 'warnings'>;
 
 /**
@@ -159,7 +159,9 @@ function unsupportedScopes(config: Judged): readonly Warning[] {
   });
 }
 
-/** What `scopes_supported` of the routes with a policy has, and implies; undefined where a route has none. */
+/**
+ * The scopes that `scopes_supported` of the routes with a policy has, and implies; undefined where a route has none.
+ */
 function supportedScopes({ routes, scopeHierarchy }: Judged, policy: Policy): ReadonlySet<string> | undefined {
   const lists = routes
     .filter((route) => route.policy === policy)
@@ -254,7 +256,7 @@ function exposure(text: string): string | undefined {
   return /\$\{env:[^}]*?:-[^}]/.test(text) ? 'a secret as the default of a placeholder' : undefined;
 }
 
-/** Whether a value in a secret place is a secret: the URL of the store without a password, or a key's name, is none. */
+/** A value in a secret place that is none: the URL of the store without a password, or a key's name. */
 function isConfidential(path: Path, text: string): boolean {
   if (path.includes('client_key')) return text.includes('PRIVATE KEY');
   return path[0] !== 'shared' || /:\/\/[^/]*@|[?&]sentinel_password=./.test(text);

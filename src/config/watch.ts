@@ -3,13 +3,13 @@ import { type BigIntStats, watch, type FSWatcher } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** How long nothing may happen before a change is reported: saving takes several steps and touches several files. */
+/** The quiet time before a change is reported: saving takes several steps and touches several files. */
 const QUIET_MS = 100;
 /** The longest time that a change is held back while events go on. */
 const LONGEST_MS = 2_000;
-/** How often files are polled: network file systems and single files mounted in containers send no events. */
+/** The interval of polls: network file systems and single files mounted in containers send no events. */
 const POLL_MS = 2_000;
-/** How far a file system's clock may be behind ours. */
+/** The most that a file system's clock may be behind ours. */
 const SLACK_MS = 20;
 
 /**

@@ -109,7 +109,7 @@ class NestingError extends Error {
   }
 }
 
-/** As the library's `parseDocument`. @throws {NestingError} before anything recurses. */
+/** {@link parseDocument} of the library. @throws {NestingError} before anything recurses. */
 function parsedDocument(text: string, lines: LineCounter): Document.Parsed {
   const composer = new Composer({ prettyErrors: false, stringKeys: true });
   const [document, second] = composer.compose(tokensOf(text, lines), true, text.length);

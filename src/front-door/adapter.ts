@@ -7,9 +7,9 @@ import { digestOf } from '../lib/digest.ts';
 import { full, isRecordKind, type RecordKind, type Store, Unavailable } from './store.ts';
 import { isRevoked } from './sign-ins.ts';
 
-/** How long a new registration waits for its first use, so that a flood does not keep clients out for longer. */
+/** The life of a new registration without a first use, so that a flood does not keep clients out for longer. */
 const FIRST_USE_MS = 86_400_000;
-/** How long a session without a person lives: as long as what waits for one. */
+/** The life of a session without a person: as long as what waits for one. */
 const VISIT_MS = INTERACTION_SECONDS * 1000;
 /** The live tokens of one grant, for each model. More than one refresh a second, for as long as a token lives. */
 const MAX_LIVE_TOKENS = 1_000;
@@ -67,7 +67,7 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     return payload === undefined || isGood(kind, payload) ? payload : undefined;
   }
 
-  /** Whether no revocation ends a record. The consent of a person is no right: it stays. */
+  /** Checks for a revocation that ends the record. The consent of a person is no right: it stays. */
   function isGood(kind: RecordKind, payload: AdapterPayload): boolean {
     if (revocations === undefined || kind === 'Grant' || kind === 'Client' || kind === 'Interaction') return true;
     if (!revocations.check.isReady()) throw new Unavailable('the front door does not know the kept revocations yet');

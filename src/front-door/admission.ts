@@ -6,7 +6,10 @@ import { routes } from './routes.ts';
 
 const MINUTE_MS = 60_000;
 
-/** What callers without a sign-in make the front door remember, for each address. An office may share one address. */
+/**
+ * Limits of what callers without a sign-in make the front door remember, for each address. An office may share one
+ * address.
+ */
 const rates = new Map([
   [routes.authorization, { requests: 60, perMs: MINUTE_MS, burst: 300 }],
   [routes.end_session, { requests: 60, perMs: MINUTE_MS, burst: 300 }],

@@ -106,7 +106,7 @@ function formOf({ digest, formToken }: ApprovalPageView): Markup {
   </form>`;
 }
 
-/** What is odd about the call, before anything else: a tired person must see it. */
+/** The oddities of the call, before anything else: a tired person must see them. */
 function oddList({ call, caller, client }: ApprovalPageView, isShort: boolean): Markup | readonly Markup[] {
   const shown = textsIn([call.name, call.path, call.method, call.arguments, caller, client.name]);
   // A line break is odd about none of them, and ends what is odd about one.
@@ -142,7 +142,7 @@ function textsIn(value: unknown): readonly string[] {
   return texts;
 }
 
-/** How many members and entries a value has, at any depth. */
+/** The number of members and entries of a value, at any depth. */
 function valuesIn(value: unknown): number {
   if (!isContainer(value)) return 0;
   return Object.values(value).reduce<number>((sum, inner) => sum + 1 + valuesIn(inner), 0);
@@ -153,7 +153,7 @@ function isLong(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(isLong);
 }
 
-/** How many values inside arguments can still be shown, and whether some are not. */
+/** The values inside arguments that can still be shown, and whether some are not. */
 interface Room {
   rows: number;
   isShort: boolean;
@@ -228,7 +228,6 @@ const rightToLeft =
 const lookAlikes = new Set('аеорсухіјѕԁһӏԛԝвкмнтАВЕКМНОРСТХУІЈЅԌԚԜΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανιρυκχտսոօցհյԼՕՍᎪᎬᎳᎠᏟᎢᎻᏦᎷᏃᏴıȷɑɡɩɪʟ');
 const word = /[\p{L}\p{N}\p{M}]+/gu;
 
-/** What is odd about a text. */
 interface Oddities {
   readonly hasHidden: boolean;
   readonly hasLookAlikes: boolean;

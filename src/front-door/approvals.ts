@@ -42,7 +42,7 @@ interface SignedIn {
   readonly amr: string[] | undefined;
 }
 
-/** How long the token of one question lives. */
+/** The life of the token of one question. */
 const TOKEN_SECONDS = 60;
 const TIMEOUT_MS = 10_000;
 /** The longest answer of the gateway. */

@@ -23,7 +23,6 @@ import { subjectOf } from '../model/front-door.ts';
 
 // Made for grants of one's own, and not covered by semantic versioning: the version is pinned.
 
-/** How old an assertion may be. */
 const MAX_AGE_SECONDS = 300;
 const CLOCK_TOLERANCE_SECONDS = 5;
 
@@ -45,7 +44,6 @@ interface KnownIssuer {
   readonly reader: ClaimsReader;
 }
 
-/** What an assertion gives access to. */
 interface AssertedAccess {
   readonly subject: string;
   readonly resource: string;
@@ -171,7 +169,7 @@ export class Assertions {
     }
   }
 
-  /** What the assertion says, for this client and one of our resources. */
+  /** The content of the assertion, for this client and one of our resources. */
   #read(payload: JWTPayload, { oidc: { client, params } }: Context): AssertedAccess {
     const { sub, aud, jti, scope, client_id: clientId, resource: named } = payload;
     const subject = subjectIn(sub);
@@ -198,7 +196,7 @@ export class Assertions {
     }
   }
 
-  /** What was asked, asserted and configured. A scope with `max_age` also needs a recent sign-in. */
+  /** The scopes that were requested, asserted and configured. A scope with `max_age` also needs a recent sign-in. */
   #grantedOf(
     asserted: readonly string[],
     requested: string | undefined,

@@ -27,7 +27,7 @@ export function createBrowserBinding(issuer: string, key: string): BrowserBindin
   // RFC 6265bis §4.1.3.2: no other host of the domain can set a cookie with this prefix. It needs TLS, and this path.
   const prefix = `${isSecure ? '__Host-' : ''}sallyport_sign_in_`;
   const attributes = `Path=${isSecure ? '/; Secure' : `${pathname.replace(/\/$/, '')}/`}; HttpOnly; SameSite=Lax`;
-  /** One for each interaction, so that two at once do not disturb each other. */
+  /** A name for each interaction, so that two at once do not disturb each other. */
   const nameOf = (interaction: string): string => prefix + hash('sha256', interaction, 'hex').slice(0, 16);
   const valueOf = (interaction: string): string =>
     createHmac('sha256', key).update(`interaction ${interaction}`).digest('base64url');

@@ -22,7 +22,7 @@ export const policyMembers = [
   'requires_consent',
 ] as const;
 
-/** How a client may authenticate that registers itself; with a metadata document, it has no secret. */
+/** The authentication methods of a client that registers itself; with a metadata document, it has no secret. */
 const registrationMethods = ['client_secret_basic', 'client_secret_post', 'none'] as const;
 const documentMethods = ['none', 'private_key_jwt'] as const;
 

@@ -5,9 +5,9 @@ import type { Clock } from '../lib/clock.ts';
 import { createExpiringCache } from '../lib/expiring-cache.ts';
 import { createIsWithin, plainAddress } from '../lib/ip-address.ts';
 
-/** What an answer may be at most; oidc-provider bounds a metadata document further. */
+/** The limit on an answer; oidc-provider bounds a metadata document further. */
 const MAX_BYTES = 64 * 1024;
-/** How long any answer is kept, failures too: a request for a sign-in must not cause a request each time. */
+/** The life of any cached answer, failures too: a request for a sign-in must not cause a request each time. */
 const KEPT_MS = 60_000;
 const MAX_KEPT = 200;
 /** The limits on fetches in flight. A host that answers slowly holds a part of them. */

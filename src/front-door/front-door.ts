@@ -66,7 +66,6 @@ export interface RunningFrontDoor {
   close(): Promise<void>;
 }
 
-/** How often the keys of the day are looked at. */
 const KEY_CHECK_MS = 10 * 60_000;
 
 /**
@@ -127,7 +126,7 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
   };
 }
 
-/** How long the start waits for the shared store; later requests are refused while it does not answer. */
+/** The wait for the shared store at the start; later requests are refused while it does not answer. */
 const STORE_WAIT_MS = 2_000;
 const STORE_RETRY_MS = 50;
 
@@ -152,7 +151,6 @@ function required({ frontDoor }: Config): FrontDoor {
   return frontDoor;
 }
 
-/** How long one request may take to arrive. */
 const REQUEST_MS = 15_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 

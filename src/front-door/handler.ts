@@ -251,7 +251,7 @@ function completed(query: ParsedUrlQuery, resources: Resources): ParsedUrlQuery 
   return { ...query, ...(resource !== undefined && { resource }), ...(scope !== '' && { scope }) };
 }
 
-/** What names none is left for oidc-provider to refuse. It would take an empty text for an absent one. */
+/** Leaves a value that names no resource for oidc-provider to refuse. It would take an empty text for an absent one. */
 function namedResource(resource: string | string[], resources: Resources): string | string[] {
   if (typeof resource !== 'string') return resource;
   try {

@@ -11,7 +11,7 @@ interface TrustedIssuer {
   readonly backchannel: string;
 }
 
-/** What the front door is to an issuer. */
+/** The front door as a client of an issuer. */
 interface DiscoveringClient {
   readonly metadata: openid.ClientMetadata;
   readonly auth: openid.ClientAuth;
@@ -21,7 +21,7 @@ interface DiscoveringClient {
   readonly execute?: openid.DiscoveryRequestOptions['execute'];
 }
 
-/** How long metadata are used. Keys are read again as tokens need them. */
+/** The life of metadata. Keys are read again as tokens need them. */
 const METADATA_MS = 3_600_000;
 
 /** Calls `discover` at the first use, and again each hour. A failure is not remembered: the next use tries again. */

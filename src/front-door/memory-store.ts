@@ -22,7 +22,10 @@ interface MemoryRecord {
 /** The members of a set, each with its expiry (ms since the epoch). */
 type Members = Map<string, number>;
 
-/** How often expired records are removed: of each kind and set, and of a full one. It takes a few milliseconds. */
+/**
+ * The interval at which expired records are removed: of each kind and set, and of a full one. It takes a few
+ * milliseconds.
+ */
 const SWEEP_ALL_MS = 60_000;
 const SWEEP_FULL_MS = 1_000;
 

@@ -21,7 +21,7 @@ export interface People {
   save(person: Person): Promise<void>;
 }
 
-/** As long as the longest grant, and a day more. */
+/** The life of the longest grant, and a day more. */
 const PERSON_MS = 15 * 86_400_000;
 
 /** Creates the people that `store` remembers. */

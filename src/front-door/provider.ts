@@ -228,7 +228,7 @@ interface SignInSource {
 /** The sign-ins of tokens that come of neither a code nor a refresh token. */
 export const signInOf = new WeakMap<object, SignInSource>();
 
-/** What a token says of the sign-in that it rests on, RFC 9068 §2.2.1. */
+/** The claims about the sign-in that a token rests on, RFC 9068 §2.2.1. */
 function signInClaims(source: SignInSource | undefined): Readonly<Record<string, unknown>> {
   if (source === undefined) return {};
   const { acr, amr, authTime = 0 } = source;

@@ -75,7 +75,10 @@ export function createSignIns(store: Store, browsers: BrowserBinding, clock: Clo
   };
 }
 
-/** What a provider said of one sign-in, and when: a revocation is of a person, of an address or of a session there. */
+/**
+ * The facts of one sign-in at a provider, and its time: a revocation is of a person, of an address or of a session
+ * there.
+ */
 interface SignInFacts {
   /** Seconds since the epoch. */
   readonly at: number;

@@ -15,7 +15,7 @@ function urlPattern(pattern: string): (url: string) => boolean {
   return (url) => isCanonical(url) && matcher.test(url) && isPlainPath(url.split('?', 1)[0] ?? '');
 }
 
-/** What ends a segment for some server, or makes it a dot segment. */
+/** Characters that end a segment for some server, or make it a dot segment. */
 const separators = /[./\\;?#]/g;
 
 /**

@@ -21,7 +21,7 @@ export interface Certificates {
   readonly expiresAt: number;
 }
 
-/** What is wrong with one of the files. Never quotes its content. */
+/** A fault of one of the files. Never quotes its content. */
 interface CertificateFault {
   readonly file: keyof CertificateFiles;
   /** Goes after the file's name: `holds no PEM certificate`. */

@@ -6,7 +6,7 @@ export interface StoreHost {
   readonly port: number;
 }
 
-/** What the URLs of stores with several servers have in common. */
+/** The common part of the URLs of stores with several servers. */
 interface StoreAddress {
   readonly hosts: readonly StoreHost[];
   /** Whether all servers are reached over TLS. */

@@ -306,7 +306,7 @@ export class HandleBinding {
   }
 }
 
-/** What a handle is bound to: its owner, its kind, and for a state its request. */
+/** The parties of a handle: its owner, its kind, and for a state its request. */
 function parties(kind: HandleKind, { owner, method, targets }: HandleContext): string {
   const request = [method ?? '', ...targets.flatMap((target) => [target.kind, target.name])];
   return owner + lengthPrefixed([kind, ...(kind === 'task' ? [] : request)]);

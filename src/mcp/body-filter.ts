@@ -249,7 +249,6 @@ export class EventIdFilter implements BodyFilter {
   readonly #bind: (id: string) => string;
   #held: Buffer = NOTHING;
   #begun = false;
-  /** Whether the next byte is the first of a line. */
   #atLineStart = true;
 
   /** @param bind The client's id for an id of the server; both in latin1, as in a header. */

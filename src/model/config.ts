@@ -24,7 +24,6 @@ export interface AdminRules {
   readonly token: string | undefined;
 }
 
-/** What the console links to. */
 interface ConsoleSettings {
   /** The URL of the dashboard for history. */
   readonly grafana: string | undefined;

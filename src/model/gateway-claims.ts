@@ -16,7 +16,7 @@ const MAX_SKEW_SECONDS = 60;
  * The claims that the gateway adds to those of a caller at each decision, by name. Policies read them as claims of the
  * token. What the token itself says there counts for nothing.
  */
-export const gatewayClaims = {
+const gatewayClaims = {
   /** How many seconds ago the caller signed in; what `max_age` reads. */
   authenticated_ago: {
     source: 'auth_time',

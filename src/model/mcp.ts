@@ -157,7 +157,7 @@ const request = {
 const housekeeping = { ...request, allowedBy: 'housekeeping' } as const;
 const list = { ...housekeeping, isCacheable: true } as const;
 const task = { ...request, isTask: true, handles: [taskId] } as const;
-/** What a request does to one task. Its id is the handle of a call that was allowed, bound to the caller. */
+/** A request about one task. Its id is the handle of a call that was allowed, bound to the caller. */
 const ofOneTask = { ...task, allowedBy: 'housekeeping', target: { kind: 'task', parameter: 'taskId' } } as const;
 
 function target<Kind extends TargetKind>(kind: Kind, parameter: string) {
@@ -267,7 +267,7 @@ export function isLockedKind(kind: TargetKind | 'task' | undefined): kind is Loc
   return kind !== undefined && kind !== 'task' && 'changed' in listedKinds[kind];
 }
 
-/** What is assumed of a method without a row. */
+/** The row of a method that has none. */
 const unknown = {
   notification: { ...housekeeping, isNotification: true, decisionContext: 'unasked' },
   task,

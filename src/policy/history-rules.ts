@@ -143,7 +143,7 @@ function coversTool(names: readonly string[], kind: PastRule['kind']): PastRule[
   };
 }
 
-/** As {@link coversTool}, of requests. */
+/** {@link coversTool} for requests. */
 function coversRequest(names: readonly string[], kind: PastRule['kind']): PastRule['covers'] {
   const isCovered = requestsCoveredBy(names, kind === 'after' ? 'written' : 'plain');
   return (call) => call.kind === 'http' && call.request !== undefined && isCovered(call.request);

@@ -136,7 +136,7 @@ export function ownRules(entries: readonly Entry[], method: McpMethod): readonly
   return [...new Set(entries)].flatMap(({ key, history }) => (isCall || key === 'methods' ? history : []));
 }
 
-/** As {@link count}; undefined where the policy would refuse the call if it were not in shadow mode. */
+/** {@link count}; undefined where the policy would refuse the call if it were not in shadow mode. */
 function countInShadow(
   rule: HistoryRule,
   principal: Principal,
@@ -151,7 +151,7 @@ function countInShadow(
   }
 }
 
-/** What a call means for a rule; `unknown`: it depends on arguments that were not recorded. */
+/** The meaning of a call for a rule; `unknown`: it depends on arguments that were not recorded. */
 function count(
   rule: HistoryRule,
   principal: Principal,
@@ -209,7 +209,7 @@ function recordedValues(rule: PastRule, args: unknown, exact?: () => unknown): s
   }
 }
 
-/** Stands for the values of calls that cannot be compared. No compared values have this text. */
+/** The value of calls that cannot be compared. No compared values have this text. */
 const incomparable = '*';
 
 function trackOf({ identity }: PastRule, owner: string, values: string): string {

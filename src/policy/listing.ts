@@ -61,7 +61,7 @@ export function compileListing(document: PolicyDocument, faults: PolicyFault[]):
   };
 }
 
-/** Whether no pattern covers a method, however a server reads its name. */
+/** No pattern covers such a method, however a server reads its name. */
 function isOnlyByName(method: string): boolean {
   return mcpMethod(plainName(method)).allowedBy === 'exact entry';
 }
@@ -138,7 +138,7 @@ export function unlistedInWords({ kind, name }: Unlisted): Pick<Explanation, 'wa
   return { wanted: `a ${listedKinds[kind].word} that is listed`, found };
 }
 
-/** How a lenient server reads a name. */
+/** The readings of names by a lenient server. */
 const plainSpelling: Readonly<Record<ListedKind, (name: string) => string>> = {
   tool: plainName,
   prompt: plainName,
@@ -148,7 +148,7 @@ const plainSpelling: Readonly<Record<ListedKind, (name: string) => string>> = {
   request: plainRequest,
 };
 
-/** Whether only its spelling keeps a name from being covered, in words. */
+/** Explains that only its spelling keeps a name from being covered. */
 function whyUnlisted(kind: ListedKind, name: string | undefined): string {
   if (kind === 'method') return mcpMethod(name).allowedBy === 'exact entry' ? ': only an exact entry covers it' : '';
   if (name === undefined) return '';

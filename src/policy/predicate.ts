@@ -29,10 +29,10 @@ export type Operand =
  */
 export const maxMatchedLength = 4096;
 
-/** How many elements of a list are tried, to find one that predicates accept. */
+/** The most elements of a list that are tried, to find one that predicates accept. */
 const MAX_TRIED = 32;
 
-/** How many values of a list are named in a denial. */
+/** The most values of a list that a denial names. */
 const maxListed = 8;
 
 /**

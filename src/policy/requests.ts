@@ -70,7 +70,7 @@ function segmentsOf(path: string, limit?: number): readonly string[] {
   return path.split('/', limit === undefined ? undefined : limit + 1).slice(1);
 }
 
-/** How closely a pattern names a method; 0: not at all. RFC 9110 §9.3.2: HEAD is GET without a body. */
+/** The precision with which a pattern names a method; 0: not at all. RFC 9110 §9.3.2: HEAD is GET without a body. */
 function rankOf(entry: RequestPattern, method: string): number {
   if (entry.method === method) return 3;
   if (entry.method === 'GET' && method === 'HEAD') return 2;
@@ -187,7 +187,7 @@ function covers(own: string | undefined, segment: string): boolean {
   return own === undefined ? segment !== '' : own === segment;
 }
 
-/** What a lenient server reads in another way: capitals, encoded characters, a dot or a slash at an end. */
+/** Parts that a lenient server reads in another way: capitals, encoded characters, a dot or a slash at an end. */
 const oddPath = /[A-Z%]|\.(?:\/|$)|.\/$/;
 
 /** The segments of a path as a lenient server reads it. */

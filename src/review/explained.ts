@@ -78,7 +78,7 @@ export function explainCall(
 const lockNote =
   'lock: deny: the running gateway also refuses what is not as approved, and sallyport doctor compares it';
 
-/** Whether the lock of a route may refuse an attempt that its policy allows. */
+/** The lock of a route may refuse an attempt that its policy allows. */
 function isLocked({ lock }: Partial<Pick<Route, 'lock'>>, attempt: Attempt): boolean {
   if (lock?.mode !== 'deny' || attempt.kind !== 'mcp') return false;
   return attempt.targets.some(({ kind }) => isLockedKind(kind));
@@ -100,7 +100,7 @@ const unknownNotes = {
   approval: 'a person must approve the call',
 } as const;
 
-/** What the outcomes of conditions depend on and is unknown. */
+/** The unknown values that the outcomes of conditions depend on. */
 function unknownIn(conditions: readonly Explanation[], knowsEarlier: boolean): Explained['unknown'] {
   const open = conditions.flatMap(leaves).filter(({ outcome }) => outcome === 'unknown');
   const needsEarlier = ({ kind }: Explanation): boolean => kind === 'history' && !knowsEarlier;
@@ -307,7 +307,7 @@ function sentence(kind: string, found: string, wanted: string): string {
   return `the ${kind} ${describeValue(found)} resembles ${describeValue(wanted)}, which the policy names`;
 }
 
-/** Whether a name is probably meant by a name or pattern that it does not match. */
+/** A name that a name or pattern does not match may still be meant by it. */
 function resembles(name: string, pattern: string): boolean {
   if (covers(pattern, name)) return false;
   if (covers(bareName(pattern), bareName(name))) return true;

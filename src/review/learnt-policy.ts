@@ -152,7 +152,7 @@ function policyOf(
   return { document, policy: texts.join('') };
 }
 
-/** One test for each entry, and one refusal. */
+/** A test for each entry, and one refusal. */
 function testsOf(
   entries: readonly LearntEntry[],
   own: readonly string[],
@@ -177,7 +177,7 @@ function testsOf(
   return [...seen, line('what was never seen is refused', own, { [kind]: stranger }, { deny: unlisted })].join('');
 }
 
-/** What a policy must list for a call; undefined if the log does not tell. */
+/** The entries that a policy needs for a call; undefined if the log does not tell. */
 function listedIn(attempt: Attempt): readonly { readonly kind: ListedKind; readonly name: string }[] | undefined {
   if (attempt.kind === 'http') {
     return attempt.request === undefined ? undefined : [{ kind: 'request', name: attempt.request }];
@@ -213,7 +213,7 @@ function inBoth(one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlyS
   return new Set([...one].filter((token) => other.has(token)));
 }
 
-/** Whether a policy can name a value as one that it wants. */
+/** A policy can name the value as one that it wants. */
 function isListable(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value);
 }

@@ -13,7 +13,7 @@ import type { LedgerCheck, LedgerEntry, Reservation } from '../model/ledger.ts';
 import type { Principal } from '../model/principal.ts';
 import { createReviewLedger, deniedBy, failureOf } from './earlier-calls.ts';
 
-/** How a decision would change. `unknown`: it depends on values that are not logged. */
+/** The change of a decision. `unknown`: it depends on values that are not logged. */
 type DecisionChange = 'would be denied' | 'would be allowed' | 'would get another answer' | 'unknown';
 
 interface Difference {
@@ -223,7 +223,7 @@ export class ReplayedCalls {
     return { refusing: undefined, isCertain };
   }
 
-  /** Whether a check is met; undefined if calls before the log may decide it. */
+  /** Undefined if calls before the log may decide it. */
   #isMetBy(
     { history, reservation }: CountedBy,
     index: number,
@@ -259,7 +259,7 @@ function countedBy(
   return { history, reservation: reservationOf(history, { id, principal, route, continues: undefined }) };
 }
 
-/** What a call means for the rules over time of a policy, and what a ledger is asked about it. */
+/** The meaning of a call for the rules over time of a policy, and the question to a ledger about it. */
 interface CountedBy {
   readonly history: CallHistory;
   readonly reservation: Reservation;

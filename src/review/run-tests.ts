@@ -86,7 +86,7 @@ export function decidingBy(setting: CallerSetting): Deciding {
   };
 }
 
-/** What is wrong with a property, in lines; undefined if it holds. */
+/** The fault of a property, in lines; undefined if it holds. */
 function faultOf(property: Property, proof: ReturnType<typeof proofOf>): readonly string[] | undefined {
   switch (proof.outcome) {
     case 'holds':
@@ -120,7 +120,7 @@ function proofOf(
   }
 }
 
-/** What a test or a property wants, in a line. */
+/** The expectation of a test or a property, in a line. */
 function expectationOf(wanted: Expectation | PolicyTest['then']): string {
   if (typeof wanted === 'string') return wanted;
   const { deny, challenge } = wanted;

@@ -69,7 +69,7 @@ export async function reloadOnEdit(file: string, first: Loaded, since: number, r
 
 type Place = readonly [section: keyof Config, member?: string];
 
-/** How a configuration holds each setting that stays as it was at the start: by its key, `x-restart` in the schema. */
+/** The place of each setting that stays as it was at the start: by its key, `x-restart` in the schema. */
 const places: Readonly<Record<RestartKey, Place>> = {
   listen: ['listen'],
   'admin.listen': ['admin', 'listen'],

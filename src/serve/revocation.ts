@@ -32,7 +32,7 @@ export interface KeptRevocations extends RevocationAccess, OperatorRevocations {
   close(): Promise<void>;
 }
 
-/** How many revocations one message to another process carries. */
+/** The most revocations in one message to another process. */
 const MESSAGE = 1_000;
 
 /**
@@ -151,7 +151,7 @@ export interface AffectedParts {
   readonly drop: (tokens: readonly RevokedTokens[]) => void;
 }
 
-/** How long news are gathered: each look at all streams takes time, which a flood of events must not have. */
+/** The time for which news are gathered: each look at all streams takes time, which a flood of events must not have. */
 const GATHER_MS = 20;
 /** The streams of one turn of the event loop. */
 const STEP = 100;
@@ -193,7 +193,7 @@ export class RevocationEffects {
     }
   }
 
-  /** Some in each turn of the event loop, so that requests are served meanwhile. */
+  /** Ends some in each turn of the event loop, so that requests are served meanwhile. */
   async #endStreams(issuers: ReadonlySet<string>): Promise<void> {
     const { open, check, end } = this.#parts;
     let left = STEP;

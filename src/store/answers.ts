@@ -6,7 +6,7 @@ import type { Sealing } from './sealing.ts';
 /** The longest sealed answer that is shared, in bytes. Each replica asks the server for a longer one itself. */
 const MAX_BYTES = 64 * 1024;
 
-/** What the store holds at a place: an answer; `miss`: none, or an expired one; `corrupt`: no replica wrote it. */
+/** The content of a place in the store: an answer; `miss`: none, or an expired one; `corrupt`: no replica wrote it. */
 type StoredAnswer = KeptAnswer | 'miss' | 'corrupt';
 
 /** Creates the answers that replicas share by `connection`. `onCorrupt` is called for values that no replica wrote. */

@@ -17,14 +17,13 @@ import { Denial } from '../model/denial.ts';
 import { createScript, type Script, type StoreConnection, storeDenial } from './connection.ts';
 import { type Sealing, STORE_PREFIX } from './sealing.ts';
 
-/** What a shared book is built from. */
 interface SharedApprovalParts {
   readonly connection: StoreConnection;
   readonly sealing: Sealing;
   readonly bounds?: { readonly ofOwner: number; readonly ofAll: number; readonly bytes: number };
 }
 
-/** What the store says of one request. */
+/** A request as the store returns it. */
 type ApprovalRow = readonly [id: string, status: ApprovalStatus, ends: string, body: string, proof: string];
 
 /** A decision of a person, sealed: a writer of the store can forge none. */
@@ -34,7 +33,7 @@ interface Proof {
   readonly usableUntil: number;
 }
 
-/** How many requests are read at once. */
+/** The requests that are read at once. */
 const PAGE = 100;
 
 /**

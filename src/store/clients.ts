@@ -148,7 +148,7 @@ export class Informants<Answer extends { readonly epoch: number }> {
   readonly #ask: (client: StoreClient, host: StoreHost) => Promise<Answer>;
   readonly #texts: InformantTexts;
   readonly #clients = new Map<string, StoreClient>();
-  /** That of the newest answer: the older one of a few does not lead back. */
+  /** The epoch of the newest answer: an older answer does not lead back. */
   #epoch = -1;
   #isClosed = false;
 

@@ -21,7 +21,7 @@ const TRY_AGAIN_MS = 20;
 /** How many keys are tried to find one of each server. */
 const MAX_KEYS = 4_096;
 
-/** What a server knows of its cluster. */
+/** The topology of a cluster, by one of its servers. */
 interface Topology {
   readonly epoch: number;
   /** The master of each slot. */

@@ -14,7 +14,7 @@
  * @module
  */
 
-/** What both scripts use. `now` is undefined in the script that settles. */
+/** The common part of both scripts. `now` is undefined in the script that settles. */
 const common = `
 local WIDTH, LEVELS, WHOLE, BUCKETS = 32, 3, 4, 256
 

@@ -15,7 +15,6 @@ import type { Sealing } from './sealing.ts';
 /** The most settlements that wait for the store: one question sends all of them, within the time of a command. */
 const MAX_UNSETTLED = 1_000;
 
-/** What a shared ledger is built from. */
 interface SharedLedgerParts {
   readonly connection: StoreConnection;
   readonly sealing: Sealing;
@@ -27,7 +26,7 @@ interface SharedLedgerParts {
   readonly scripts?: typeof ledgerScripts;
 }
 
-/** What the store answers: whether the call passed, and why it would not. */
+/** The answer of the store: whether the call passed, and why it would not. */
 type Reply = readonly [passed: number] | readonly [passed: number, why: string, first: number, second?: number];
 
 /**
@@ -45,7 +44,7 @@ export function createSharedLedger({
   bounds = ledgerBounds,
   scripts = ledgerScripts,
 }: SharedLedgerParts): Ledger {
-  /** What is counted on a route lies in one slot of a cluster. */
+  /** The calls that are counted on a route lie in one slot of a cluster. */
   const slotOf = (route: string): string => sealing.slot('history', route);
   const allOf = (slot: string): string => sealing.place(`${slot}:all`, '');
   const callOf = (slot: string, id: string): string => sealing.place(`${slot}:call`, id);
@@ -53,7 +52,7 @@ export function createSharedLedger({
     reserve: createScript(connection, 'history', scripts.reserve),
     settle: createScript(connection, 'history', scripts.settle),
   };
-  /** What the store could not take, by the place of the call. */
+  /** The settlements that the store could not take, by the place of the call. */
   const unsettled = new Map<string, { readonly all: string; readonly outcome: Settlement }>();
 
   async function tell(all: string, call: string, outcome: Settlement): Promise<void> {

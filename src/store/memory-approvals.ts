@@ -38,7 +38,7 @@ export class MemoryApprovals implements ApprovalBook {
   readonly #bounds: { readonly ofOwner: number; readonly ofAll: number; readonly bytes: number };
   /** By id; those that are over too. */
   readonly #kept = new Map<string, RequestRecord>();
-  /** Those that live, by what they are bound to. */
+  /** The requests that live, by what they are bound to. */
   readonly #live = new Map<string, RequestRecord>();
   readonly #owned = new Map<string, number>();
   readonly #rounds = new Map<string, Round>();
@@ -179,12 +179,12 @@ export class MemoryApprovals implements ApprovalBook {
   }
 }
 
-/** Whether a request counts: until it is used, or has ended. */
+/** A request counts until it is used, or has ended. */
 function isLive(status: ApprovalStatus): boolean {
   return status !== 'used' && status !== 'expired';
 }
 
-/** What no two that live have in common. */
+/** The parts of which no two live requests have the same. */
 function bindingOf({ digest, identity }: Pick<KeptApproval, 'digest' | 'identity'>): string {
   return `${digest} ${identity}`;
 }

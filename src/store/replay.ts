@@ -80,7 +80,6 @@ function full(what: string): Denial {
   return new Denial('shared_store.unavailable', `${what} live already: no more can be remembered`);
 }
 
-/** What a shared replay cache is built from. */
 interface SharedReplayParts {
   readonly connection: StoreConnection;
   readonly sealing: Sealing;

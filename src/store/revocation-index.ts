@@ -174,7 +174,7 @@ export function isAmong(
   return issuer === tokens.issuer && has(kind, named) && keyFor(kind, named) === keyFor(kind, tokens);
 }
 
-/** What a token names, as a revocation would name it. */
+/** The identities of a token, as a revocation would name them. */
 function identitiesOf(issuer: string, subject: string | undefined, claims: Claims): RevokedTokens {
   const { sid, jti, email, email_verified: verified, email_digest: digest } = claims;
   return {

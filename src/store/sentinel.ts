@@ -12,7 +12,7 @@ import {
   withEncoded,
 } from './clients.ts';
 
-/** What a sentinel says of the primary. */
+/** The primary, as a sentinel names it. */
 interface NamedPrimary extends StoreHost {
   readonly epoch: number;
 }

@@ -69,7 +69,6 @@ interface UsedStore extends StoreSettings {
 /** At most one line about corrupt values in this time: an attacker with write access must not fill the log. */
 const CORRUPT_LOG_MS = 60_000;
 
-/** What a process brings along. */
 interface SharedParts {
   /** Counts calls without a store. */
   readonly ledger: Ledger;

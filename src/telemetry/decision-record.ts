@@ -129,7 +129,7 @@ function isSameList(one: readonly string[], other: readonly string[]): boolean {
 /** A principal stays the same object while its token is cached. The newest part is last. */
 const commonParts = new WeakMap<object, readonly CommonPart[]>();
 const MAX_PARTS = 8;
-/** Stands for the caller of calls without one. */
+/** The key of calls without a caller. */
 const withoutCaller = Object.freeze(Object.create(null) as object);
 
 /** What a decision has in common with others: the same object, if the caller made the same call before. */

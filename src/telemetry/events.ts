@@ -6,7 +6,7 @@ import type { Route } from '../model/route.ts';
 import { Rates } from './rates.ts';
 import { RecentDecisions } from './recent-decisions.ts';
 
-/** One of {@link Events}, as a function of the most arguments that any of them has. */
+/** A function of {@link Events}, with the most arguments that any of them has. */
 type Handler = (first: unknown, second: unknown, third: unknown) => void;
 
 const eventNames = Object.keys({

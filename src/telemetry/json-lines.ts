@@ -48,7 +48,6 @@ export function createJsonLines(output: Writable, onDropped: () => void = () => 
   let lines: string[] = [];
   /** The length of the lines that are not written yet. */
   let pending = 0;
-  /** Whether a flush follows. */
   let scheduled = false;
   let dropped = 0;
   let reported = 0;

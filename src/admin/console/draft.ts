@@ -142,7 +142,7 @@ function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
   return isObject(value) ? value : undefined;
 }
 
-/** What the edit means for every caller and every call. */
+/** The effects of the edit on every caller and every call. */
 function meaningOf(inForce: Policy, draft: Policy, { scopeHierarchy, issuer }: DraftTask): DraftMeaning {
   const { differences, undecided } = comparePolicies(
     inForce,
@@ -161,7 +161,7 @@ function meaningOf(inForce: Policy, draft: Policy, { scopeHierarchy, issuer }: D
   };
 }
 
-/** What the draft would have changed in kept decisions, as `replay` finds it. */
+/** The kept decisions that the draft would change, as `replay` finds them. */
 function replayOf(
   decisions: readonly CountedDecision[],
   inForce: Policy | undefined,

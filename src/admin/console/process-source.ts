@@ -32,7 +32,7 @@ export interface ProcessState {
   readonly certificateExpires: number | undefined;
 }
 
-/** How many rows a page gets at once, of the past and of new decisions. */
+/** The most rows of one answer, of the past or of new decisions. */
 const MAX_ROWS = 500;
 const MAX_BATCH = 100;
 /** The pause between batches. */

@@ -95,7 +95,7 @@ function remedyForIssuer(found: string, { issuer, backchannel }: AuthorizationSe
   return `${remedy} if this is the server that you mean${reached}`;
 }
 
-/** What MCP clients need of a server, MCP 2025-11-25, Authorization. */
+/** Examines what MCP clients need of a server, MCP 2025-11-25, Authorization. */
 function examineForClients(
   on: Findings,
   metadata: Metadata,
@@ -222,7 +222,7 @@ async function examineIntrospection(on: Findings, client: AuthorizationServerCli
   return on.fail('its introspection calls a made-up token active', 'it would let every token in: repair it there');
 }
 
-/** Whether the secret of the gateway at the front door is random: a process that `serve` did not start has another. */
+/** The secret of the gateway at the front door is random where `serve` did not start this process. */
 function isSecretUnknown(server: AuthorizationServer, { frontDoor, sessionKey }: Config): boolean {
   return server === frontDoor?.server && sessionKey === undefined && process.env[GATEWAY_SECRET_VARIABLE] === undefined;
 }

@@ -88,7 +88,6 @@ async function meetingsOf(config: Config): Promise<readonly Meeting[]> {
   return found.filter((meeting) => meeting !== undefined);
 }
 
-/** Undefined where the server does not answer, which another finding says. */
 async function meetingOf(route: Route): Promise<Meeting | undefined> {
   const [server] = route.authorizationServers;
   if (server === undefined) return undefined;
@@ -104,7 +103,7 @@ async function meetingOf(route: Route): Promise<Meeting | undefined> {
   }
 }
 
-/** What the metadata of a server show, and what is known of the product besides. */
+/** The properties of a server by its metadata, and by what is known of the product besides. */
 async function traitsOf({ issuer }: AuthorizationServer, document: Metadata): Promise<ServerTraits> {
   const { resource, wantsScope, tokens } = providerOf(issuer) ?? standardServer;
   const { origin, pathname } = new URL(issuer);
@@ -246,7 +245,7 @@ async function examineIdentification(
   return register(on, String(document['registration_endpoint']), client.title, uris);
 }
 
-/** Whether the front door lets a client sign in. Its operator wants to know nothing of others. */
+/** The front door lets the client sign in. Its operator wants to know nothing of others. */
 function isAdmitted(client: ClientQuirks, frontDoor: FrontDoor): boolean {
   const { metadataDocument: own } = client;
   if (own !== undefined && isListed(own, frontDoor)) return true;
@@ -261,7 +260,7 @@ function mayRegister(uri: string, { clients: { registration } }: FrontDoor): boo
   return anyPattern(registration?.redirectUris ?? [])(uri);
 }
 
-/** One redirect URI for each pattern of a client. */
+/** A redirect URI for each pattern of a client. */
 function sampleUris({ redirectUris }: ClientQuirks): readonly string[] {
   const patterns = redirectUris.length === 0 ? ['http://127.0.0.1:*/callback'] : redirectUris;
   return patterns.map((pattern) => pattern.replace(':*', ':33418').replace(/\*+$/, 'doctor'));

@@ -133,7 +133,7 @@ export async function examineStore({ shared }: Config): Promise<readonly Finding
   return [on.fail(text, 'check its address, password and memory; replicas count alone until then')];
 }
 
-/** Whether `serve` would start the front door, and nothing listens there yet: `doctor` may well run before `serve`. */
+/** `doctor` may run before `serve`: `serve` would start the front door, and nothing listens there yet. */
 async function isNotStarted({ issuer, listen, server }: FrontDoor): Promise<boolean> {
   if (server.backchannel !== ownBackchannel(issuer, listen)) return false;
   try {
@@ -181,7 +181,6 @@ export async function examineClock({ authorizationServers }: Config): Promise<re
   return (await Promise.all(found)).flat();
 }
 
-/** How many differences a line names. */
 const MAX_NAMED = 20;
 
 /** Compares what each server with a lock shows to a caller without credentials, as `sallyport lock --check` does. */

@@ -33,7 +33,7 @@ function unreachable(on: Findings, url: string, reason: string, config: Config):
   return on.fail(text, remedyForOther(config) ?? remedy);
 }
 
-/** What to do about an answer that is not the gateway's; undefined where a proxy may stand in front of it. */
+/** The remedy for an answer that is not the gateway's; undefined where a proxy may stand in front of it. */
 function remedyForOther({ publicUrl, listen }: Config): string | undefined {
   const { protocol, port } = new URL(publicUrl);
   const number = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
@@ -42,7 +42,7 @@ function remedyForOther({ publicUrl, listen }: Config): string | undefined {
   return `another program listens on port ${number}: find it with ${how}, stop it, or change listen and public_url`;
 }
 
-/** What to do about an answer that the gateway would not give. */
+/** The remedy for an answer that the gateway would not give. */
 function remedyForAnswer({ text }: TextAnswer, config: Config): string {
   const isGateway = typeof ownMember(parsedJson(text), 'decision') === 'string';
   if (isGateway) return reloadRemedy;

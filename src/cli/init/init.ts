@@ -102,7 +102,7 @@ async function existing(folder: string, files: readonly string[]): Promise<reado
   return files.filter((_file, index) => there[index]);
 }
 
-/** Whether a path exists. A dangling link counts: writing would follow it. */
+/** A dangling link counts too: writing would follow it. */
 async function exists(path: string): Promise<boolean> {
   try {
     await lstat(path);

@@ -18,7 +18,7 @@ export interface ToolsPolicy {
 const MAX_TOOLS = 1000;
 /** MCP 2025-11-25, Tools §Tool Names: SHOULD be at most 128 characters. */
 const MAX_NAME = 128;
-/** One line of characters that show. `*` would make the name a pattern. */
+/** A line of visible characters. `*` would make the name a pattern. */
 const listable = /^(?! )(?!.* $)[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u;
 
 /** Words of names that suggest secrets, in the singular. To read these is more than to read. */
@@ -66,7 +66,7 @@ function isListable(name: string): boolean {
   return name.length <= MAX_NAME && !name.includes('*') && listable.test(name);
 }
 
-/** Whether one of the words of a name does: `get-env`, `getApiKey`, `READ_SECRET_2`. */
+/** Looks at each word of a name: `get-env`, `getApiKey`, `READ_SECRET_2`. */
 function suggestsSecrets(name: string): boolean {
   const words = name.replaceAll(/(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu, ' ').split(/[^\p{L}]+/u);
   return words.some((word) => secretWords.has(word.toLowerCase().replace(/s$/, '')));

@@ -60,7 +60,7 @@ const CLOSE_BRACE = 0x7d;
  * @throws {JsonScanError}
  */
 export function scanJson(text: string, limits: ScanLimits): void {
-  /** One entry for each open container: the folded keys seen so far, or null for an array. */
+  /** An entry for each open container: the folded keys seen so far, or null for an array. */
   const open: (Set<string> | null)[] = [];
   /** The innermost open container. */
   let container: Set<string> | null | undefined;

@@ -122,7 +122,6 @@ function faultOf(error: unknown, { status, location }: Observed, stop: AbortSign
   return new McpServerFault('other', `${answered}, but not as MCP over Streamable HTTP${why}`, error);
 }
 
-/** What the last answer to a POST was, for messages. */
 interface Observed {
   status: number | undefined;
   /** Where a redirect points; undefined: it was none. */

@@ -7,7 +7,7 @@ import {
   type Sighting,
 } from '../../model/lock.ts';
 
-/** What a lock says of a definition: how it differs, or that nothing was compared yet. */
+/** The comparison of a definition with its lock: how it differs, or that nothing was compared yet. */
 type DefinitionVerdict = 'approved' | 'unverified' | ChangedDefinition;
 
 /** How many definitions are remembered that were not approved, and how long their names may be. */
@@ -18,9 +18,9 @@ const MAX_NAME = 256;
 export class LockComparison {
   readonly #approved: Definitions;
   readonly #seen = new Map<string, Sighting>();
-  /** Those that were not approved, the oldest first. */
+  /** The definitions that were not approved, the oldest first. */
   readonly #unapproved = new Map<string, Sighting>();
-  /** What appeared twice in the last look. A page that passes may show one of both alone. */
+  /** The names that appeared twice in the last look. A page that passes may show one of both alone. */
   #twiceInLook: ReadonlySet<string> = new Set();
   #hasLooked = false;
 

@@ -34,7 +34,7 @@ export interface LockedRoutes {
 export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
   const { share, observer } = watchParts;
   let watches: ReadonlyMap<string, Watch> = new Map();
-  /** Those of the configuration that was built last. */
+  /** The watches of the configuration that was built last. */
   const built = new Map<string, Watch>();
 
   function watchOf({ name, upstream }: Route, lock: Lock): Watch {

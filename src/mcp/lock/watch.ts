@@ -43,7 +43,6 @@ export function createWatch(
   let comparedAt: number | undefined;
   /** Why the last look failed; undefined if it succeeded. */
   let fault: string | undefined;
-  /** Whether any definition differed when it was last reported. */
   let differed = false;
 
   async function compare(signal: AbortSignal): Promise<void> {

@@ -41,7 +41,7 @@ function tried(name: string, version: string): string {
   return `https://www.npmjs.com/package/${name}/v/${version}`;
 }
 
-/** What a client by the specification does. */
+/** A client by the specification. */
 const standard = {
   redirectUris: [],
   resourceMetadata: 'challenge',

@@ -30,7 +30,6 @@ import { boundCall } from './bound-call.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';
 import { isObject } from '../../lib/json/own-member.ts';
 
-/** What approvals depend on. */
 interface ApprovalParts {
   readonly book: ApprovalBook;
   /** The URL of the API, without a trailing slash. */
@@ -40,7 +39,6 @@ interface ApprovalParts {
   readonly clock: () => number;
 }
 
-/** What a route brings along. */
 interface RouteParts {
   /** Judges a call by its rules over time, and counts nothing. */
   readonly judge: ((grant: Grant) => Promise<void>) | undefined;
@@ -235,13 +233,13 @@ export class Approvals {
   }
 }
 
-/** Whether a person is the caller: with another client too. */
+/** A person is the caller with another client too. */
 function isSamePerson({ caller }: KeptApproval, { issuer, subject, clientId }: Principal): boolean {
   if (caller.issuer !== issuer) return false;
   return caller.subject === undefined ? caller.client === clientId : caller.subject === subject;
 }
 
-/** What ends a request when it changes: the entries, and what a lock says of the definition. */
+/** A request ends when this changes: the entries, and what a lock says of the definition. */
 function identityOf(route: Route, needed: NeededApproval, { action: { attempt } }: Grant): string {
   const [target] = attempt.kind === 'mcp' ? attempt.targets : [];
   const call = { method: attempt.kind === 'mcp' ? (attempt.method.name ?? '') : '', name: target?.name };

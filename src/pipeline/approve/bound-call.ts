@@ -112,7 +112,7 @@ function put(into: Record<string, unknown>, [key = '', ...rest]: readonly string
   put(next, rest, value);
 }
 
-/** How many values a value consists of. A number that JavaScript would round is an object that is frozen. */
+/** The number of values that a value consists of. A number that JavaScript would round is an object that is frozen. */
 function leavesIn(value: unknown): number {
   if (value === undefined) return 0;
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return 1;

@@ -193,7 +193,7 @@ export function createSharedIntrospection(
   };
 }
 
-/** Whether an entry of another replica, perhaps of another release, is an answer. */
+/** Another replica, perhaps of another release, may have written the entry. */
 function isAnswer(answer: unknown): answer is IntrospectionAnswer {
   if (typeof answer !== 'object' || answer === null) return false;
   const { claims, jwt } = answer as { readonly claims?: Claims; readonly jwt?: unknown };

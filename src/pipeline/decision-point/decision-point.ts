@@ -24,7 +24,7 @@ const MAX_LIST_BYTES = 1024 * 1024;
 /** Questions in flight at once; one caller has at most a quarter of them. */
 const MAX_IN_FLIGHT = 1024;
 const METADATA_MS = 3_600_000;
-/** What the log quotes of a reason, in UTF-16 code units. */
+/** The longest reason that the log quotes, in UTF-16 code units. */
 const MAX_REASON = 256;
 /** RFC 9470 §3: values that a challenge can carry in quotes. */
 const acrValues = /^[\x21\x23-\x5B\x5D-\x7E]+(?: [\x21\x23-\x5B\x5D-\x7E]+)*$/;

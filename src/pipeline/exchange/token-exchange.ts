@@ -28,7 +28,7 @@ export interface ExchangeParts {
   readonly clock: Clock;
 }
 
-/** How a grant names the caller's token, and what it says of the new one. */
+/** The name of the caller's token in each grant, and what the grant says of the new one. */
 const grants = {
   token_exchange: {
     type: 'urn:ietf:params:oauth:grant-type:token-exchange',
@@ -289,7 +289,7 @@ export class ExchangeMemory {
   }
 }
 
-/** Whether an entry of another replica, perhaps of another release, is a credential. */
+/** Another replica, perhaps of another release, may have written the entry. */
 function isCredential(answer: unknown): answer is KeptCredential {
   if (typeof answer !== 'object' || answer === null) return false;
   const { value, obtainedAt } = answer as Partial<KeptCredential>;

@@ -48,7 +48,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   /** Undefined if the answer needs no change, and once its filter is chosen: it would hold much for a stream. */
   #changes: AnswerFilter | undefined;
   #filter: BodyFilter | undefined;
-  /** What arrives while the filter prepares; undefined if it does not. */
+  /** The chunks that arrive while the filter prepares; undefined if it does not. */
   #waiting: (Buffer | undefined)[] | undefined;
   /** The last event of a stream that the gateway ends; undefined for none. */
   #streamEnd: string | undefined;

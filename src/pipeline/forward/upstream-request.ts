@@ -7,7 +7,7 @@ import { createIdentityHeaders, type SignIdentity } from './identity-headers.ts'
 
 const traceFields: ReadonlySet<string> = new Set(['traceparent', 'tracestate']);
 
-/** What clients send to the front door to authenticate themselves, and to prove that they have a key. */
+/** Fields by which clients authenticate themselves to the front door, and prove that they have a key. */
 const forFrontDoor: ReadonlySet<string> = new Set(['authorization', 'dpop']);
 
 /** The header section for the upstream, as undici takes it: name, value, name, value, … */

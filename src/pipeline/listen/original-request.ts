@@ -14,7 +14,7 @@ interface OriginalRequest {
   readonly host: string | undefined;
 }
 
-/** One convention by which proxies describe a request: the names of its fields. */
+/** A convention by which proxies describe a request: the names of its fields. */
 interface Convention {
   readonly method: string;
   readonly target: string;

@@ -94,7 +94,7 @@ export function comparePolicies(before: Policy, after: Policy, deciding: Decidin
   return { differences: [...differences, ...unwitnessed], undecided: [...found.undecided.values()] };
 }
 
-/** What was found so far: one difference of each kind that a rule causes. */
+/** The differences found so far: one of each kind that a rule causes. */
 interface Findings {
   readonly differences: Map<string, WitnessedDifference>;
   /** Rules over time that changed, by what decides the calls. */
@@ -290,7 +290,7 @@ export function compareRoutes(before: readonly Route[], after: readonly Route[],
   );
 }
 
-/** What a route without a policy accepts. */
+/** The policy of a route without one. */
 const anyToken = compilePolicy('none', {});
 
 function policyOf(route: Route): string {

@@ -73,7 +73,9 @@ export interface LeafCondition extends AnyCondition {
   readonly words: (principal: Principal) => Pick<Explanation, 'reads' | 'wanted' | 'found'>;
 }
 
-/** What of a caller a condition depends on: it is met if each of these is as it wants. Proofs tell callers by it. */
+/**
+ * The dependencies of a condition on a caller: it is met if each of these is as it wants. Proofs tell callers by it.
+ */
 interface CallerReads {
   /** Scopes that it wants; a challenge asks for them. */
   readonly scopes: readonly string[];
@@ -102,7 +104,7 @@ export interface GroupCondition extends AnyCondition {
   readonly wanted: string;
 }
 
-/** What the file of a kind says of a leaf. */
+/** The declaration of a leaf, in the file of its kind. */
 interface Leaf extends Omit<LeafCondition, 'denial' | 'reads'> {
   readonly reason: PolicyReason;
   readonly reads: Partial<CallerReads>;

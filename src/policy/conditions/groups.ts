@@ -33,7 +33,7 @@ export function allOf(rule: string, parts: readonly Condition[]): AllCondition {
   };
 }
 
-/** What the caller can mend comes first, the easiest of it before the rest. */
+/** The order of verdicts: those that the caller can mend come first, the easiest of them before the rest. */
 const order: readonly Verdict[] = ['met', 'scope', 'authentication', 'lifetime', 'refused'];
 
 /**

@@ -1,7 +1,7 @@
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 import { CharBase, type CharSet, JS } from 'refa';
 
-/** One place of a pattern that consumes a character. A place that a quantifier repeats stands for each repetition. */
+/** A place of a pattern that consumes a character. A place that a quantifier repeats stands for each repetition. */
 interface PatternPosition {
   readonly accepts: CharSet;
   /** What to show to the author: the innermost quantifier around it, else the place itself. */
@@ -278,7 +278,7 @@ function blamed({ start, raw }: AST.Node, why: string): SlowPart {
   return { character: start + 1, text: raw, why };
 }
 
-/** What the engine may be doing after some beginning of a text. */
+/** A state that the engine may be in after some beginning of a text. */
 interface State {
   /** The number of its walks that are at a place, by the place. */
   readonly walks: ReadonlyMap<number, number>;

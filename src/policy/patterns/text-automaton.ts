@@ -65,7 +65,6 @@ export function numbered<State>(machine: TextMachine<State>): TextAutomaton {
 
 const maxCharacter = 0x10_ff_ff;
 
-/** What was read of a text. */
 interface ListedState {
   /** Undefined: no listed text begins like that. */
   readonly text: string | undefined;
@@ -110,10 +109,10 @@ function codePointRange(character: string): { readonly min: number; readonly max
   return { min: code, max: code };
 }
 
-/** How a number that is still being read compares with another, digit by digit. */
+/** The comparison of a number that is still being read with another, digit by digit. */
 type Order = '<' | '=' | '>';
 
-/** What was read of an integer: undefined after anything that no integer begins with. */
+/** The digits read of an integer: undefined after anything that no integer begins with. */
 interface Digits {
   readonly negative: boolean;
   /** Whether there was a digit; zeros in front count for nothing else. */
@@ -219,7 +218,7 @@ interface Walk {
   readonly states: readonly number[];
 }
 
-/** One character of each set that the automata cannot tell apart, those that read best first. */
+/** A character of each set that the automata cannot tell apart, those that read best first. */
 function representatives(alphabet: readonly CharSet[]): readonly number[] {
   const chosen = new CharBase([...alphabet, CharSet.all(maxCharacter)]).sets.map(representative);
   const rank = (character: number): number => {

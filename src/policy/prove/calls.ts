@@ -19,7 +19,7 @@ import type { Predicate } from '../predicate.ts';
 import type { CallPattern, HttpPattern, McpPattern } from '../property.ts';
 import { type NameClass, nameKinds, namesOf, type NameTable } from './names.ts';
 
-/** What a call names, as a test file writes it; `{}`: a request on an HTTP route. */
+/** The target of a call, as a test file writes it; `{}`: a request on an HTTP route. */
 type When = { readonly [Key in ListedKind]?: string };
 
 /** A call of an example, as a test file writes it. */

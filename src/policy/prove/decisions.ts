@@ -31,7 +31,7 @@ export interface PossibleDecision {
   readonly asked: readonly Mention[];
 }
 
-/** One place of a policy that names a scope, and when a challenge includes it. */
+/** A place of a policy that names a scope, and when a challenge includes it. */
 interface Mention {
   readonly scope: string;
   readonly when: Formula;
@@ -88,7 +88,7 @@ function within(guard: Formula, refusals: readonly PossibleRefusal[]): readonly 
   return refusals.map(({ reason, rule, when }) => ({ reason, rule, when: and([guard, when]) }));
 }
 
-/** One part of a step: how it refuses, and when it does not. */
+/** A part of a step: how it refuses, and when it does not. */
 interface Trial {
   readonly refusals: readonly PossibleRefusal[];
   readonly passed: Formula;
@@ -151,7 +151,7 @@ function refusalsBy(conditions: readonly Condition[], verdict: Verdict, space: S
 /** For each verdict on a condition, when it is given. Exactly one of them is. */
 type Verdicts = Readonly<Record<Verdict, Formula>>;
 
-/** What was found in each space: parts of formulas are shared. */
+/** The verdicts in each space: parts of formulas are shared. */
 const known = new WeakMap<Space, Map<Condition, Verdicts>>();
 
 /** When a condition has which verdict. */

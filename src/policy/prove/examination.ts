@@ -17,7 +17,7 @@ export interface Example {
   readonly when: ExampleCall;
 }
 
-/** What was looked for: found, proved not to exist, or neither. */
+/** The result of a search: found, proved not to exist, or neither. */
 type Answer =
   | {
       readonly outcome: 'found';

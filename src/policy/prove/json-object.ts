@@ -103,7 +103,7 @@ type Surroundings = Pick<MemberPlace, 'exists' | 'isMissing' | 'isBlocked'> & {
   readonly containing: readonly Predicate[];
 };
 
-/** What surrounds the members of an object that is always there. */
+/** The surroundings of the members of an object that is always there. */
 const inObject: Surroundings = { exists: true, isMissing: false, isBlocked: false, containing: [] };
 
 /** A canonical index of an array, RFC 6901 §4. */

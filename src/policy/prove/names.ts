@@ -44,7 +44,7 @@ interface NameKind {
   readonly isMisspelled: (name: string) => boolean;
 }
 
-/** What names of tools and prompts are like. */
+/** The form of names of tools and prompts. */
 const plainNames: NameKind = {
   isPattern: (name) => name.includes('*'),
   sourceOf: (pattern) => withStars(pattern, String.raw`[\s\S]*`),
@@ -95,7 +95,7 @@ const methods: NameKind = {
     methodClass(name) !== 'exact entry' && (mistakenFor(name) !== undefined || plainName(name) !== name),
 };
 
-/** What allows a method, and which kind of target it needs. */
+/** The rule that allows a method, with the kind of target that it needs. */
 function methodClass(name: string): string {
   const { allowedBy, target } = mcpMethod(name);
   return allowedBy === 'target' ? target.kind : allowedBy;
@@ -104,7 +104,7 @@ function methodClass(name: string): string {
 const anyMethod = '[A-Z]+(?:-[A-Z]+)*';
 const hex = '[0-9A-Fa-f]';
 const tail = `%[89ABab]${hex}`;
-/** What a segment may have besides dots: plain characters, encoded ones that are no delimiters, and UTF-8. */
+/** A part of a segment besides dots: plain characters, encoded ones that are no delimiters, and UTF-8. */
 const unit = [
   "[A-Za-z0-9_~!$&'()*+,=:@-]",
   '%(?:2[0-46-9A-Ca-c]|3[AC-Fac-f]|40|5[BDEbde]|60|7[B-Db-d])',
@@ -154,7 +154,7 @@ export const nameKinds: Readonly<Record<ListedKind, NameKind>> = {
   request: requests,
 };
 
-/** Whether two patterns can cover one name, as far as their beginnings and ends say. */
+/** Two patterns can cover one name, as far as their beginnings and ends say. */
 function mayMeet(one: string, other: string): boolean {
   const [ownStart = '', otherStart = ''] = [one, other].map((name) => name.slice(0, name.indexOf('*')));
   const [ownEnd = '', otherEnd = ''] = [one, other].map((name) => name.slice(name.lastIndexOf('*') + 1));

@@ -210,7 +210,7 @@ function withMember(object: unknown, [key, ...rest]: readonly string[], value: u
   return { ...members, [key]: withMember(members[key], rest, value) };
 }
 
-/** One choice of each, all of them together, in every combination. */
+/** The combinations of one choice of each, all of them together. */
 function combined(choices: readonly (readonly (readonly EarlierCall[])[])[]): readonly (readonly EarlierCall[])[] {
   let found: readonly (readonly EarlierCall[])[] = [[]];
   for (const each of choices)

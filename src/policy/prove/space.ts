@@ -172,7 +172,7 @@ export class Space {
     );
   }
 
-  /** What a token says of its scopes and dates is among its claims, unless they say something else. */
+  /** Scopes and dates of a token are among its claims, unless the claims say something else. */
   #registered(): Formula {
     const { callerOf } = this.#setting;
     const isGranted = [...this.#scopes.keys()].map((scope) => this.holds(scope));

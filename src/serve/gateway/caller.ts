@@ -64,7 +64,7 @@ function signIdentityOf({ upstream: { signedIdentity } }: Route, config: Config)
   return signedIdentity && createSignIdentity(signedIdentity, config.publicUrl, keys, Date.now);
 }
 
-/** What commands do at an upstream: they open a session and read lists, for which the scope of the route suffices. */
+/** Commands open a session at an upstream and read lists, for which the scope of the route suffices. */
 const listing: Attempt = { kind: 'mcp', method: noMethod, targets: [], arguments: undefined };
 
 function presented(token: string): PresentedToken {

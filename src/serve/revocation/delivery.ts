@@ -263,7 +263,7 @@ export class Delivery implements SetSource {
   }
 }
 
-/** What the next poll says of the events of the last one. */
+/** The acknowledgements of the last poll, for the next one. */
 interface Acks {
   taken: string[];
   refused: Map<string, SetRefusal>;

@@ -42,7 +42,7 @@ export interface ReceiverParts {
   readonly clock: Clock;
 }
 
-/** How the endpoint of global token revocation answers a subject that names no tokens. */
+/** The answers of the endpoint of global token revocation to a subject that names no tokens. */
 const refusals = {
   malformed: { status: 400, error: 'invalid_request', result: 'refused' },
   not_understood: { status: 422, error: 'unsupported_format', result: 'not_understood' },

@@ -120,7 +120,7 @@ function invalid(description: string): SetError {
   return new SetError('invalid_request', description);
 }
 
-/** What an event means for its subject. `revoke`: its tokens end. `drop`: what is cached of them is asked again. */
+/** The effect of an event on its subject. `revoke`: its tokens end. `drop`: what is cached of them is asked again. */
 type Effect = 'revoke' | 'drop' | 'none' | 'malformed';
 
 /** A member of an event, as its definition lists the values. */

@@ -5,7 +5,7 @@ import { isObject, ownMember } from '../../lib/json/own-member.ts';
 import type { EventSource } from '../../model/revocation.ts';
 import { requestedEvents } from './security-event.ts';
 
-/** What a transmitter says of itself, SSF 1.0 §7.1. */
+/** The metadata of a transmitter, SSF 1.0 §7.1. */
 interface Metadata {
   readonly keys: JWTVerifyGetKey;
   readonly configurationEndpoint: string | undefined;
@@ -64,7 +64,7 @@ export class TransmitterError extends Error {
 export class Transmitter {
   readonly #source: EventSource;
   readonly #pushUrl: string | undefined;
-  /** How the stream of this gateway is known where it has no address of its own. */
+  /** Identifies the stream of this gateway where it has no address of its own. */
   readonly #description: string;
   readonly #clock: Clock;
   readonly #fetcher: JsonFetcher = createJsonFetcher();

@@ -278,7 +278,7 @@ function isHandle(value: unknown): value is Handle {
 /** How long a worker may take to answer. */
 const PATIENCE_MS = 1_000;
 
-/** What the console asks all workers. */
+/** The questions of the console to all workers. */
 interface WorkersSource extends ConsoleSource {
   /** Begins to read what a new worker sends, and tells it whether its decisions are watched. */
   follow(worker: Worker): void;
