@@ -26,7 +26,6 @@ import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
 import type { Config, Address } from '../model/config.ts';
 import type { RevocationCheck } from '../model/revocation.ts';
-import type { StoreObserver } from '../model/shared.ts';
 import type { LogStore } from '../store/connection.ts';
 import { RevokedTokenAnnouncements } from '../store/revoked-tokens.ts';
 import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
@@ -132,8 +131,7 @@ const STORE_RETRY_MS = 50;
 
 async function openStore({ shared, sessionKey }: Config, log: LogStore, clock: Clock): Promise<Store> {
   if (shared === undefined || sessionKey === undefined) return createMemoryStore(clock);
-  const observer: StoreObserver = { storeUp() {}, storeRequest() {} };
-  const store = createSharedStore({ settings: shared, sessionKey, observer, log, clock });
+  const store = createSharedStore({ settings: shared, sessionKey, log, clock });
   const end = performance.now() + STORE_WAIT_MS;
   while (performance.now() < end && !(await answers(store))) await sleep(STORE_RETRY_MS);
   return store;

@@ -1,12 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
 import type { SharedStore } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
-import type { StoreObserver } from '../model/shared.ts';
 import {
   connectStore,
   LONG_COMMAND_MS,
   type LogStore,
   type StoreConnection,
+  unobserved,
   StoreError,
   createScript,
 } from '../store/connection.ts';
@@ -20,7 +20,6 @@ export interface SharedStoreParts {
   readonly settings: SharedStore;
   /** What all replicas share besides the store: it seals records. */
   readonly sessionKey: string;
-  readonly observer: StoreObserver;
   readonly log: LogStore;
   readonly clock: Clock;
 }
@@ -86,8 +85,8 @@ return members
  * Creates a store that all replicas share. Records are sealed: a reader of the store learns nothing, and a writer can
  * forge nothing. Each method rejects while the store is unavailable, so that a sign-in fails rather than be forgotten.
  */
-export function createSharedStore({ settings, sessionKey, observer, log, clock }: SharedStoreParts): Store {
-  const connection = answeringUnavailable(connectStore(settings.url, observer, log, undefined, LONG_COMMAND_MS));
+export function createSharedStore({ settings, sessionKey, log, clock }: SharedStoreParts): Store {
+  const connection = answeringUnavailable(connectStore(settings.url, unobserved, log, undefined, LONG_COMMAND_MS));
   const sealing = createSealing(sessionKey);
   // Closed whatever `on_store_failure` says: a code must not be used twice.
   const local = createReplayMemory(clock);

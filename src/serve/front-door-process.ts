@@ -4,7 +4,8 @@ import { createBackOff } from '../lib/back-off.ts';
 import { joinEvents } from '../telemetry/events.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createFrontDoorMetrics, type Metrics } from '../telemetry/metrics.ts';
-import { everything, type KeptRevocations, readiness, type RevocationMessage } from './revocation.ts';
+import { everything, readiness, type RevocationMessage } from './revocation.ts';
+import type { Revocations } from './revocation/revocations.ts';
 import { type Running, WorkerFault } from './start.ts';
 import type { Snapshot } from '../config/files.ts';
 import type { LogStore } from '../store/connection.ts';
@@ -37,7 +38,7 @@ export async function startFrontDoorProcess(
   let stopping = false;
   let child: ChildProcess | undefined;
   let log: Pick<Log, 'event'> = { event() {} };
-  let kept: KeptRevocations | undefined;
+  let kept: Revocations | undefined;
   let endTokens = (_digests: readonly string[]): void => {};
   const metrics = createFrontDoorMetrics();
   let { events } = metrics;

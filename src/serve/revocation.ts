@@ -6,31 +6,14 @@
 
 import type { Clock } from '../lib/clock.ts';
 import type { Config } from '../model/config.ts';
-import type {
-  OperatorRevocations,
-  Revocation,
-  RevocationCheck,
-  RevocationNews,
-  RevokedTokens,
-} from '../model/revocation.ts';
-import { connectStore } from '../store/connection.ts';
+import type { Revocation, RevocationCheck, RevocationNews, RevokedTokens } from '../model/revocation.ts';
+import { connectStore, unobserved } from '../store/connection.ts';
 import { RevocationIndex } from '../store/revocation-index.ts';
 import { createSealing } from '../store/sealing.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createRevocationMetrics, type Metrics } from '../telemetry/metrics.ts';
-import type { RevocationAccess } from './gateway/route-stages.ts';
+import type { Revocations } from './revocation/revocations.ts';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { OpenStream } from '../pipeline/forward/open-streams.ts';
-
-/** The process that keeps revocations. */
-export interface KeptRevocations extends RevocationAccess, OperatorRevocations {
-  readonly check: RevocationIndex;
-  readonly metrics: Metrics['page'];
-  /** Calls `listener` with everything that other processes have to learn, from now on. */
-  follow(listener: (news: RevocationNews) => void, onReady?: () => void): void;
-  use(config: Config): void;
-  close(): Promise<void>;
-}
 
 /** The most revocations in one message to another process. */
 const MESSAGE = 1_000;
@@ -40,45 +23,9 @@ const MESSAGE = 1_000;
  *
  * @throws {RevocationFileFault} if `revocation.file` cannot be used.
  */
-export async function openRevocation(config: Config, log: Log, clock: Clock): Promise<KeptRevocations> {
-  const { Revocations } = await import('./revocation/revocations.ts');
-  const check = new RevocationIndex(clock);
-  const { events, page } = createRevocationMetrics();
-  const followers: { readonly listener: (news: RevocationNews) => void; readonly onReady: () => void }[] = [];
-  const revocations = await Revocations.open(config, {
-    index: check,
-    observer: {
-      counted: events.revocation,
-      sourceUp: events.revocationSourceUp,
-      event: (...event) => log.event(...event),
-    },
-    storeObserver: { storeUp() {}, storeRequest() {} },
-    logStore: (level, msg, fields) => log.event(level, `${msg} (revocations)`, fields),
-    clock,
-    onNews(news) {
-      for (const { listener } of followers) listener(news);
-    },
-    onReady() {
-      for (const { onReady } of followers) onReady();
-    },
-  });
-  return {
-    check,
-    metrics() {
-      events.revocationsKept(check.size);
-      return page();
-    },
-    receive: (question) => revocations.answer(question),
-    follow: (listener, onReady = () => {}) => void followers.push({ listener, onReady }),
-    all: () => check.all(),
-    revoke: (command) => revocations.revoke(command),
-    state: () => revocations.state(),
-    use(next) {
-      revocations.use(next);
-      for (const { onReady } of followers) onReady();
-    },
-    close: () => revocations.close(),
-  };
+export async function openRevocation(config: Config, log: Log, clock: Clock): Promise<Revocations> {
+  const { Revocations: Opened } = await import('./revocation/revocations.ts');
+  return Opened.open(config, log, clock);
 }
 
 /** What another process of the gateway learns. */
@@ -126,9 +73,8 @@ export async function followStore(config: Config, log: Log): Promise<RevocationI
   const index = new RevocationIndex();
   index.keepFor(revocation.keepMs);
   index.setReady(false);
-  const observer = { storeUp() {}, storeRequest() {} };
   const store = new RevocationStore({
-    connection: connectStore(shared.url, observer, (...event) => log.event(...event)),
+    connection: connectStore(shared.url, unobserved, (...event) => log.event(...event)),
     sealing: createSealing(sessionKey),
     clock: Date.now,
     keepMs: () => revocation.keepMs,

@@ -20,7 +20,8 @@ import { joinEvents, Recorder } from '../telemetry/events.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { type OpenCertificate, type Service, startService } from './service.ts';
 import type { Surroundings } from './reloadable-gateway.ts';
-import { type KeptRevocations, openRevocation } from './revocation.ts';
+import { openRevocation } from './revocation.ts';
+import type { Revocations } from './revocation/revocations.ts';
 import { lineOutput, type OnLost, standardOutput } from './standard-output.ts';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -38,7 +39,7 @@ export interface Running {
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
   endTokens(digests: readonly string[]): void;
   /** Undefined without `revocation`. */
-  readonly kept: KeptRevocations | undefined;
+  readonly kept: Revocations | undefined;
   /** Opens `log.file` again, after its rotation. */
   reopenLog(): void;
   /** Reports to the log, the metrics and the admin listener that the newest files are not in force. */
@@ -76,7 +77,7 @@ export interface Serving {
   /** Opens `log.file` again, after its rotation. */
   readonly reopenLog: () => void;
   /** Undefined where another process keeps revocations, and without `revocation`. */
-  readonly kept: KeptRevocations | undefined;
+  readonly kept: Revocations | undefined;
   /** Undefined without an admin listener: then nothing is recorded. */
   readonly console: ProcessConsole | undefined;
   readonly close: (graceMs: number) => Promise<void>;
@@ -103,7 +104,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
     await Promise.all([lines.close(), file?.close()]);
   };
   let service: Service;
-  let kept: KeptRevocations | undefined;
+  let kept: Revocations | undefined;
   try {
     // Before the first request: a token that was revoked before a restart must not be accepted after it.
     if (config.revocation !== undefined && options.revocation === undefined)

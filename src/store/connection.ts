@@ -49,6 +49,9 @@ export interface Subscription {
 /** Logs changes of the store's state. */
 export type LogStore = (level: 'info' | 'warn', msg: string, fields?: Readonly<Record<string, unknown>>) => void;
 
+/** Takes no note of a store. */
+export const unobserved: StoreObserver = { storeUp() {}, storeRequest() {} };
+
 /** How long a request waits for a store that does not answer. Only the first one waits; the next do not ask. */
 const COMMAND_MS = 250;
 /** The same for what a person or a transmitter would have to begin again: a sign-in, a revocation. */

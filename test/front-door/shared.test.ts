@@ -34,9 +34,8 @@ describe.runIf(hasRedis)('with a store', () => {
     afterEach(() => Promise.all([one.close(), other.close()]));
 
     function open(): Store {
-      const observer = { storeUp() {}, storeRequest() {} };
       const settings = { url: redis.url, onFailure: 'open' } as const;
-      return createSharedStore({ settings, sessionKey, observer, log() {}, clock: () => Date.now() + ahead });
+      return createSharedStore({ settings, sessionKey, log() {}, clock: () => Date.now() + ahead });
     }
 
     test('are sealed, and found by all replicas until they expire', async () => {
@@ -129,7 +128,7 @@ describe.runIf(hasRedis)('with a store', () => {
     });
     gateway.prepare(settings, sessionKey, true).use();
     await listening.promise;
-    const store = createSharedStore({ settings, sessionKey, observer, log() {}, clock: Date.now });
+    const store = createSharedStore({ settings, sessionKey, log() {}, clock: Date.now });
     const end = Date.now() + 10_000;
     await until(() =>
       store.set({ kind: 'Grant', id: 'b', value: 1, expiresAt: end, owner: 'jane' }).then(

@@ -46,9 +46,8 @@ async function hearingAt(url: string, heard: string[], told: Told = listener()):
 }
 
 function frontDoorAt(url: string): Store {
-  const observer = { storeUp() {}, storeRequest() {} };
   const settings = { url, onFailure: 'closed' } as const;
-  const store = createSharedStore({ settings, sessionKey: KEY, observer, log() {}, clock: Date.now });
+  const store = createSharedStore({ settings, sessionKey: KEY, log() {}, clock: Date.now });
   opened.push(() => store.close());
   return store;
 }

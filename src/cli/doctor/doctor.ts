@@ -8,7 +8,7 @@ import type { Config } from '../../model/config.ts';
 import { type DecisionPointSettings, type Route, serverUrl } from '../../model/route.ts';
 import type { FrontDoor } from '../../model/front-door.ts';
 import { clients } from '../../model/quirks/clients.ts';
-import { connectStore } from '../../store/connection.ts';
+import { connectStore, unobserved } from '../../store/connection.ts';
 import { remedyForStranger } from '../lock.ts';
 import type { OptionsOf } from '../options.ts';
 import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../terminal.ts';
@@ -122,9 +122,8 @@ export async function examineStore({ shared }: Config): Promise<readonly Finding
   if (shared === undefined) return [];
   const on = findingsOn('shared');
   const connected = Promise.withResolvers<void>();
-  const observer = { storeUp() {}, storeRequest() {} };
   // Its first line in the log says whether the store took a write.
-  const connection = connectStore(shared.url, observer, () => connected.resolve());
+  const connection = connectStore(shared.url, unobserved, () => connected.resolve());
   await connected.promise;
   const { state, problem = '' } = connection.state();
   await connection.close();

@@ -21,35 +21,22 @@ export interface DeliveryParts {
   readonly lease: () => Promise<boolean>;
   /** What all replicas share, so that each knows the verification states of the others. */
   readonly stateKey: string;
-  readonly timing?: Partial<DeliveryTiming> | undefined;
 }
 
-/** The pauses of a delivery, in milliseconds. */
-export interface DeliveryTiming {
-  readonly firstRetryMs: number;
-  readonly longestRetryMs: number;
-  /** Between polls of a transmitter that does not hold back its empty answers. */
-  readonly idleMs: number;
-  /** How often the stream is looked at. */
-  readonly checkMs: number;
-  /** How often a replica without the lease asks for it. */
-  readonly leaseMs: number;
-}
-
-const timing: DeliveryTiming = {
-  firstRetryMs: 1_000,
-  longestRetryMs: 60_000,
-  idleMs: 500,
-  checkMs: 5 * 60_000,
-  leaseMs: 5_000,
-};
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+/** The pause between polls of a transmitter that does not hold back its empty answers. */
+const IDLE_MS = 500;
+/** The interval at which the stream is looked at. */
+const CHECK_MS = 5 * 60_000;
+/** The interval at which a replica asks for the lease. */
+const LEASE_MS = 5_000;
 
 /** The events of one source: keeps its stream, takes what it pushes, or polls. It is never in the way of a request. */
 export class Delivery implements SetSource {
   readonly name: string;
   readonly targets: EventSource['targets'];
   readonly #parts: DeliveryParts;
-  readonly #timing: DeliveryTiming;
   readonly #transmitter: Transmitter;
   readonly #loop: Promise<void>;
   #stream: EventStream | undefined;
@@ -64,7 +51,6 @@ export class Delivery implements SetSource {
   constructor(parts: DeliveryParts) {
     const { source, publicUrl, clock } = parts;
     this.#parts = parts;
-    this.#timing = { ...timing, ...parts.timing };
     this.name = source.name;
     this.targets = source.targets;
     this.#transmitter = new Transmitter(source, publicUrl, clock);
@@ -119,8 +105,7 @@ export class Delivery implements SetSource {
   }
 
   async #run(): Promise<void> {
-    const { firstRetryMs, longestRetryMs } = this.#timing;
-    const backOff = createBackOff(firstRetryMs, longestRetryMs, Math.random);
+    const backOff = createBackOff(FIRST_RETRY_MS, LONGEST_RETRY_MS, Math.random);
     let pauseMs = 0;
     const acks: Acks = { taken: [], refused: new Map() };
     while (!this.#closed) {
@@ -149,11 +134,11 @@ export class Delivery implements SetSource {
     if (!isManaged) await this.#transmitter.metadata();
     if (!isLeader) {
       this.#setUp(undefined);
-      return this.#timing.leaseMs;
+      return LEASE_MS;
     }
     if (source.delivery === 'push') {
       this.#setUp(true);
-      return Math.min(this.#timing.leaseMs, Math.max(1, this.#checkAt - this.#parts.clock()));
+      return Math.min(LEASE_MS, Math.max(1, this.#checkAt - this.#parts.clock()));
     }
     return this.#poll(acks);
   }
@@ -162,7 +147,6 @@ export class Delivery implements SetSource {
   async #check(isLeader: boolean): Promise<void> {
     const { source } = this.#parts;
     const found = await this.#find(isLeader);
-    const { checkMs } = this.#timing;
     if (found === undefined) {
       if (isLeader) throw new TransmitterError('there is no stream, or several: name one by stream_id');
       return;
@@ -178,7 +162,7 @@ export class Delivery implements SetSource {
       // It would be in the way of the poll by which it arrives.
       if (isNew) void this.#transmitter.verify(found, this.#newState()).catch(() => {});
     }
-    this.#checkAt = this.#parts.clock() + Math.min(checkMs, (found.inactivityMs ?? Infinity) / 2);
+    this.#checkAt = this.#parts.clock() + Math.min(CHECK_MS, (found.inactivityMs ?? Infinity) / 2);
   }
 
   async #find(isLeader: boolean): Promise<EventStream | undefined> {
@@ -200,7 +184,7 @@ export class Delivery implements SetSource {
     if (endpoint === undefined) throw new TransmitterError('the stream has no endpoint to poll');
     const begun = this.#parts.clock();
     // The lease ends while a transmitter holds back its answer, unless it is renewed meanwhile.
-    const renewal = setInterval(() => void this.#parts.lease().catch(() => {}), this.#timing.leaseMs).unref();
+    const renewal = setInterval(() => void this.#parts.lease().catch(() => {}), LEASE_MS).unref();
     const { taken, refused } = acks;
     try {
       const sets = await this.#transmitter.poll(endpoint, taken, refused);
@@ -209,10 +193,10 @@ export class Delivery implements SetSource {
       acks.refused = new Map();
       const hasAll = await this.#take(sets, acks);
       // What could not be kept comes again.
-      if (!hasAll) return this.#timing.firstRetryMs;
+      if (!hasAll) return FIRST_RETRY_MS;
       // A transmitter that forgets acknowledgements would be polled without end.
       const isNew = [...sets.keys()].some((id) => !taken.includes(id) && !refused.has(id));
-      return isNew || this.#parts.clock() - begun >= this.#timing.idleMs ? 0 : this.#timing.idleMs;
+      return isNew || this.#parts.clock() - begun >= IDLE_MS ? 0 : IDLE_MS;
     } finally {
       clearInterval(renewal);
     }

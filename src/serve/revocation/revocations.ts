@@ -29,29 +29,24 @@ import {
   type RevocationState,
   type RevokeCommand,
 } from '../../model/revocation.ts';
-import type { StoreObserver } from '../../model/shared.ts';
-import { connectStore, LONG_COMMAND_MS, type LogStore, type StoreConnection } from '../../store/connection.ts';
-import type { RevocationIndex } from '../../store/revocation-index.ts';
+import { connectStore, LONG_COMMAND_MS, type StoreConnection, unobserved } from '../../store/connection.ts';
+import { RevocationIndex } from '../../store/revocation-index.ts';
 import { RevocationStore } from '../../store/revocation-store.ts';
 import { createSealing } from '../../store/sealing.ts';
-import { Delivery, type DeliveryTiming } from './delivery.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { createRevocationMetrics, type Metrics } from '../../telemetry/metrics.ts';
+import type { RevocationAccess } from '../gateway/route-stages.ts';
+import { Delivery } from './delivery.ts';
 import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';
 import { namedTokens } from './subjects.ts';
 
-/** What revocation needs of the process that it runs in. */
-export interface RevocationParts {
-  readonly index: RevocationIndex;
-  readonly observer: RevocationObserver;
-  readonly storeObserver: StoreObserver;
-  readonly logStore: LogStore;
-  readonly clock: Clock;
-  /** Called with what other processes have to learn. */
+/** A process that learns of revocations. */
+interface Follower {
+  /** Called with what it has to learn. */
   readonly onNews: (news: RevocationNews) => void;
-  /** Called when everything is known that replicas have kept. */
+  /** Called when the readiness of the index, or how long it keeps, may have changed. */
   readonly onReady: () => void;
-  readonly max?: number;
-  readonly timing?: Partial<DeliveryTiming>;
 }
 
 /** How long the start waits for the store. */
@@ -60,8 +55,13 @@ const START_MS = 2_000;
 const LEASE_MS = 15_000;
 
 /** The revocation of a gateway with `config.revocation`. */
-export class Revocations implements OperatorRevocations {
-  readonly #parts: RevocationParts;
+export class Revocations implements OperatorRevocations, RevocationAccess {
+  readonly check: RevocationIndex;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #metrics = createRevocationMetrics();
+  readonly #observer: RevocationObserver;
+  readonly #followers: Follower[] = [];
   readonly #keeper: Keeper;
   readonly #receiver: Receiver;
   readonly #holder = randomUUID();
@@ -70,16 +70,27 @@ export class Revocations implements OperatorRevocations {
   #connection: StoreConnection | undefined;
   #deliveries = new Map<string, Delivery>();
 
-  private constructor(config: Config, parts: RevocationParts) {
+  private constructor(config: Config, log: Log, clock: Clock) {
     this.#config = config;
-    this.#parts = parts;
-    const { clock, index, onNews, observer, max } = parts;
-    const keepMs = settingsOf(config).keepMs;
+    this.#log = log;
+    this.#clock = clock;
+    this.check = new RevocationIndex(clock);
+    const { events } = this.#metrics;
+    const observer: RevocationObserver = {
+      counted: events.revocation,
+      sourceUp: events.revocationSourceUp,
+      event: (...event) => log.event(...event),
+    };
+    this.#observer = observer;
+    const { keepMs } = settingsOf(config);
+    const onNews = (news: RevocationNews): void => {
+      for (const follower of this.#followers) follower.onNews(news);
+    };
     const onFull = (issuer: string): void =>
       observer.event('error', 'no room for more revocations: all tokens of this issuer until now are revoked', {
         issuer,
       });
-    this.#keeper = new Keeper({ clock, index, keepMs, onNews, onFull, max });
+    this.#keeper = new Keeper({ clock, index: this.check, keepMs, onNews, onFull });
     this.#receiver = new Receiver({ keeper: this.#keeper, observer, clock });
   }
 
@@ -88,8 +99,8 @@ export class Revocations implements OperatorRevocations {
    *
    * @throws {RevocationFileFault} if the file cannot be used.
    */
-  static async open(config: Config, parts: RevocationParts): Promise<Revocations> {
-    const opened = new Revocations(config, parts);
+  static async open(config: Config, log: Log, clock: Clock): Promise<Revocations> {
+    const opened = new Revocations(config, log, clock);
     await opened.#openPlace();
     opened.#follow(settingsOf(config));
     return opened;
@@ -101,17 +112,27 @@ export class Revocations implements OperatorRevocations {
     this.#config = config;
     this.#keeper.keepMs = config.revocation.keepMs;
     this.#follow(config.revocation);
+    this.#tellReadiness();
   }
 
-  /** Answers a question of a listener. Never rejects. */
-  async answer(question: RevocationQuestion): Promise<RevocationAnswer> {
+  /** Calls `onNews` with everything that another process has to learn, from now on. */
+  follow(onNews: Follower['onNews'], onReady: Follower['onReady'] = () => {}): void {
+    this.#followers.push({ onNews, onReady });
+  }
+
+  readonly metrics: Metrics['page'] = () => {
+    this.#metrics.events.revocationsKept(this.check.size);
+    return this.#metrics.page();
+  };
+
+  readonly receive = async (question: RevocationQuestion): Promise<RevocationAnswer> => {
     if (question.ask === 'push')
       return (await this.#deliveries.get(question.source)?.push(question.set)) ?? { status: 404 };
     const { endpoint } = settingsOf(this.#config);
     return endpoint === undefined
       ? { status: 404 }
       : this.#receiver.endpoint(question.body, question.by, endpoint.targets);
-  }
+  };
 
   /** Carries out a command. Resolves with the problem; undefined: it is kept. */
   async revoke({ subject, issuer, email }: RevokeCommand): Promise<string | undefined> {
@@ -126,12 +147,12 @@ export class Revocations implements OperatorRevocations {
   }
 
   all(): Iterable<Revocation> {
-    return this.#parts.index.all();
+    return this.check.all();
   }
 
   state(): RevocationState {
     const sources = Array.from(this.#deliveries.values(), (delivery) => delivery.state());
-    return { kept: this.#parts.index.size, most: this.#parts.max ?? MAX_REVOCATIONS, sources };
+    return { kept: this.check.size, most: MAX_REVOCATIONS, sources };
   }
 
   async close(): Promise<void> {
@@ -143,27 +164,27 @@ export class Revocations implements OperatorRevocations {
   async #openPlace(): Promise<void> {
     const { shared, sessionKey = '' } = this.#config;
     const { file } = settingsOf(this.#config);
-    const { observer, index, storeObserver, logStore, clock, max, onReady } = this.#parts;
     if (shared !== undefined) {
-      this.#connection = connectStore(shared.url, storeObserver, logStore, undefined, LONG_COMMAND_MS);
+      const log: Parameters<typeof connectStore>[2] = (level, msg, fields) =>
+        this.#log.event(level, `${msg} (revocations)`, fields);
+      this.#connection = connectStore(shared.url, unobserved, log, undefined, LONG_COMMAND_MS);
       const complete = Promise.withResolvers<void>();
       const store = new RevocationStore({
         connection: this.#connection,
         sealing: createSealing(sessionKey),
-        clock,
+        clock: this.#clock,
         keepMs: () => this.#keeper.keepMs,
-        max,
         onNews: (revocations, dropped) => this.#keeper.take({ revocations, dropped }),
-        onComplete() {
-          index.setReady(true);
-          onReady();
+        onComplete: () => {
+          this.check.setReady(true);
+          this.#tellReadiness();
           complete.resolve();
         },
-        known: () => index.all(),
-        onCorrupt: (key) => observer.event('warn', 'shared store holds a revocation that no replica wrote', { key }),
+        known: () => this.check.all(),
+        onCorrupt: (key) => this.#log.event('warn', 'shared store holds a revocation that no replica wrote', { key }),
       });
       this.#keeper.use(store);
-      index.setReady(shared.onFailure === 'open');
+      this.check.setReady(shared.onFailure === 'open');
       const timer = setTimeout(complete.resolve, START_MS);
       await complete.promise;
       clearTimeout(timer);
@@ -172,12 +193,16 @@ export class Revocations implements OperatorRevocations {
     if (file !== undefined) {
       const cutBytes = await this.#keeper.useFile(file);
       if (cutBytes > 0)
-        observer.event('warn', 'the end of revocation.file was not written whole, and is cut off', {
+        this.#log.event('warn', 'the end of revocation.file was not written whole, and is cut off', {
           file,
           bytes: cutBytes,
         });
     }
-    onReady();
+    this.#tellReadiness();
+  }
+
+  #tellReadiness(): void {
+    for (const { onReady } of this.#followers) onReady();
   }
 
   /** Begins and ends deliveries. One with unchanged settings goes on. */
@@ -192,13 +217,13 @@ export class Revocations implements OperatorRevocations {
       }
     }
     for (const delivery of before.values()) void delivery.close();
-    const { observer, clock, timing } = this.#parts;
+    const [observer, clock, receiver] = [this.#observer, this.#clock, this.#receiver];
     for (const [name, source] of sources) {
       if (this.#deliveries.has(name)) continue;
       const lease = (): Promise<boolean> => this.#keeper.lease(name, this.#holder, LEASE_MS);
-      const parts = { source, publicUrl: this.#config.publicUrl, receiver: this.#receiver, observer, clock, lease };
+      const parts = { source, publicUrl: this.#config.publicUrl, receiver, observer, clock, lease };
       const stateKey = this.#config.sessionKey ?? this.#randomKey;
-      this.#deliveries.set(name, new Delivery({ ...parts, stateKey, timing }));
+      this.#deliveries.set(name, new Delivery({ ...parts, stateKey }));
     }
   }
 }
