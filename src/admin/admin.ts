@@ -8,7 +8,7 @@ import { http } from '../lib/http/node-http.ts';
 import type { AdminRules, AdminSettings } from '../model/config.ts';
 import type { OperatorRevocations } from '../model/revocation.ts';
 import { answerApprovals, answerRevocations, APPROVALS_PATH, REVOCATIONS_PATH } from './operator.ts';
-import { listenAt } from './metrics-listener.ts';
+import { startListener } from './metrics-listener.ts';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { packageRoot } from '../lib/files.ts';
@@ -175,7 +175,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
     answer(request, response).catch((error: unknown) => refuse(error, request, response));
   });
-  const listening = await listenAt(settings.listen, server);
+  const listening = await startListener(settings.listen, server);
   return {
     url: listening.url,
     reload(rules) {

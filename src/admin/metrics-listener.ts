@@ -1,6 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { http } from '../lib/http/node-http.ts';
+import { http, listenAt } from '../lib/http/node-http.ts';
 import type { Address } from '../model/config.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { hostKind } from './access.ts';
@@ -33,7 +32,7 @@ export async function serveMetrics(listen: Address, page: Metrics['page']): Prom
     response.setHeader('x-content-type-options', 'nosniff');
     answer(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
-  return listenAt(listen, server);
+  return startListener(listen, server);
 }
 
 /**
@@ -41,16 +40,10 @@ export async function serveMetrics(listen: Address, page: Metrics['page']): Prom
  *
  * @throws the system's error if the address cannot be listened on.
  */
-export async function listenAt({ host, port: wanted }: Address, server: Server): Promise<Listening> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(wanted, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-  const { address, family, port } = server.address() as AddressInfo;
+export async function startListener(address: Address, server: Server): Promise<Listening> {
+  const url = `http://${await listenAt(server, address)}`;
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    url,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

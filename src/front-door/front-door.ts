@@ -21,7 +21,6 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
 import type { Config, Address } from '../model/config.ts';
@@ -29,7 +28,7 @@ import type { RevocationCheck } from '../model/revocation.ts';
 import type { LogStore } from '../store/connection.ts';
 import { RevokedTokenAnnouncements } from '../store/revoked-tokens.ts';
 import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
-import { http } from '../lib/http/node-http.ts';
+import { http, listenAt } from '../lib/http/node-http.ts';
 import { MAX_ADDRESSES } from './admission.ts';
 import { createDocumentFetch } from './document-fetch.ts';
 import { createHandler, type Handler } from './handler.ts';
@@ -107,7 +106,7 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
   }, KEY_CHECK_MS).unref();
   let listener: Pick<RunningFrontDoor, 'url' | 'close'>;
   try {
-    listener = await listenAt(first.listen, (request, response) => handler(request, response));
+    listener = await startListener(first.listen, (request, response) => handler(request, response));
   } catch (error) {
     clearInterval(rotation);
     await store.close();
@@ -153,21 +152,17 @@ const REQUEST_MS = 15_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /** Listens in plain HTTP: a proxy, or a public route of the gateway, leads clients here. */
-async function listenAt(
-  { host, port }: Address,
+async function startListener(
+  address: Address,
   onRequest: RequestListener,
 ): Promise<Pick<RunningFrontDoor, 'url' | 'close'>> {
   const server = http.createServer(
     { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, maxHeaderSize: MAX_HEADER_BYTES },
     onRequest,
   );
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
-  const { address, family, port: taken } = server.address() as AddressInfo;
+  const url = `http://${await listenAt(server, address)}`;
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    url,
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();

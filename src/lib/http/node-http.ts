@@ -1,10 +1,26 @@
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import type { AddressInfo, Server, Socket } from 'node:net';
 
 /**
  * Node's HTTP module. An `import` of `node:http` would evaluate every export. The getters of `WebSocket` and its like
  * load Node's built-in `fetch`, which takes longer than all modules of the gateway and which the gateway does not use.
  */
 export const http = process.getBuiltinModule('node:http');
+
+/**
+ * Has a server listen, and resolves with the address that it got: `host:port`, as a URL has it.
+ *
+ * @param port 0: the system chooses.
+ * @throws the system's error if the address cannot be listened on.
+ */
+export async function listenAt(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<string> {
+  await once(server.listen(port, host), 'listening');
+  const { address, family, port: taken } = server.address() as AddressInfo;
+  return `${family === 'IPv6' ? `[${address}]` : address}:${taken}`;
+}
 
 /**
  * Remembers a value for a socket until it closes. Node keeps a closed socket until the next full collection, and with

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { http } from '../../lib/http/node-http.ts';
+import { http, listenAt } from '../../lib/http/node-http.ts';
 import type { Address } from '../../model/config.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { TlsObserver } from '../../model/events.ts';
@@ -169,14 +169,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (left || code === 'ECONNRESET' || code.startsWith('ERR_SSL_') || !socket.writable) socket.destroy();
     else refuse(socket, malformedReasons[code] ?? 'request.malformed', error.code ?? error.message);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(address.port, address.host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  const authority = await listenAt(server, address);
   const scheme = security === undefined ? 'http' : 'https';
-  return { url: `${scheme}://${authorityOf(server)}`, close: (graceMs) => close(server, sockets, graceMs) };
+  return { url: `${scheme}://${authority}`, close: (graceMs) => close(server, sockets, graceMs) };
 }
 
 function openSockets(server: Server, event: 'connection' | 'secureConnection'): ReadonlySet<Socket> {
@@ -192,11 +187,6 @@ const malformedReasons: Readonly<Record<string, Reason>> = {
   HPE_HEADER_OVERFLOW: 'request.header_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request.timeout',
 };
-
-function authorityOf(server: Server): string {
-  const { address, family, port } = server.address() as AddressInfo;
-  return `${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-}
 
 async function close(server: Server, sockets: ReadonlySet<Socket>, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => {

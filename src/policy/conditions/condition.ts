@@ -12,29 +12,21 @@ import type { DocumentPath, PolicyFault } from '../document.ts';
 import type { Predicate, Reading } from '../predicate.ts';
 
 /**
- * The result of a condition for a caller. `scope`: only scopes are missing, which a new token could have (and with it a
+ * The results of a condition for a caller, the lightest first. `scope`: only scopes are missing, which a new token could have (and with it a
  * new lifetime). `authentication`: another or newer sign-in is missing, and perhaps scopes. `lifetime`: only the token
  * lives too long. `refused`: nothing of these would help.
  */
-export type Verdict = 'met' | 'lifetime' | 'scope' | 'authentication' | 'refused';
+export const verdicts = ['met', 'lifetime', 'scope', 'authentication', 'refused'] as const;
 
-const gravity: Readonly<Record<Verdict, number>> = {
-  met: 0,
-  lifetime: 1,
-  scope: 2,
-  authentication: 3,
-  refused: 4,
-};
-
-/** Every verdict, the lightest first. */
-export const verdicts = Object.keys(gravity) as readonly Verdict[];
+/** One of {@link verdicts}. */
+export type Verdict = (typeof verdicts)[number];
 
 /**
  * The verdict on two conditions that must both hold. A refusal hides a missing scope: a challenge for it would loop.
  */
 export function graver(one: Verdict, other: Verdict): Verdict {
   if (one === other) return one;
-  return gravity[one] > gravity[other] ? one : other;
+  return verdicts.indexOf(one) > verdicts.indexOf(other) ? one : other;
 }
 
 /** A compiled condition. */
@@ -170,7 +162,7 @@ export function scopesIn(condition: Condition): readonly string[] {
  * The scopes that conditions need, without duplicates, in the order of the policy. Conditions under `not` need none.
  */
 export function neededScopes(conditions: readonly Condition[], principal: Principal): readonly string[] {
-  return [...new Set(conditions.flatMap((condition) => scopesOf(condition, principal)))];
+  return [...new Set(askingLeaves(conditions, principal).flatMap(({ reads }) => reads.scopes))];
 }
 
 /** The sign-in that conditions need: the ways that all of them accept, and the shortest age. */
@@ -186,7 +178,7 @@ export function neededAuthentication(conditions: readonly Condition[], principal
   };
 }
 
-/** The leaves that a challenge may ask for, as {@link neededScopes} finds scopes. */
+/** The leaves that a challenge may ask for. */
 function askingLeaves(conditions: readonly Condition[], principal: Principal): readonly LeafCondition[] {
   return conditions.flatMap((condition): readonly LeafCondition[] => {
     if (!isGroup(condition)) return [condition];
@@ -197,14 +189,6 @@ function askingLeaves(conditions: readonly Condition[], principal: Principal): r
       principal,
     );
   });
-}
-
-function scopesOf(condition: Condition, principal: Principal): readonly string[] {
-  if (!isGroup(condition)) return condition.reads.scopes;
-  const { asksFor, parts } = condition;
-  if (asksFor === 'none') return [];
-  const asking = asksFor === 'every part' ? parts : [withVerdict(parts, condition.judge(principal), principal)];
-  return neededScopes(asking, principal);
 }
 
 /**
