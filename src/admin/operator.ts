@@ -3,8 +3,7 @@ import { isObject } from '../lib/json/own-member.ts';
 import { AdminRefusal } from './access.ts';
 import type { ConsoleSource, OperatorAnswer } from './console/process-source.ts';
 import type { OperatorRevocations, RevokeCommand } from '../model/revocation.ts';
-import { json } from './console/console.ts';
-import { parsedJson } from '../lib/json/parsed.ts';
+import { json, jsonBody } from './console/console.ts';
 
 /** Where operators see requests for approvals, and decide on them. */
 export const APPROVALS_PATH = '/approvals';
@@ -24,7 +23,7 @@ export async function answerApprovals(
   const id = path.slice(APPROVALS_PATH.length + 1);
   if (request.method === 'GET' && id === '') return send(response, await source.ask('approvals', undefined));
   if (request.method !== 'POST' || id === '') throw new AdminRefusal(405, '', { allow: id === '' ? 'GET' : 'POST' });
-  const body = await operatorBody(request, MAX_DECISION_BYTES);
+  const body = await jsonBody(request, MAX_DECISION_BYTES);
   const decision = isObject(body) ? body['decision'] : undefined;
   if (decision !== 'approve' && decision !== 'deny' && decision !== 'withdraw')
     throw new AdminRefusal(400, 'The body is not {"decision": "approve" | "deny" | "withdraw"}.\n');
@@ -78,23 +77,9 @@ async function list(response: ServerResponse, revocations: OperatorRevocations):
 }
 
 async function commandIn(request: IncomingMessage): Promise<RevokeCommand> {
-  const body = await operatorBody(request, MAX_COMMAND_BYTES);
+  const body = await jsonBody(request, MAX_COMMAND_BYTES);
   const { subject, issuer, email } = isObject(body) ? body : {};
   if (typeof email === 'string' && subject === undefined) return { email };
   if (typeof subject === 'string' && typeof issuer === 'string' && email === undefined) return { subject, issuer };
   throw new AdminRefusal(400, 'The body is not {"subject", "issuer"} or {"email"}.\n');
-}
-
-/** Reads the JSON that an operator sent; undefined if it is none. @throws {AdminRefusal} 413. */
-async function operatorBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  // A destroyed request could not be answered.
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > maxBytes)
-      throw new AdminRefusal(413, `The body has more than ${maxBytes} bytes.\n`, { connection: 'close' });
-    chunks.push(chunk);
-  }
-  return parsedJson(Buffer.concat(chunks).toString());
 }

@@ -6,7 +6,8 @@ export interface Decided {
   readonly conditions: readonly Explanation[];
 }
 
-interface Gap {
+/** A rule that tests do not decide, and what they lack. */
+export interface Gap {
   readonly rule: string;
   readonly missing: string;
 }

@@ -6,7 +6,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ratePoints, SLOT_MS } from '../../telemetry/rates.ts';
-import { DraftProcess, DraftRefusal } from './draft-process.ts';
+import { AdminRefusal } from '../access.ts';
+import { DraftProcess } from './draft-process.ts';
 import { detailOf } from './detail.ts';
 import type { OperatorRevocations } from '../../model/revocation.ts';
 import {
@@ -93,14 +94,9 @@ export function consoleRequests({ inForce, source, workers, revocations }: Conso
   }
 
   async function attempt(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    try {
-      const answer = await policies.attempt(await draftIn(request), () => !response.destroyed);
-      if (answer === undefined) response.writeHead(404).end('There is no such policy.\n');
-      else json(response, answer);
-    } catch (error) {
-      if (!(error instanceof DraftRefusal) && !(error instanceof BodyFault)) throw error;
-      response.writeHead(error.status, { 'content-type': 'text/plain; charset=utf-8' }).end(error.message);
-    }
+    const answer = await policies.attempt(await draftIn(request), () => !response.destroyed);
+    if (answer === undefined) response.writeHead(404).end('There is no such policy.\n');
+    else json(response, answer);
   }
 
   return { gets, posts: new Map([[DRAFT, attempt]]), close: () => policies.close() };
@@ -116,33 +112,29 @@ export function json(response: ServerResponse, value: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 }
 
-/** The limit on the body of a request, in bytes. Policies are a few KiB. */
-const MAX_BYTES = 512 * 1024;
-
-/** Why a body is no draft, with the status of the answer. */
-class BodyFault extends Error {
-  override readonly name = 'BodyFault';
-  readonly status: 400 | 413;
-
-  constructor(status: 400 | 413, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
-
-async function draftIn(request: IncomingMessage): Promise<DraftRequest> {
+/** Reads the JSON of a body; undefined if it is none. @throws {AdminRefusal} 413. */
+export async function jsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  // A destroyed request could not be answered.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > MAX_BYTES) throw new BodyFault(413, `A draft has at most ${MAX_BYTES} bytes.\n`);
+    if (length > maxBytes)
+      throw new AdminRefusal(413, `The body has more than ${maxBytes} bytes.\n`, { connection: 'close' });
     chunks.push(chunk);
   }
-  const body = parsedJson(Buffer.concat(chunks).toString());
-  if (!isObject(body)) throw new BodyFault(400, 'The body is not a JSON object.\n');
+  return parsedJson(Buffer.concat(chunks).toString());
+}
+
+/** The limit on the body of a draft, in bytes. Policies are a few KiB. */
+const MAX_BYTES = 512 * 1024;
+
+async function draftIn(request: IncomingMessage): Promise<DraftRequest> {
+  const body = await jsonBody(request, MAX_BYTES);
+  if (!isObject(body)) throw new AdminRefusal(400, 'The body is not a JSON object.\n');
   const { policy, text, route, question, isThorough } = body;
   if (typeof policy !== 'string' || typeof text !== 'string') {
-    throw new BodyFault(400, 'A draft has the members "policy" and "text".\n');
+    throw new AdminRefusal(400, 'A draft has the members "policy" and "text".\n');
   }
   return {
     policy,
@@ -201,7 +193,7 @@ class Policies {
     return views;
   }
 
-  /** Tries a draft; undefined if there is no such policy. Throws as {@link DraftProcess.run}. */
+  /** Tries a draft; undefined if there is no such policy. @throws {AdminRefusal} */
   async attempt(request: DraftRequest, isWanted: () => boolean): Promise<DraftAnswer | undefined> {
     const { config } = this.#inForce;
     if (!config.policies.has(request.policy)) return undefined;

@@ -1,19 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { AdminRefusal } from '../access.ts';
 import type { DraftTask } from './draft.ts';
 import type { DraftAnswer } from './messages.ts';
-
-/** A draft that was given up; the message is what the operator reads. */
-export class DraftRefusal extends Error {
-  override readonly name = 'DraftRefusal';
-  readonly status: 422 | 503;
-
-  constructor(status: 422 | 503, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
 
 /** The bounds of a draft: its time, and the memory of the process that tries it. */
 export interface DraftBounds {
@@ -59,16 +49,16 @@ export class DraftProcess {
 
   /**
    * @param isWanted Asked before it begins: a page that has a newer draft no longer waits for this one.
-   * @throws {DraftRefusal} if the draft takes too much time or memory or ends the process, or if too many wait.
+   * @throws {AdminRefusal} if the draft takes too much time or memory or ends the process, or if too many wait.
    */
   run(task: DraftTask, isWanted: () => boolean = () => true): Promise<DraftAnswer> {
     if (this.#waiting >= MAX_WAITING) {
-      return Promise.reject(new DraftRefusal(503, 'Too many drafts are being tried.\n'));
+      return Promise.reject(new AdminRefusal(503, 'Too many drafts are being tried.\n'));
     }
     this.#waiting += 1;
     const turn = this.#last
       .then(() => {
-        if (!isWanted()) throw new DraftRefusal(503, 'The page no longer waits for this draft.\n');
+        if (!isWanted()) throw new AdminRefusal(503, 'The page no longer waits for this draft.\n');
         return this.#runNow(task);
       })
       .finally(() => (this.#waiting -= 1));
@@ -132,8 +122,8 @@ export class DraftProcess {
     });
   }
 
-  #givenUp(why: string): DraftRefusal {
+  #givenUp(why: string): AdminRefusal {
     this.close();
-    return new DraftRefusal(422, `${why}\n`);
+    return new AdminRefusal(422, `${why}\n`);
   }
 }

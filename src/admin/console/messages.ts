@@ -13,7 +13,10 @@ import type { Explanation } from '../../model/policy.ts';
 import type { TokenForm } from '../../model/principal.ts';
 import type { RevocationState } from '../../model/revocation.ts';
 import type { StoreState } from '../../model/shared.ts';
+import type { Gap } from '../../review/coverage.ts';
 import type { Explained } from '../../review/explained.ts';
+import type { CountedDifference } from '../../review/replay.ts';
+import type { TestResult } from '../../review/run-tests.ts';
 import type { RatePoint } from '../../telemetry/rates.ts';
 
 export type { RatePoint };
@@ -60,8 +63,20 @@ export interface RouteView {
   readonly upstream: string;
 }
 
+/** The state of one process. */
+export interface ProcessState {
+  readonly servers: readonly ServerState[];
+  /** Undefined: none is configured. */
+  readonly store?: StoreState | undefined;
+  /** The routes whose policy has `lock`. */
+  readonly locks: readonly LockState[];
+  readonly openStreams: number;
+  /** When the listener's certificate expires, in milliseconds since the epoch; undefined without TLS. */
+  readonly certificateExpires?: number | undefined;
+}
+
 /** The configuration in force, and the state of what it depends on. */
-export interface Status {
+export interface Status extends ProcessState {
   /** The digest of the configuration in force. */
   readonly config: string;
   /** Since when it is in force, in milliseconds since the epoch. */
@@ -69,19 +84,12 @@ export interface Status {
   /** Why the newest files are not in force; empty if they are. */
   readonly problems: readonly string[];
   readonly routes: readonly RouteView[];
-  readonly servers: readonly ServerState[];
-  readonly store?: StoreState | undefined;
   /** Undefined without `revocation`. */
   readonly revocation?: RevocationState | undefined;
   /** Whether `approvals` are configured. */
   readonly hasApprovals: boolean;
-  /** The routes whose policy has `lock`. */
-  readonly locks: readonly LockState[];
   /** How many processes serve. */
   readonly workers: number;
-  readonly openStreams: number;
-  /** When the listener's certificate expires, in milliseconds since the epoch; undefined without TLS. */
-  readonly certificateExpires?: number | undefined;
   /** The dashboard for history. */
   readonly grafana?: string | undefined;
 }
@@ -204,14 +212,9 @@ export interface DraftProblem {
 
 /** The tests of a policy, and the rules that none of them decides. */
 export interface DraftTests {
-  readonly results: readonly {
-    readonly name: string;
-    readonly line: number;
-    /** What was wanted and what was found, in lines; undefined if it holds. */
-    readonly fault: readonly string[] | undefined;
-  }[];
+  readonly results: readonly Pick<TestResult, 'name' | 'line' | 'fault'>[];
   readonly problems: readonly DraftProblem[];
-  readonly gaps: readonly { readonly rule: string; readonly missing: string }[];
+  readonly gaps: readonly Gap[];
 }
 
 /** The decision of a draft on a described call, or why the description is none. */
@@ -226,15 +229,7 @@ export type QuestionAnswer =
 /** What a draft would have changed in the kept decisions. */
 export interface DraftReplay {
   readonly decided: number;
-  readonly changes: readonly {
-    readonly change: string;
-    readonly route: string;
-    readonly called: string;
-    readonly subject: string;
-    readonly before: string;
-    readonly after: string;
-    readonly count: number;
-  }[];
+  readonly changes: readonly CountedDifference[];
 }
 
 /** An address of the admin listener, with the type of its answer in JSON. */

@@ -1,9 +1,7 @@
 import type { ApprovalDecision } from '../../model/approval-book.ts';
 import type { ServerState } from '../../model/authorization-server.ts';
 import { calledIn, type CommonMembers, type DecisionRecord, liveNames } from '../../model/decision.ts';
-import type { LockState } from '../../model/lock.ts';
 import { outcomeKind } from '../../model/outcome.ts';
-import type { StoreState } from '../../model/shared.ts';
 import type { CountedDecision } from '../../telemetry/recent-decisions.ts';
 import type { RateSlot } from '../../telemetry/rates.ts';
 import type { Recorder } from '../../telemetry/events.ts';
@@ -12,6 +10,7 @@ import {
   type DecisionRow,
   type Filter,
   type Past,
+  type ProcessState,
   type RouteView,
   selects,
   type Status,
@@ -19,18 +18,6 @@ import {
 } from './messages.ts';
 import type { Config } from '../../model/config.ts';
 import type { RevocationState } from '../../model/revocation.ts';
-
-/** The state of one process. */
-export interface ProcessState {
-  readonly servers: readonly ServerState[];
-  /** Undefined: none is configured. */
-  readonly store: StoreState | undefined;
-  /** The routes whose policy has `lock`. */
-  readonly locks: readonly LockState[];
-  readonly openStreams: number;
-  /** In milliseconds since the epoch; undefined without TLS. */
-  readonly certificateExpires: number | undefined;
-}
 
 /** The most rows of one answer, of the past or of new decisions. */
 const MAX_ROWS = 500;

@@ -121,6 +121,6 @@ test('goes on when the idle process ends', async () => {
 test('refuses a draft when too many wait', async () => {
   const runs = Array.from({ length: 9 }, () => drafts.run(base).then(() => 'tried', String));
   expect((await Promise.all(runs)).filter((each) => each !== 'tried')).toEqual([
-    'DraftRefusal: Too many drafts are being tried.\n',
+    'AdminRefusal: Too many drafts are being tried.\n',
   ]);
 });
