@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ApprovalBook, type AskedCall, OVER_MS } from '../../src/model/approval-book.ts';
-import { createAskingApprovals, approvalReply } from '../../src/serve/workers/worker-messages.ts';
+import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
+import { answerTo, createAskingApprovals } from '../../src/serve/workers/worker-messages.ts';
 import { SharedApprovals } from '../../src/store/approvals.ts';
 import { connectStore, type StoreConnection } from '../../src/store/connection.ts';
 import { MemoryApprovals } from '../../src/store/memory-approvals.ts';
@@ -150,8 +151,11 @@ describe('of workers, which ask the primary process', () => {
     let now = 1_000_000;
     const kept = new MemoryApprovals(() => now, bounds);
     const book = createAskingApprovals((question) => {
-      if (question.kind !== 'approvals') throw new TypeError(question.kind);
-      setImmediate(() => book.onReply(structuredClone(approvalReply(kept, structuredClone(question)))));
+      const parts = { ledger: createMemoryLedger(() => now), approvals: () => kept, revocation: undefined };
+      setImmediate(async () => {
+        const answer = await answerTo(structuredClone(question), parts);
+        book.onReply(structuredClone({ kind: 'reply', number: question.number, answer }));
+      });
     });
     return {
       book,

@@ -24,14 +24,7 @@ import { fixedIn } from '../reload.ts';
 import { everything, openRevocation, readiness } from '../revocation.ts';
 import { copyLines, standardOutput } from '../standard-output.ts';
 import { adminOptions, type Running, type StartOptions, withMore, WorkerFault } from '../start.ts';
-import {
-  approvalReply,
-  type FromWorker,
-  ledgerReply,
-  type Question,
-  Questions,
-  type ToWorker,
-} from './worker-messages.ts';
+import { answerTo, type FromWorker, type Question, Questions, type ToWorker } from './worker-messages.ts';
 import type { Batch } from '../../admin/console/messages.ts';
 
 /** The back-off before a worker that ended is replaced. It doubles each time, until a worker listens. */
@@ -120,29 +113,22 @@ export async function startWorkers(
         if (message.kind === 'failed') reject(new WorkerFault(message.why));
         if (message.kind === 'sightings') passOn(message, worker);
         if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
-        if (message.kind === 'ledger') tell(worker, ledgerReply(ledger, message));
-        if (message.kind === 'revocation') void answerRevocation(worker, message);
-        if (message.kind === 'approvals') void answerApproval(worker, message);
+        if (message.kind === 'question') void reply(worker, message);
       });
       worker.once('exit', (code) => reject(new WorkerFault(`a worker ended before it listened (${code})`)));
     });
   }
 
-  async function answerApproval(worker: Worker, question: Extract<Question, { kind: 'approvals' }>): Promise<void> {
+  async function reply(worker: Worker, question: Question): Promise<void> {
+    const { number } = question;
     try {
-      tell(worker, approvalReply(await approvals(), question));
+      const found = answerTo(question, { ledger, approvals, revocation: kept?.receive });
+      // What is known now is sent now: a call waits for it.
+      tell(worker, { kind: 'reply', number, answer: found instanceof Promise ? await found : found });
     } catch (error) {
       // The worker gets no answer, and refuses the call.
-      log.event('error', 'approvals are unavailable', { problem: String(error) });
+      log.event('error', `${question.of} cannot be asked`, { problem: String(error) });
     }
-  }
-
-  async function answerRevocation(
-    worker: Worker,
-    { number, question }: Extract<Question, { kind: 'revocation' }>,
-  ): Promise<void> {
-    const answer = (await kept?.receive(question)) ?? { status: 404 };
-    tell(worker, { kind: 'revocation-reply', number, answer });
   }
 
   function passOn(message: Extract<FromWorker, { kind: 'sightings' }>, from: Worker): void {
@@ -290,10 +276,7 @@ export function createWorkersSource(
   tell: (worker: Worker, message: ToWorker) => void,
 ): WorkersSource {
   const watchers = new Set<(batch: Batch) => void>();
-  const questions = new Questions<Extract<FromWorker, { kind: 'answer' }>>({
-    patienceMs: PATIENCE_MS,
-    maxWaiting: Infinity,
-  });
+  const questions = new Questions({ patienceMs: PATIENCE_MS, maxWaiting: Infinity });
 
   async function askOne(worker: Worker, question: ConsoleQuestion, argument: unknown): Promise<unknown> {
     const reply = await questions.ask((number) => tell(worker, { kind: 'ask', number, question, argument }));

@@ -8,7 +8,7 @@ import type { ApprovalBook } from '../../model/approval-book.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Ledger, LedgerVerdict, Reservation, Settlement } from '../../model/ledger.ts';
 import type { Sighting } from '../../model/lock.ts';
-import type { RevocationAnswer, RevocationQuestion } from '../../model/revocation.ts';
+import type { RevocationAnswer, RevocationQuestion, RevocationReceiver } from '../../model/revocation.ts';
 import type { MemoryApprovals } from '../../store/memory-approvals.ts';
 import type { MemoryLedger } from '../../store/memory-ledger.ts';
 import type { Fixed } from '../reload.ts';
@@ -34,9 +34,7 @@ export type ToWorker =
   | { readonly kind: 'end-tokens'; readonly digests: readonly string[] }
   | { readonly kind: 'renewed'; readonly certificates: Certificates }
   | RevocationMessage
-  | LedgerReply
-  | ApprovalReply
-  | RevocationReply
+  | Reply
   /** A question of the console. */
   | { readonly kind: 'ask'; readonly number: number; readonly question: ConsoleQuestion; readonly argument: unknown }
   /** Definitions that another worker saw on a route with a lock. */
@@ -71,42 +69,21 @@ export function tellPrimary(message: FromWorker): void {
 }
 
 /** A question of a worker. The primary process keeps what all workers share, and answers with the same number. */
-export type Question =
-  | LedgerQuestion
-  /** A step of the book of approvals, and its arguments. */
-  | {
-      readonly kind: 'approvals';
-      readonly number: number;
-      readonly step: keyof ApprovalBook;
-      readonly about: readonly unknown[];
-    }
-  | { readonly kind: 'revocation'; readonly number: number; readonly question: RevocationQuestion };
+export type Question = { readonly kind: 'question'; readonly number: number } & Subject;
 
-/** A question to the ledger. */
-export type LedgerQuestion = { readonly kind: 'ledger'; readonly number: number } & (
-  | { readonly reserve: Reservation }
-  | { readonly settle: string; readonly outcome: Settlement }
-);
+/** What a question is about: the ledger, a step of the book of approvals with its arguments, or revocations. */
+export type Subject =
+  | { readonly of: 'ledger'; readonly reserve: Reservation }
+  | { readonly of: 'ledger'; readonly settle: string; readonly outcome: Settlement }
+  | { readonly of: 'approvals'; readonly step: keyof ApprovalBook; readonly about: readonly unknown[] }
+  | { readonly of: 'revocation'; readonly question: RevocationQuestion };
 
-/** The answer of the ledger. A settlement has no verdict. */
-export interface LedgerReply {
-  readonly kind: 'ledger-reply';
+/** The answer to a question. */
+export interface Reply {
+  readonly kind: 'reply';
   readonly number: number;
-  readonly verdict?: LedgerVerdict | undefined;
-}
-
-/** The answer of the book of approvals. */
-export interface ApprovalReply {
-  readonly kind: 'approvals-reply';
-  readonly number: number;
-  readonly reply: unknown;
-}
-
-/** The answer of the process that keeps revocations. */
-export interface RevocationReply {
-  readonly kind: 'revocation-reply';
-  readonly number: number;
-  readonly answer: RevocationAnswer;
+  /** Undefined for a settlement. */
+  readonly answer: unknown;
 }
 
 interface Bounds {
@@ -115,11 +92,12 @@ interface Bounds {
 }
 
 /** Questions to another process that wait for their answer. */
-export class Questions<Reply extends { readonly number: number }> {
+export class Questions {
   readonly patienceMs: number;
   readonly maxWaiting: number;
-  readonly #waiting = new Map<number, (reply: Reply | undefined) => void>();
-  #asked = 0;
+  readonly #waiting = new Map<number, (reply: Pick<Reply, 'answer'> | undefined) => void>();
+  /** Of all questions of the process: one message brings the replies to all of them. */
+  static #asked = 0;
 
   constructor({ patienceMs, maxWaiting }: Bounds) {
     this.patienceMs = patienceMs;
@@ -131,11 +109,11 @@ export class Questions<Reply extends { readonly number: number }> {
   }
 
   /** Asks with a number of its own, and resolves with the reply that has it; with undefined if none comes in time. */
-  ask(send: (number: number) => void): Promise<Reply | undefined> {
+  ask(send: (number: number) => void): Promise<Pick<Reply, 'answer'> | undefined> {
     return new Promise((resolve) => {
-      const number = (this.#asked += 1);
+      const number = (Questions.#asked += 1);
       const timer = setTimeout(() => settle(undefined), this.patienceMs);
-      const settle = (reply: Reply | undefined): void => {
+      const settle = (reply: Pick<Reply, 'answer'> | undefined): void => {
         clearTimeout(timer);
         this.#waiting.delete(number);
         resolve(reply);
@@ -145,8 +123,8 @@ export class Questions<Reply extends { readonly number: number }> {
     });
   }
 
-  onReply(reply: Reply): void {
-    this.#waiting.get(reply.number)?.(reply);
+  onReply({ number, answer }: Pick<Reply, 'number' | 'answer'>): void {
+    this.#waiting.get(number)?.({ answer });
   }
 }
 
@@ -163,7 +141,7 @@ const MAX_WAITING = 5_000;
  */
 export class AskingLedger implements Ledger {
   readonly #ask: Ask;
-  readonly #questions: Questions<LedgerReply>;
+  readonly #questions: Questions;
 
   constructor(ask: Ask, { patienceMs = PATIENCE_MS, maxWaiting = MAX_WAITING }: Partial<Bounds> = {}) {
     this.#ask = ask;
@@ -173,46 +151,40 @@ export class AskingLedger implements Ledger {
   async reserve(reservation: Reservation): Promise<LedgerVerdict> {
     const { isFull, maxWaiting, patienceMs } = this.#questions;
     if (isFull) throw unavailable(`${maxWaiting} calls wait for the primary process`);
-    const reply = await this.#questions.ask((number) => this.#ask({ kind: 'ledger', number, reserve: reservation }));
-    if (reply?.verdict !== undefined) return reply.verdict;
+    const reply = await this.#questions.ask((number) =>
+      this.#ask({ kind: 'question', number, of: 'ledger', reserve: reservation }),
+    );
+    if (reply !== undefined) return reply.answer as LedgerVerdict;
     // The question may still arrive. The call does not go on, so that it must not count.
-    this.#ask({ kind: 'ledger', number: 0, settle: reservation.id, outcome: 'returned' });
+    this.#ask({ kind: 'question', number: 0, of: 'ledger', settle: reservation.id, outcome: 'returned' });
     throw unavailable(`the primary process did not answer in ${patienceMs} ms`);
   }
 
   async settle(id: string, outcome: Settlement): Promise<void> {
     // Like a call that is never settled, it stays counted.
     if (this.#questions.isFull) return;
-    await this.#questions.ask((number) => this.#ask({ kind: 'ledger', number, settle: id, outcome }));
+    await this.#questions.ask((number) => this.#ask({ kind: 'question', number, of: 'ledger', settle: id, outcome }));
   }
 
-  onReply(reply: LedgerReply): void {
+  onReply(reply: Reply): void {
     this.#questions.onReply(reply);
   }
 }
 
-/** Answers a question of a worker, in the primary process. */
-export function ledgerReply(ledger: MemoryLedger, question: LedgerQuestion): LedgerReply {
-  const { number } = question;
-  if ('reserve' in question) return { kind: 'ledger-reply', number, verdict: ledger.reserve(question.reserve) };
-  ledger.settle(question.settle, question.outcome);
-  return { kind: 'ledger-reply', number };
-}
-
 /** The book of approvals of a worker. */
 export interface AskingApprovals extends ApprovalBook {
-  readonly onReply: (reply: ApprovalReply) => void;
+  readonly onReply: (reply: Reply) => void;
 }
 
 /** Creates the book of a worker. A call that gets no answer in time is refused. */
 export function createAskingApprovals(tell: Ask, patienceMs = PATIENCE_MS): AskingApprovals {
-  const questions = new Questions<ApprovalReply>({ patienceMs, maxWaiting: MAX_WAITING });
+  const questions = new Questions({ patienceMs, maxWaiting: MAX_WAITING });
 
   async function ask(step: keyof ApprovalBook, about: readonly unknown[]): Promise<unknown> {
     if (questions.isFull) throw unavailable(`${MAX_WAITING} questions wait for the primary process`);
-    const found = await questions.ask((number) => tell({ kind: 'approvals', number, step, about }));
+    const found = await questions.ask((number) => tell({ kind: 'question', number, of: 'approvals', step, about }));
     if (found === undefined) throw unavailable(`the primary process did not answer in ${patienceMs} ms`);
-    return found.reply;
+    return found.answer;
   }
 
   return {
@@ -230,15 +202,6 @@ export function createAskingApprovals(tell: Ask, patienceMs = PATIENCE_MS): Aski
   };
 }
 
-/** Answers a question of a worker, in the primary process. */
-export function approvalReply(
-  book: MemoryApprovals,
-  { number, step, about }: Extract<Question, { kind: 'approvals' }>,
-): ApprovalReply {
-  const answer = book[step].bind(book) as (...all: readonly unknown[]) => unknown;
-  return { kind: 'approvals-reply', number, reply: answer(...about) };
-}
-
 function unavailable(detail: string): Denial {
   return new Denial('shared_store.unavailable', detail);
 }
@@ -251,7 +214,7 @@ const MAX_EVENTS_WAITING = 500;
 /** The receiver of revocations of a worker. */
 export class AskingReceiver {
   readonly #ask: Ask;
-  readonly #questions = new Questions<RevocationReply>({
+  readonly #questions = new Questions({
     patienceMs: TRANSMITTER_PATIENCE_MS,
     maxWaiting: MAX_EVENTS_WAITING,
   });
@@ -262,11 +225,44 @@ export class AskingReceiver {
 
   async receive(question: RevocationQuestion): Promise<RevocationAnswer> {
     if (this.#questions.isFull) return { status: 503 };
-    const reply = await this.#questions.ask((number) => this.#ask({ kind: 'revocation', number, question }));
-    return reply?.answer ?? { status: 503 };
+    const reply = await this.#questions.ask((number) =>
+      this.#ask({ kind: 'question', number, of: 'revocation', question }),
+    );
+    return (reply?.answer as RevocationAnswer | undefined) ?? { status: 503 };
   }
 
-  onReply(reply: RevocationReply): void {
+  onReply(reply: Reply): void {
     this.#questions.onReply(reply);
   }
+}
+
+/** What the primary process keeps for all workers. */
+export interface KeptForWorkers {
+  readonly ledger: MemoryLedger;
+  readonly approvals: () => MemoryApprovals | Promise<MemoryApprovals>;
+  /** Undefined without `revocation`. */
+  readonly revocation: RevocationReceiver | undefined;
+}
+
+/** Answers a question of a worker, in the primary process: a reservation in the same turn. */
+export function answerTo(question: Subject, { ledger, approvals, revocation }: KeptForWorkers): unknown {
+  switch (question.of) {
+    case 'ledger':
+      return 'reserve' in question
+        ? ledger.reserve(question.reserve)
+        : ledger.settle(question.settle, question.outcome);
+    case 'approvals':
+      return stepOf(approvals(), question);
+    case 'revocation':
+      return revocation?.(question.question) ?? { status: 404 };
+  }
+}
+
+async function stepOf(
+  book: MemoryApprovals | Promise<MemoryApprovals>,
+  { step, about }: Extract<Subject, { of: 'approvals' }>,
+): Promise<unknown> {
+  const kept = await book;
+  const answer = kept[step].bind(kept) as (...all: readonly unknown[]) => unknown;
+  return answer(...about);
 }

@@ -28,9 +28,7 @@ export async function work(): Promise<never> {
   let revocations: RevocationIndex | undefined;
   // Calls in flight must not wait while a configuration is loaded.
   process.on('message', (message: ToWorker) => {
-    if (message.kind === 'ledger-reply') ledger.onReply(message);
-    if (message.kind === 'approvals-reply') approvals.onReply(message);
-    if (message.kind === 'revocation-reply') receiver.onReply(message);
+    if (message.kind === 'reply') for (const part of [ledger, approvals, receiver]) part.onReply(message);
     // They come before the first request, and must not wait either.
     if (message.kind !== 'revoked' && message.kind !== 'revocations-ready') return;
     learn((revocations ??= new RevocationIndex()), message);
@@ -50,7 +48,7 @@ export async function work(): Promise<never> {
   throw new TypeError('messages end with the process');
 }
 
-const immediate = ['ledger-reply', 'approvals-reply', 'revocation-reply', 'revoked', 'revocations-ready'] as const;
+const immediate = ['reply', 'revoked', 'revocations-ready'] as const;
 
 type HandledMessage = Extract<ToWorker, { kind: (typeof immediate)[number] }>;
 

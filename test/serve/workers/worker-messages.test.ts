@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMemoryLedger } from '../../../src/store/memory-ledger.ts';
 import type { Reservation } from '../../../src/model/ledger.ts';
-import { AskingLedger, ledgerReply, type Question } from '../../../src/serve/workers/worker-messages.ts';
+import { answerTo, AskingLedger, type Question } from '../../../src/serve/workers/worker-messages.ts';
 
 const refusal = { passed: false, failed: { why: 'check', check: 0, retryAfterMs: 0 } };
 
@@ -13,13 +13,20 @@ function call(id: string, wanted: Partial<Reservation> = {}): Reservation {
 const looks = (kind: 'after' | 'never_after'): Reservation =>
   call(`looks-${kind}`, { entries: [], checks: [{ kind, track: 't', amount: 0, limit: 0 }] });
 
+const unused = (): never => {
+  throw new TypeError('the ledger alone is asked');
+};
+
 /** Messages between processes are copies, and arrive later. */
 function workersOf(count: number): readonly AskingLedger[] {
   const ledger = createMemoryLedger(() => 0);
   return Array.from({ length: count }, () => {
     const worker: AskingLedger = new AskingLedger((question) => {
-      if (question.kind !== 'ledger') throw new TypeError(question.kind);
-      setImmediate(() => worker.onReply(structuredClone(ledgerReply(ledger, structuredClone(question)))));
+      const kept = { ledger, approvals: unused, revocation: undefined };
+      setImmediate(() => {
+        const answer = answerTo(structuredClone(question), kept);
+        worker.onReply(structuredClone({ kind: 'reply', number: question.number, answer }));
+      });
     });
     return worker;
   });
@@ -43,7 +50,7 @@ test('refuses a call that gets no answer in time, and gives it back', async () =
     expect.objectContaining({ settle: 'a', outcome: 'returned' }),
   ]);
   // An answer that comes too late changes nothing.
-  ledger.onReply({ kind: 'ledger-reply', number: asked[0]?.number ?? 0, verdict: { passed: true, failed: undefined } });
+  ledger.onReply({ kind: 'reply', number: asked[0]?.number ?? 0, answer: { passed: true, failed: undefined } });
   await expect(ledger.settle('a', 'answered')).resolves.toBeUndefined();
 });
 
@@ -54,6 +61,6 @@ test('lets a bounded number of calls wait', async () => {
   await expect(ledger.reserve(call('b'))).rejects.toThrow('1 calls wait for the primary process');
   await ledger.settle('b', 'answered');
   expect(asked).toHaveLength(1);
-  ledger.onReply({ kind: 'ledger-reply', number: asked[0]?.number ?? 0, verdict: { passed: true, failed: undefined } });
+  ledger.onReply({ kind: 'reply', number: asked[0]?.number ?? 0, answer: { passed: true, failed: undefined } });
   expect(await first).toEqual({ passed: true, failed: undefined });
 });
