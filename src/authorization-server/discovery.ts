@@ -17,7 +17,7 @@ export interface Discovery {
   close(): void;
 }
 
-/** What discovery needs from its client. */
+/** The parts of discovery that its client gives. */
 export interface DiscoveryParts {
   readonly get: (url: string) => Promise<ServerAnswer>;
   /** An attempt succeeded after a failure. */

@@ -23,7 +23,7 @@ export async function check(file: string, isStrict = false): Promise<ExitCode> {
   return isStrict && warnings.length > 0 ? 1 : 0;
 }
 
-/** What each known client stands for in `front_door.clients.registration.redirect_uris`, a line each. */
+/** The redirect URIs of each known client for `front_door.clients.registration.redirect_uris`, a line each. */
 export function knownClientsText(names: Iterable<string> = knownRedirects.keys()): string {
   return [...names].map((name) => `known:${name}: ${knownRedirects.get(name)?.join(' ') ?? ''}\n`).join('');
 }

@@ -45,7 +45,7 @@ export type Values<Table extends Options> = {
         : boolean;
 };
 
-/** One command of the program. Its modules are loaded when it runs, so that a gateway starts fast. */
+/** A command of the program. Its modules are loaded when it runs, so that a gateway starts fast. */
 export interface Command<Table extends Options = Options> {
   /** One line for the list of commands. */
   readonly does: string;

@@ -1,10 +1,10 @@
 import { didYouMean } from '../lib/wording.ts';
 import type { Argument, Command, Commands, Option } from './command.ts';
 
-/** What each command takes besides its own options. */
+/** The option that each command takes besides its own. */
 export const helpOption = { short: 'h', does: 'this help' } as const satisfies Option;
 
-/** What the program takes instead of a command. */
+/** The options that the program takes instead of a command. */
 export const programOptions = {
   help: { short: 'h', does: 'this help, or the help of a command' },
   version: { short: 'v', does: 'the version of the program' },

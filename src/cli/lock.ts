@@ -107,7 +107,7 @@ function presentsCallers({ public: isPublic, upstream: { token, identity, signed
 }
 
 /**
- * What to do where an upstream refuses a caller without credentials.
+ * The remedy where an upstream refuses a caller without credentials.
  *
  * @param command What to do for a caller instead: `lock` or `lock --check`.
  */

@@ -147,5 +147,5 @@ export const options = {
   },
 } as const satisfies Readonly<Record<string, Options>>;
 
-/** What a command gets of its options. */
+/** The values that a command gets of its options. */
 export type OptionsOf<Command extends keyof typeof options> = Values<(typeof options)[Command]>;

@@ -26,7 +26,7 @@ type ItemOf<Keys> = Keys extends readonly (infer Item)[] ? Item : never;
 type EntryOf<Keys> = Keys extends Readonly<Record<string, infer Entry>> ? Entry : never;
 
 /**
- * One place of `gateway.yaml`, present or not, with its placeholders replaced. An absent key has the `default` of its
+ * A place of `gateway.yaml`, present or not, with its placeholders replaced. An absent key has the `default` of its
  * schema. Reading never throws: a problem is reported and reading goes on, so that one run finds every problem.
  *
  * @typeParam Keys The type of the value, as it is generated from the schema.

@@ -22,7 +22,7 @@ interface PlacedScope {
   readonly path: Path;
 }
 
-/** What one folder of policies holds. */
+/** The policies of one folder. */
 export interface ReadPolicies {
   /** Whether there is such a folder. */
   readonly exists: boolean;

@@ -14,7 +14,7 @@ import { ConfigError, inTextOrder, type Path, Problem } from './problems.ts';
 import { violations, type Violation } from './schema.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
 
-/** One test of a policy, as `schema/policy-test.schema.json` accepts it. */
+/** A test of a policy, as `schema/policy-test.schema.json` accepts it. */
 export interface PolicyTest {
   readonly name: string;
   readonly given: {

@@ -9,7 +9,7 @@ export interface Position {
   readonly column: number;
 }
 
-/** One problem of one file. */
+/** A problem of one file. */
 export class Problem {
   /** As the operator named it, so that a terminal can open it. */
   readonly file: string;

@@ -13,7 +13,7 @@ import { entryOf, anyText, headerValue, issuerUrl, routePath } from './values.ts
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
 type EndpointKeys = NonNullable<RevocationKeys['endpoint']>;
 
-/** What the keys of `revocation` refer to. */
+/** The settings that keys of `revocation` refer to. */
 export interface RevocationReferents {
   readonly publicUrl: string;
   readonly servers: ReadonlyMap<string, AuthorizationServer>;

@@ -16,7 +16,7 @@ import { readUpstream } from './upstream.ts';
 import { entryOf, anyText, method, pageUrl, policyName, reject, routePath } from './values.ts';
 import { didYouMean } from '../lib/wording.ts';
 
-/** What the keys of routes refer to. */
+/** The settings that keys of routes refer to. */
 export interface Referents {
   readonly publicUrl: string;
   readonly servers: ReadonlyMap<string, AuthorizationServer>;

@@ -277,7 +277,7 @@ export function acceptsText(schema: Schema, text: string): boolean {
   return anyOf?.some((branch) => branch.$ref !== PLACEHOLDER && acceptsText(branch, text)) ?? true;
 }
 
-/** What is wrong with a text that a schema does not accept, in words. */
+/** The fault of a text that a schema does not accept, in words. */
 export function textRefusal(schema: Schema): string {
   const [first, second] = resolved(schema).anyOf ?? [];
   return refusalOf(first?.not !== undefined && second !== undefined ? second : schema);

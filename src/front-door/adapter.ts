@@ -14,7 +14,7 @@ const VISIT_MS = INTERACTION_SECONDS * 1000;
 /** The live tokens of one grant, for each model. More than one refresh a second, for as long as a token lives. */
 const MAX_LIVE_TOKENS = 1_000;
 
-/** What the adapter of oidc-provider is built from. */
+/** The parts of the adapter of oidc-provider. */
 export interface AdapterParts {
   readonly store: Store;
   readonly clock: Clock;

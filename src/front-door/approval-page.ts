@@ -8,7 +8,7 @@ interface Viewer {
   readonly signOutUrl: string;
 }
 
-/** What the page of an approval shows: of the API's object, with what the front door knows of the parties. */
+/** The content of the page of an approval: of the API's object, with what the front door knows of the parties. */
 export interface ApprovalPageView extends Viewer {
   readonly status: string;
   readonly createdAt: number;
@@ -257,7 +257,7 @@ function isOfOtherScript(letter: string): boolean {
   return /\p{L}/u.test(letter) && !/\p{Script=Latin}/u.test(letter);
 }
 
-/** What is odd about a text that a caller chose. */
+/** The oddities of a text that a caller chose. */
 export function odditiesOf(text: string): Oddities {
   return {
     hasHidden: hidden.test(text.replaceAll(/[\n\t]/g, '')) || text.search(piled) !== -1,

@@ -19,7 +19,7 @@ import { routes } from './routes.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import { texts } from './texts.ts';
 
-/** What the page is built from. */
+/** The parts of the page. */
 export interface ApprovalPageParts {
   readonly settings: ApprovalSettings;
   readonly frontDoor: FrontDoor;

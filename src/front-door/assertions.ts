@@ -29,7 +29,7 @@ const CLOCK_TOLERANCE_SECONDS = 5;
 /** The errors of jose that say nothing of the assertion: the keys could not be read. */
 const outages: ReadonlySet<string> = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID']);
 
-/** What the grant of identity assertions is built from. */
+/** The parts of the grant of identity assertions. */
 export interface AssertionParts {
   readonly frontDoor: FrontDoor;
   readonly resources: Resources;

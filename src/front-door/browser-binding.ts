@@ -10,7 +10,7 @@ export interface BrowserBinding {
   isBound(request: IncomingMessage, interaction: string): boolean;
 }
 
-/** How long a person may take for one interaction. */
+/** The time that a person may take for one interaction. */
 export const INTERACTION_SECONDS = 30 * 60;
 /** A site can begin interactions in the browser of a person. More cookies would exceed the length of a header. */
 const MAX_COOKIES = 32;

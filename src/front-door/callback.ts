@@ -10,7 +10,7 @@ import { goOnPage } from './pages.ts';
 import { listedClaims, type RecordedClaim } from '../model/logged-members.ts';
 import { factsAsAmr, type PendingSignIn } from './sign-ins.ts';
 
-/** What the callback is built from. */
+/** The parts of the callback. */
 export interface CallbackParts extends Pick<
   InteractionParts,
   'provider' | 'people' | 'scopes' | 'signIns' | 'providers' | 'observer'

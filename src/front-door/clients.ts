@@ -56,7 +56,7 @@ export function registeredClients(
   ];
 }
 
-/** What is known of a client, for the consent page. */
+/** The facts about a client, for the consent page. */
 export interface ClientFacts {
   readonly name: string;
   /** Who vouches for the name: the operator, or only the client itself. */

@@ -20,7 +20,7 @@ type FetchOutcome =
   | { readonly status: number; readonly headers: Headers; readonly body: Buffer }
   | { readonly fault: string };
 
-/** What a fetch depends on that tests replace. */
+/** The parts of a fetch, which tests replace. */
 export interface DocumentFetchParts {
   /** Networks, besides public addresses, that documents may come from. */
   readonly allowed: readonly string[];

@@ -37,7 +37,7 @@ import { createMemoryStore } from './memory-store.ts';
 import { createSharedStore } from './shared-store.ts';
 import type { Store } from './store.ts';
 
-/** What a front door needs besides its configuration. Tests replace the optional ones. */
+/** The parts of a front door besides its configuration. Tests replace the optional ones. */
 export interface FrontDoorParts {
   readonly observer: FrontDoorObserver;
   /**

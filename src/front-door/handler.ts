@@ -23,7 +23,7 @@ import { texts } from './texts.ts';
 /** Answers one request. Never throws. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** What a handler is built from, besides the configuration. */
+/** The parts of a handler besides the configuration. */
 export interface HandlerParts extends ProviderSurroundings {
   readonly observer: FrontDoorObserver;
   /** The requests of each address. */

@@ -5,7 +5,7 @@ import type { IdentityProvider } from '../model/front-door.ts';
 import { createClaimsReader, type MappedClaims, requireSubject } from './people.ts';
 import { discoverIssuer, hourly } from './issuer-discovery.ts';
 
-/** One sign-in at a provider, as it was begun. */
+/** A sign-in at a provider, as it was begun. */
 export interface SignInChecks {
   readonly state: string;
   readonly nonce: string;

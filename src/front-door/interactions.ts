@@ -13,7 +13,7 @@ import type { ScopeRules } from './scope-rules.ts';
 import type { SignIns } from './sign-ins.ts';
 import { texts } from './texts.ts';
 
-/** What the pages of a sign-in are built from. */
+/** The parts of the pages of a sign-in. */
 export interface InteractionParts {
   readonly provider: Provider;
   readonly people: People;

@@ -2,7 +2,7 @@ import type { ClientFacts } from './clients.ts';
 import { html, type Markup, type Page } from './page.ts';
 import { texts } from './texts.ts';
 
-/** What the consent page shows. */
+/** The content of the consent page. */
 export interface ConsentView {
   readonly client: ClientFacts;
   readonly resources: readonly string[];

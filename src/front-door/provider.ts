@@ -21,7 +21,7 @@ import type { Store } from './store.ts';
 import { texts } from './texts.ts';
 import { anyPattern } from './url-pattern.ts';
 
-/** What a provider shares with those of earlier and later configurations. */
+/** The parts that a provider shares with those of earlier and later configurations. */
 export interface ProviderSurroundings {
   readonly store: Store;
   readonly keys: Keys;
@@ -33,7 +33,7 @@ export interface ProviderSurroundings {
   readonly revocations?: RevocationCheck | undefined;
 }
 
-/** What oidc-provider is configured from. */
+/** The parts of the configuration of oidc-provider. */
 export interface ProviderParts extends ProviderSurroundings {
   readonly frontDoor: FrontDoor;
   /** Whether it has the page of approvals. */

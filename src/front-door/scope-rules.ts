@@ -1,6 +1,6 @@
 import type { FrontDoor, FrontDoorScope } from '../model/front-door.ts';
 
-/** What the scopes of a request or a token ask for. */
+/** The rules of the scopes that a request or a token asks for. */
 export interface ScopeRules {
   /** The known ones among scopes that are separated by spaces; each once. */
   known(scope: unknown): readonly string[];

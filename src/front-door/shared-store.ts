@@ -15,7 +15,7 @@ import { publishRevoked } from '../store/revoked-tokens.ts';
 import { createSealing } from '../store/sealing.ts';
 import { full, limitsOf, reserveOf, type Store, textOf, Unavailable } from './store.ts';
 
-/** What a shared store is built from. */
+/** The parts of a shared store. */
 export interface SharedStoreParts {
   readonly settings: SharedStore;
   /** What all replicas share besides the store: it seals records. */

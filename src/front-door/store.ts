@@ -1,6 +1,6 @@
 import { errors } from 'oidc-provider';
 
-/** What the front door remembers: in memory, or in the store that replicas share, sealed. */
+/** The records of the front door: in memory, or in the store that replicas share, sealed. */
 export interface Store {
   readonly get: (kind: RecordKind, id: string) => Promise<unknown>;
   /**
@@ -29,7 +29,7 @@ export interface Store {
 
 const KiB = 1024;
 
-/** What bounds the records of a kind. A record counts once for each started kibibyte of its JSON. */
+/** The bounds of the records of a kind. A record counts once for each started kibibyte of its JSON. */
 export interface RecordLimits {
   /** The live ones of all owners. */
   readonly most: number;
@@ -107,7 +107,7 @@ export function textOf({ kind, value }: StoredRecord): string {
   return text;
 }
 
-/** How often a record counts. */
+/** The number of times that a record counts. */
 export function weightOf(text: string, growth: number): number {
   return Math.ceil((Buffer.byteLength(text) + growth) / KiB);
 }

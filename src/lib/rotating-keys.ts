@@ -32,7 +32,7 @@ export interface RotatingKeys {
   around(now: number): readonly SigningKey[];
 }
 
-/** How long one key signs. */
+/** The time for which one key signs. */
 export const ROTATION_MS = 24 * 3_600_000;
 
 /** The order of P-256's base point, FIPS 186-5 and SP 800-186 §3.2.1.3. */

@@ -16,10 +16,10 @@ interface StoreAddress {
   readonly password: string | undefined;
 }
 
-/** What a `redis+cluster:` URL names: servers that know the others of their cluster. */
+/** The servers of a `redis+cluster:` URL, which know the others of their cluster. */
 export type ClusterAddress = StoreAddress;
 
-/** What a `redis+sentinel:` URL names: the sentinels, and how the primary that they watch is reached. */
+/** The sentinels of a `redis+sentinel:` URL, and how the primary that they watch is reached. */
 export interface SentinelAddress extends StoreAddress {
   /** The name of the primary at the sentinels. */
   readonly name: string;

@@ -37,7 +37,10 @@ export function withoutRandom(text: string): string {
   });
 }
 
-/** One line: a name from a file or the command line could bring a line break, or a code that the terminal obeys. */
+/**
+ * A text in one line: a name from a file or the command line could bring a line break, or a code that the terminal
+ * obeys.
+ */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{FFFD}');
 }

@@ -10,7 +10,7 @@ import { Denial } from '../model/denial.ts';
 import { type Era, givingNotifications, type HandleKind, type HandlePlace, type McpMethod } from '../model/mcp.ts';
 import type { MessageId } from '../model/grant.ts';
 
-/** One handle in a message. */
+/** A handle in a message. */
 export interface Handle {
   readonly kind: HandleKind;
   /** Keys and array indexes from the top of the message. */

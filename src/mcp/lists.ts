@@ -36,7 +36,7 @@ export function filteredMessage(
 }
 
 /**
- * What the entries of the lists in a message name.
+ * The targets that the entries of the lists in a message name.
  *
  * @throws as {@link filteredMessage}.
  */

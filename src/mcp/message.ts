@@ -10,7 +10,7 @@ import { type MessageHeaders, requireAgreement } from './agreement.ts';
 import { type Handle, mayYieldHandle, presentedHandles, unambiguousMember } from './handles.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 
-/** One JSON-RPC message, as a decision needs it. */
+/** A JSON-RPC message, as a decision needs it. */
 export interface Message {
   /** Without a name for a client's response to a request of the server. */
   readonly method: McpMethod;

@@ -7,7 +7,7 @@
 /** The states of a request: the last two are over. */
 export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired' | 'used';
 
-/** What approvers see of a call. */
+/** The part of a call that approvers see. */
 export interface ApprovalCall {
   readonly route: string;
   readonly method: string;
@@ -75,13 +75,13 @@ export const decidedFrom: Readonly<Record<ApprovalDecision, readonly ApprovalSta
   withdraw: ['denied', 'approved'],
 };
 
-/** How a call ended that took its approval. `unused`: it never reached the upstream. `round`: a round may follow. */
+/** The end of a call that took its approval. `unused`: it never reached the upstream. `round`: a round may follow. */
 export type ApprovalUse = { readonly unused: true } | { readonly round: string } | 'used';
 
 /** The bounds of a book. */
 export const approvalBounds = { ofOwner: 100, ofAll: 10_000, bytes: 64 * 1024 * 1024 } as const;
 
-/** How long a request that is over can be read, and the next round of a call may come. */
+/** The time for which a request that is over can be read, and the next round of a call may come. */
 export const OVER_MS = 10 * 60_000;
 
 /** Keeps requests and approvals. Nothing is forgotten for another; a full book refuses. */
@@ -112,13 +112,13 @@ export interface DecidedApproval {
   readonly isDone: boolean;
 }
 
-/** What {@link ApprovalBook.sweep} found. */
+/** The result of {@link ApprovalBook.sweep}. */
 export interface SweptApprovals {
   readonly expired: readonly KeptApproval[];
   readonly waiting: number;
 }
 
-/** What can happen to a request. */
+/** An event of a request. */
 export type ApprovalEvent = 'requested' | 'approved' | 'denied' | 'withdrawn' | 'used' | 'expired';
 
 /** Observes approvals: the log, metrics, and `approvals.notify`. */

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 
-/** How the gateway authenticates at an authorization server's endpoints, RFC 6749 §2.3.1 and RFC 7523 §2.2. */
+/** The authentication of the gateway at an authorization server's endpoints, RFC 6749 §2.3.1 and RFC 7523 §2.2. */
 export type ClientCredentials = SecretCredentials | KeyCredentials;
 
 interface SecretCredentials {
@@ -19,7 +19,7 @@ interface KeyCredentials {
   readonly keyId: string | undefined;
 }
 
-/** How JWT access tokens of one authorization server are verified. */
+/** The validation of JWT access tokens of one authorization server. */
 export interface JwtValidation {
   /** The only accepted `alg` values: asymmetric ones, never `none`. */
   readonly algorithms: readonly string[];
@@ -31,7 +31,7 @@ export interface JwtValidation {
   readonly jwksUri: string | undefined;
 }
 
-/** How opaque tokens of one authorization server are introspected, RFC 7662. */
+/** The introspection of opaque tokens of one authorization server, RFC 7662. */
 export interface Introspection {
   readonly credentials: ClientCredentials;
   /** The prefix of every opaque token of the server; undefined: its tokens look like those of other servers. */

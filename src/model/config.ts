@@ -29,7 +29,7 @@ interface ConsoleSettings {
   readonly grafana: string | undefined;
 }
 
-/** What is logged, and where besides stdout. */
+/** The content of the log, and where it goes besides stdout. */
 export interface LogSettings {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly decisions: 'all' | 'denials';

@@ -22,7 +22,7 @@ import {
 import { calledTool, type McpTarget, type Policy } from './policy.ts';
 import type { Principal, TokenForm } from './principal.ts';
 
-/** What decisions on the same call of a caller have in common. */
+/** The part that decisions on the same call of a caller have in common. */
 export type RepeatedOutcome = Omit<Outcome, 'call' | 'decidedAt' | 'approval'> & {
   readonly call: Pick<KnownCall, 'method'>;
 };
@@ -260,7 +260,7 @@ export const liveNames = Object.entries(members)
   .filter(([, row]) => 'isLive' in row)
   .map(([name]) => name) as readonly (keyof LiveMembers)[];
 
-/** What was called: the tool, or another target, or the method, with the path if it is known. */
+/** The called tool, or another target, or the method, with the path if it is known. */
 export function calledIn({
   tool,
   input,
@@ -285,7 +285,7 @@ export function toolName({ attempt }: RepeatedOutcome): string | undefined {
   return optional(calledTool(attempt), truncate);
 }
 
-/** What refused the call, or would have without shadow mode. */
+/** The refusal of the call, or the one that shadow mode withheld. */
 export function refusalIn({ denial, shadow }: RepeatedOutcome): ShadowDenial | Denial | undefined {
   return denial ?? shadow;
 }

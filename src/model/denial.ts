@@ -1,7 +1,7 @@
 import type { ApprovalReference } from './approval-book.ts';
 import type { PolicyReason, Reason, TokenReason } from './reasons.ts';
 
-/** What a {@link Denial} may carry besides its reason and detail. */
+/** The details of a {@link Denial} besides its reason and detail. */
 export interface DenialExtras {
   /** All scopes that this operation needs, in the policy's order; only for the challenge `insufficient_scope`. */
   readonly scope?: readonly string[];

@@ -5,7 +5,7 @@ import type { KnownCall, Outcome } from './outcome.ts';
 import type { Route } from './route.ts';
 import type { StoreObserver } from './shared.ts';
 
-/** What happens in a process, for its metrics, its log and its console. Each room calls those of its own part. */
+/** The events of a process, for its metrics, its log and its console. Each room calls those of its own part. */
 export interface Events extends ForwardObserver, StoreObserver, TlsObserver, FrontDoorObserver {
   readonly decided: (outcome: Outcome) => void;
   /** A call was answered with `status`, by the upstream or by the gateway. */
@@ -73,7 +73,7 @@ export interface TlsObserver {
   clientCertificateRefused(detail: string, peer: string | undefined): void;
 }
 
-/** What became of an event of a source. */
+/** The result of an event of a source. */
 export type RevocationResult = 'kept' | 'repeated' | 'not_understood' | 'refused';
 
 /** Observes revocations. */

@@ -222,7 +222,7 @@ export function isRespelled(name: string, plain: string): boolean {
 /** The name of the cookie of an operator's session. It is for the admin listener alone. */
 export const ADMIN_COOKIE = 'sallyport_admin';
 
-/** What the name of every cookie of ours contains. */
+/** A part of the name of every cookie of ours. */
 export const OWN_COOKIE = 'sallyport_';
 
 /**

@@ -12,7 +12,7 @@ import type { Principal } from './principal.ts';
  */
 export type MessageId = string | number | object | null;
 
-/** What a call attempts, with the body if the gateway had to read it. Exists only after the caller is known. */
+/** The attempt of a call, with the body if the gateway had to read it. Exists only after the caller is known. */
 export interface Action {
   readonly attempt: Attempt;
   readonly messageId: MessageId;

@@ -1,7 +1,7 @@
 import type { PolicyDenial, ShadowDenial } from './denial.ts';
 import type { Settlement } from './ledger.ts';
 
-/** What one call means for the history of its caller: what must have happened before, and what it is recorded as. */
+/** The meaning of a call for the history of its caller: what must have happened before, and what it is recorded as. */
 export interface CallHistory {
   /** The rules over time that the call must meet, in the order of the policy. */
   readonly checks: readonly HistoryCheck[];
@@ -13,7 +13,7 @@ export interface CallHistory {
   readonly isShadow: boolean;
 }
 
-/** One rule over time, for one call. */
+/** A rule over time, for one call. */
 export interface HistoryCheck {
   readonly kind: 'after' | 'never_after' | 'quota';
   /** Path into the policy file, such as `tools.disburse.quota[0]`. */
@@ -34,7 +34,7 @@ export interface HistoryCheck {
   readonly denial: PolicyDenial;
 }
 
-/** What a call leaves in one track. */
+/** The record that a call leaves in one track. */
 export interface HistoryRecord {
   readonly track: string;
   /** In whole units; 0 in a track that no quota sums up. */
@@ -59,7 +59,7 @@ export interface EarlierCall {
 }
 
 /**
- * How a call ended, for rules over time. `unanswered`: it reached the upstream, and no answer of its own was read.
+ * The end of a call, for rules over time. `unanswered`: it reached the upstream, and no answer of its own was read.
  * `unclear`: its answer does not say whether it acted. `task`: it created a task, whose result will follow. All three
  * count for `never_after` and quotas, and not for `after`. `unreached`: it never reached the upstream.
  */

@@ -59,7 +59,7 @@ export interface Reservation {
   readonly continues: string | undefined;
 }
 
-/** One condition on the entries of a track. */
+/** A condition on the entries of a track. */
 export interface LedgerCheck {
   /** `after` wants an entry that was answered, `never_after` none at all, `quota` a sum. */
   readonly kind: 'after' | 'never_after' | 'quota';
@@ -71,7 +71,7 @@ export interface LedgerCheck {
   readonly limit: number;
 }
 
-/** What a call leaves in a track. */
+/** The entry that a call leaves in a track. */
 export interface LedgerEntry {
   readonly track: string;
   /** In whole units; 0 in a track that no quota sums up. */

@@ -6,7 +6,7 @@
 
 import type { LockedKind } from './mcp.ts';
 
-/** What a lock covers. A server has one text of instructions, without a name. */
+/** A kind of definitions that a lock covers. A server has one text of instructions, without a name. */
 export type DefinitionKind = LockedKind | 'instructions';
 
 /** A definition, by its digests. */
@@ -36,7 +36,7 @@ export interface Lock {
   readonly approved: Definitions;
 }
 
-/** How a definition differs from what was approved. */
+/** The difference between a definition and what was approved. */
 export interface ChangedDefinition {
   readonly kind: DefinitionKind;
   readonly name: string;

@@ -22,11 +22,12 @@ export const revisions: ReadonlyMap<string, Era> = new Map<string, Era>([
 ]);
 
 /**
- * What a policy can list. `template`: an RFC 6570 URI template, which stands for resources and is listed among them.
+ * A kind of targets that a policy can list. `template`: an RFC 6570 URI template, which stands for resources and is
+ * listed among them.
  */
 export type TargetKind = 'tool' | 'resource' | 'template' | 'prompt';
 
-/** What a policy can list: targets, methods by their names, and requests of HTTP routes. */
+/** A kind of entries of a policy: targets, methods by their names, and requests of HTTP routes. */
 export type ListedKind = TargetKind | 'method' | 'request';
 
 /** The keys of a policy that say what may be called: `requests` on an HTTP route, the others on an MCP route. */
@@ -50,7 +51,7 @@ interface TargetRow extends ListedRow {
   readonly changed?: Reason;
 }
 
-/** What a handle stands for: the gateway never accepts a handle of one kind as one of the other. */
+/** A kind of handles: the gateway never accepts a handle of one kind as one of the other. */
 export type HandleKind = 'task' | 'state';
 
 /** Where a handle stands in a message: keys from its top, and `*` for every index of an array. */
@@ -206,7 +207,7 @@ export const givingNotifications: ReadonlyMap<string, readonly HandlePlace[]> = 
   ['notifications/subscriptions/acknowledged', [subscribedTasks]],
 ]);
 
-/** What a policy can list. Where one call could name several targets, the first decides. */
+/** The kinds that a policy can list. Where one call could name several targets, the first decides. */
 export const listedKinds = {
   tool: {
     key: 'tools',
@@ -249,12 +250,12 @@ export const targetKinds: readonly TargetKind[] = (Object.keys(listedKinds) as L
 
 /** The kinds by which tests describe a call. One call has one of them, and one of a message may have a method too. */
 export const namedKinds = [...targetKinds, 'request'] as const;
-/** What tests describe a call by. */
+/** A member by which tests describe a call. */
 export type NamedKind = (typeof namedKinds)[number];
 
 /** The kinds by which people describe a call: no client calls a template. */
 export const describedKinds = namedKinds.filter((kind) => kind !== 'template');
-/** What people describe a call by. */
+/** A member by which people describe a call. */
 export type DescribedKind = Exclude<ListedKind, 'template'>;
 
 /** The kinds whose definitions a lock covers. */

@@ -4,14 +4,14 @@ import type { CallHistory } from './history.ts';
 import type { ListingKey, McpMethod, TargetKind } from './mcp.ts';
 import type { Claims, Principal } from './principal.ts';
 
-/** What an MCP message acts on. */
+/** A target that an MCP message acts on. */
 export interface McpTarget {
   readonly kind: TargetKind;
   /** As it was sent: a tool's or prompt's name, a resource's URI, a URI template. */
   readonly name: string;
 }
 
-/** What one MCP message attempts. */
+/** The attempt of one MCP message. */
 export interface McpAttempt {
   readonly kind: 'mcp';
   /** The JSON-RPC method, without a name for a GET, a DELETE or a client's response. */
@@ -36,7 +36,7 @@ interface HttpAttempt {
   readonly request?: string;
 }
 
-/** What a caller attempts: a plain HTTP request, or one MCP message. */
+/** The attempt of a caller: a plain HTTP request, or one MCP message. */
 export type Attempt = HttpAttempt | McpAttempt;
 
 /** `params.arguments` of an attempt; undefined for one without. */
@@ -59,7 +59,7 @@ export type Decision =
 /** The decision of a policy, with the plan that later questions on the same call are put to. */
 export type PolicyDecision = Decision & { readonly plan: Plan };
 
-/** How a policy decides calls of one kind: by which of its conditions and rules, in which order. */
+/** The way in which a policy decides calls of one kind: its conditions and rules, in their order. */
 export interface Plan {
   /**
    * All scopes that are necessary for a call that the policy allows, in the order of a challenge. Empty if a condition
@@ -80,7 +80,7 @@ export interface Plan {
   approval(principal: Principal, attempt: Attempt): NeededApproval | undefined;
 }
 
-/** One condition of a policy, evaluated for one caller and one call. */
+/** A condition of a policy, evaluated for one caller and one call. */
 export interface Explanation {
   /** Path into the policy file; `''` for the whole of it. */
   readonly rule: string;

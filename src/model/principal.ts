@@ -6,7 +6,7 @@ export type NumericDate = number;
 /** The claims of a token as JSON.parse returned them. Read with `Object.hasOwn`: a claim may be named `__proto__`. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** How a token was presented: a signed JWT that the gateway verified, or a string that it introspected (RFC 7662). */
+/** The form of a token: a signed JWT that the gateway verified, or a string that it introspected (RFC 7662). */
 export type TokenForm = 'jwt' | 'opaque';
 
 /** The keys that a token is bound to, RFC 7800 §3, as thumbprints. At least one is set, and the caller proves each. */

@@ -25,7 +25,7 @@ export interface Revocation extends RevokedTokens {
   readonly arrivedAt: number;
 }
 
-/** What another process or replica learns: revocations, and tokens of which only the caches are dropped. */
+/** The news for another process or replica: revocations, and tokens of which only the caches are dropped. */
 export interface RevocationNews {
   readonly revocations: readonly Revocation[];
   readonly dropped: readonly RevokedTokens[];

@@ -43,7 +43,7 @@ export interface TokenExchange {
   readonly actor: 'none' | 'client_credentials';
 }
 
-/** What the upstream gets as `Authorization`. Only `forward` sends the client's own token. */
+/** The `Authorization` of requests to the upstream. Only `forward` sends the client's own token. */
 export type UpstreamToken =
   | { readonly kind: 'none' }
   | { readonly kind: 'forward' }
@@ -119,7 +119,7 @@ export interface Rate {
   readonly burst: number;
 }
 
-/** One entry of `routes`, resolved: names are replaced by what they name. */
+/** An entry of `routes`, resolved: names are replaced by what they name. */
 export interface Route {
   readonly name: string;
   /** Canonical, `/` or without a trailing slash; matches whole segments. */

@@ -1,7 +1,7 @@
 /** Where in a document: member names and list indexes, from the top. */
 export type DocumentPath = readonly (string | number)[];
 
-/** One mistake in a policy document. */
+/** A mistake in a policy document. */
 export interface PolicyFault {
   readonly path: DocumentPath;
   /** What was found and what would be accepted. */
@@ -81,7 +81,7 @@ interface Words {
   readonly because?: string;
 }
 
-/** What must have happened before, `after`, or must not have happened, `never_after`: calls of tools, or requests. */
+/** The calls of tools, or requests, that must have come before (`after`), or must not have (`never_after`). */
 export interface PastDocument {
   /** Tool names or patterns. */
   readonly tool?: string | readonly string[];
@@ -94,7 +94,7 @@ export interface PastDocument {
   readonly by?: string;
 }
 
-/** How much one owner may use of an entry within a time: calls, or the sum of an argument. */
+/** The amount that one owner may use of an entry within a time: calls, or the sum of an argument. */
 export interface QuotaDocument {
   readonly count?: number;
   /** JSON Pointer to a number in the arguments. */

@@ -6,7 +6,7 @@ import { compileCondition } from './conditions/compile-condition.ts';
 import { type EntryDocument, type PolicyDocument, type PolicyFault, rulePath } from './document.ts';
 import { type HistoryRule, compileHistory } from './history-rules.ts';
 
-/** One name or pattern that a policy lists. */
+/** A name or pattern that a policy lists. */
 export interface Entry {
   readonly key: ListingKey;
   /** As written: a name, or a pattern. */

@@ -56,7 +56,7 @@ export interface PastRule extends AnyRule {
   readonly covers: (call: Attempt) => boolean;
 }
 
-/** How much calls may use. */
+/** The amount that calls may use. */
 export interface QuotaRule extends AnyRule {
   readonly kind: 'quota';
   /** What is summed; undefined: calls are counted. */

@@ -86,7 +86,7 @@ export interface CountingRules {
   readonly isShadow: boolean;
 }
 
-/** What a call means for rules over time; undefined if none concerns it. */
+/** The meaning of a call for rules over time; undefined if none concerns it. */
 export function callHistory(
   { own, past, isShadow }: CountingRules,
   principal: Principal,

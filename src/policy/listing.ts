@@ -10,7 +10,7 @@ import { mistakableNames, namePattern, patternTable } from './pattern.ts';
 import { plainRequest, requestTable } from './requests.ts';
 import { plainUri, resourceTables, uriFlaw } from './resources.ts';
 
-/** What a policy lists, by what a message acts on; undefined under a kind whose key the policy does not have. */
+/** The entries of a policy, by what a message acts on; undefined under a kind whose key the policy does not have. */
 export interface Listing extends Readonly<Record<ListedKind, FindEntry | undefined>> {
   readonly entries: readonly Entry[];
 }
@@ -131,7 +131,7 @@ function unlistedName(kind: ListedKind, name: string | undefined): Unlisted {
   return { reason: unlisted, rule: key, kind, name };
 }
 
-/** What is wanted instead of an unlisted name, and what was found. */
+/** The expectation instead of an unlisted name, and what was found. */
 export function unlistedInWords({ kind, name }: Unlisted): Pick<Explanation, 'wanted' | 'found'> {
   const found = `${describeValue(name)}${whyUnlisted(kind, name)}`;
   if (kind === 'method') return { wanted: 'a method that is listed or protocol housekeeping', found };

@@ -19,7 +19,7 @@ import { type CountingRules, callHistory, countingDenial, explainRule, ownRules,
 import type { HistoryRule, PastRule } from './history-rules.ts';
 import { type Listing, type Unlisted, entriesFor, unlistedDenial, unlistedInWords } from './listing.ts';
 
-/** One thing that may refuse a call. */
+/** A part of a policy that may refuse a call. */
 export type Step = AnyStep &
   (
     | { readonly on: 'condition'; readonly condition: AllCondition }
@@ -62,7 +62,7 @@ interface OwnConditions {
 /** The rule of a call that the policy's own conditions allow, without an entry. */
 export const ownRule = 'policy';
 
-/** How a policy decides calls of one kind. */
+/** The way in which a policy decides calls of one kind. */
 export class CallPlan implements Plan {
   /** In the order in which they are tried. If none of them denies, the gravest verdict decides. */
   readonly steps: readonly Step[];
@@ -137,7 +137,7 @@ function explainEntry({ rule, name }: Entry, parts: readonly Explanation[]): Exp
   return { rule, kind: 'listed', outcome, wanted: 'all of its conditions', found: describeValue(name), parts };
 }
 
-/** How a policy decides calls of a kind: by its own conditions, then by the entries of the call. */
+/** The plan for calls of a kind: the policy's own conditions, then the entries of the call. */
 export function planFor({ condition, because, mode }: OwnConditions, kind: CallKind): CallPlan {
   const own = conditionStep(condition, because);
   const { method, entries = [], covering: past } = kind;

@@ -114,7 +114,7 @@ export function compilePredicates(
   return compile(value, { path, faults, integer: false, reading });
 }
 
-/** What predicates want together, in words. */
+/** The expectation of predicates together, in words. */
 export function wantedBy(predicates: readonly Predicate[]): string {
   // The words of a bound on integers say that it wants an integer.
   const isBound = predicates.some(({ operand }) => operand.kind === 'bound' && operand.integer);

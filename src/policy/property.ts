@@ -25,7 +25,7 @@ export interface PropertyDocument {
   readonly then: Expectation;
 }
 
-/** What a property wants of each decision. */
+/** The expectation of a property of each decision. */
 export type Expectation =
   | 'allow'
   | 'deny'

@@ -23,7 +23,10 @@ interface RequestPattern {
 /** A method in capitals, RFC 9110 §9.1, a space and a path. */
 const form = /^(?<method>\*|[A-Z]+(?:-[A-Z]+)*) (?<path>\/.*)$/su;
 
-/** What keeps a text from being a request, `GET /orders`, or with `*` a pattern of requests. Undefined for none. */
+/**
+ * The flaw that keeps a text from being a request, `GET /orders`, or with `*` a pattern of requests; undefined for
+ * none.
+ */
 export function requestFlaw(text: string, allows: 'patterns' | 'requests'): string | undefined {
   const { method, path } = form.exec(text)?.groups ?? {};
   if (method === undefined || path === undefined || (method === '*' && allows === 'requests')) {

@@ -1,6 +1,6 @@
 import type { Decision, Explanation, Policy } from '../model/policy.ts';
 
-/** One test as it was decided. */
+/** A test as it was decided. */
 export interface Decided {
   readonly decision: Decision;
   readonly conditions: readonly Explanation[];

@@ -215,7 +215,7 @@ function changeNotes(record: DecisionRecord, now: Decision, isUnknown: boolean):
   return [`the current policy ${words}`];
 }
 
-/** What the caller would need to be allowed: one line for each condition that fails. */
+/** The remedies of a caller, to be allowed: one line for each condition that fails. */
 export function remediesIn(conditions: readonly Explanation[]): readonly string[] {
   return conditions.flatMap(failing);
 }

@@ -38,7 +38,7 @@ export function countDifference(rows: Map<string, CountedDifference>, difference
 }
 
 /**
- * How the decision of `policy` differs from the recorded one on `route`; undefined if it does not.
+ * The difference between the decision of `policy` and the recorded one on `route`; undefined if there is none.
  *
  * @param judgeOverTime Called once for each decision, in the order of the log.
  */
@@ -313,7 +313,8 @@ interface TrackChange {
 }
 
 /**
- * How many more calls the tracks have under an edited policy than when a log was recorded. Its time never goes back.
+ * The number of further calls that tracks have under an edited policy than when a log was recorded. Its time never goes
+ * back.
  */
 export class TrackChanges {
   readonly #tracks = new Map<string, TrackChange>();

@@ -10,7 +10,7 @@ import type { Example } from '../policy/prove/examination.ts';
 import { type Deciding, Disagreement, type Proof, prove } from '../policy/prove/prove.ts';
 import { flowYaml } from './flow-yaml.ts';
 
-/** One test or property, decided. */
+/** A test or property, decided. */
 export interface TestResult {
   readonly policy: string;
   readonly file: string;

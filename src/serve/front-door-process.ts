@@ -161,7 +161,7 @@ export type ToFrontDoor =
   | { readonly kind: 'reload'; readonly file: string; readonly snapshot: Snapshot }
   | { readonly kind: 'stop' };
 
-/** What the front door observed, as a call of its observer. */
+/** An observation of the front door, as a call of its observer. */
 export type FrontDoorEvent = {
   [Name in keyof FrontDoorObserver]: { readonly name: Name; readonly about: Parameters<FrontDoorObserver[Name]> };
 }[keyof FrontDoorObserver];

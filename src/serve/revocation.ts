@@ -28,7 +28,7 @@ export async function openRevocation(config: Config, log: Log, clock: Clock): Pr
   return Opened.open(config, log, clock);
 }
 
-/** What another process of the gateway learns. */
+/** A message about revocations to another process of the gateway. */
 export type RevocationMessage =
   | { readonly kind: 'revoked'; readonly news: RevocationNews }
   /** Whether everything is known that replicas have kept, and how long it is remembered. */

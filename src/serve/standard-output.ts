@@ -24,7 +24,7 @@ export function standardOutput(fd: number = process.stdout.fd, onLost: OnLost = 
   return lineOutput(() => fd, onLost);
 }
 
-/** As {@link standardOutput}, for the descriptor that is open when text is written. */
+/** {@link standardOutput} for the descriptor that is open when text is written. */
 export function lineOutput(fd: () => number, onLost: OnLost): Writable {
   const write = async (bytes: Buffer, done: () => void): Promise<void> => {
     const lost = bytes.subarray(await writeUntilFault(fd(), bytes));

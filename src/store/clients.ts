@@ -51,8 +51,8 @@ export interface StoreFinder {
 export const CONNECT_MS = 1000;
 
 /**
- * How stores that fail over are followed. New servers are used within five seconds, also after an attempt to connect to
- * one that has ended.
+ * The timing by which stores that fail over are followed. New servers are used within five seconds, also after an
+ * attempt to connect to one that has ended.
  */
 export const failover = { watchEveryMs: 1000, longestRetryMs: 500 } as const;
 

@@ -9,7 +9,7 @@ interface Counting extends Pick<Reservation, 'id' | 'route' | 'continues'> {
   readonly principal: Principal;
 }
 
-/** What a ledger is asked about a call. */
+/** The question to a ledger about a call. */
 export function reservationOf(
   { isShadow, checks, records }: CallHistory,
   { id, principal, route, continues }: Counting,

@@ -7,7 +7,7 @@ import { parsedJson } from '../lib/json/parsed.ts';
 import type { Revocation } from '../model/revocation.ts';
 import { memoryPlace, type RevocationPlace } from './revocation-place.ts';
 
-/** One event: the revocations that it made, and the id by which its repetition is known. */
+/** An event: the revocations that it made, and the id by which its repetition is known. */
 export interface KeptEvent {
   readonly revocations: readonly Revocation[];
   readonly id?: string | undefined;

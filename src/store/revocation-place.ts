@@ -1,6 +1,6 @@
 import type { Revocation, RevokedTokens } from '../model/revocation.ts';
 
-/** What became of an event. `full`: all tokens of the issuer were revoked, for lack of room. */
+/** The result of an event. `full`: all tokens of the issuer were revoked, for lack of room. */
 export type KeepResult = 'kept' | 'repeated' | 'full';
 
 /**

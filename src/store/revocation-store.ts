@@ -62,7 +62,7 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `;
 
-/** What a store of revocations is built from. */
+/** The parts of a store of revocations. */
 export interface RevocationStoreParts {
   readonly connection: StoreConnection;
   readonly sealing: Sealing;

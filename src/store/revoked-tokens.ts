@@ -6,7 +6,7 @@ const MAX_BYTES = 256 * 1024;
 /** The digests of one message, so that its length stays below {@link MAX_BYTES}. */
 const MAX_DIGESTS = 1000;
 
-/** What a gateway does with revocations of the front door. */
+/** The effects that revocations of the front door have in a gateway. */
 export interface RevocationListener {
   /** Called with tokens that ended before they expired, by their SHA-256 (base64url). */
   readonly onRevoked: (digests: readonly string[]) => void;

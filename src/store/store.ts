@@ -20,7 +20,7 @@ import { createReplayMemory, createSharedReplayMemory } from './replay.ts';
 import { createRateLimiters, createSharedRateLimiters } from './rate.ts';
 import { createSealing } from './sealing.ts';
 
-/** What the replicas of the gateway share, or this process alone without a store. */
+/** The parts that the replicas of the gateway share, or this process alone without a store. */
 export interface Shared {
   readonly answers: SharedAnswers;
   readonly replay: ReplayMemory;

@@ -10,7 +10,7 @@ export interface Track {
   sums: PrefixSums | undefined;
 }
 
-/** What a call left in a track. */
+/** The entry that a call left in a track. */
 export interface TrackEntry extends Timed {
   readonly track: Track;
   readonly amount: number;

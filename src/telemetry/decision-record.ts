@@ -132,7 +132,7 @@ const MAX_PARTS = 8;
 /** The key of calls without a caller. */
 const withoutCaller = Object.freeze(Object.create(null) as object);
 
-/** What a decision has in common with others: the same object, if the caller made the same call before. */
+/** The common part of a decision and others: the same object, if the caller made the same call before. */
 export function commonPart(outcome: Outcome): CommonPart {
   const caller = outcome.principal ?? withoutCaller;
   const parts = commonParts.get(caller) ?? [];

@@ -60,7 +60,7 @@ function oneAfterAnother([first, ...others]: readonly Handler[]): Handler {
   };
 }
 
-/** What the console shows of a process: its newest decisions, the rates of the last hour, and what is open. */
+/** The recordings of a process for the console: its newest decisions, the rates of the last hour, and what is open. */
 export class Recorder implements Partial<Events> {
   readonly decisions = new RecentDecisions();
   readonly rates: Rates;

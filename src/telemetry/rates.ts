@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { type OutcomeKind, outcomeKinds } from '../model/outcome.ts';
 
-/** One slot, in a form that is small as JSON. */
+/** A slot, in a form that is small as JSON. */
 export interface RateSlot {
   /** Its beginning, in milliseconds since the epoch. */
   readonly at: number;
@@ -9,7 +9,7 @@ export interface RateSlot {
   readonly values: readonly number[];
 }
 
-/** One slot for people. Durations are in milliseconds; undefined if there was none. */
+/** A slot for people. Durations are in milliseconds; undefined if there was none. */
 export interface RatePoint {
   /** Its beginning, in milliseconds since the epoch. */
   readonly at: number;

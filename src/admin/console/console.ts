@@ -39,7 +39,7 @@ export type ConsoleRequest = (
   isAllowed: () => boolean,
 ) => void | Promise<void>;
 
-/** What the console shows. */
+/** The parts of the console. */
 export interface ConsoleParts {
   readonly inForce: InForce;
   readonly source: ConsoleSource;

@@ -21,7 +21,7 @@ import type { RatePoint } from '../../telemetry/rates.ts';
 
 export type { RatePoint };
 
-/** One decision as a row of Live. */
+/** A decision as a row of Live. */
 export interface DecisionRow extends LiveMembers {
   readonly kind: OutcomeKind;
   /** The tool, or what else was called: of an HTTP route the method and the path. */
@@ -112,7 +112,7 @@ export interface WaitingApprovals {
   readonly problem?: string;
 }
 
-/** One decision with its explanation. */
+/** A decision with its explanation. */
 export interface DecisionDetail
   extends DecisionRow, Pick<DecisionRecord, 'requestId' | 'method' | 'policy' | 'traceId' | 'durationMs' | 'answer'> {
   readonly token?: TokenView | undefined;
@@ -126,7 +126,7 @@ export interface DecisionDetail
   readonly test?: string | undefined;
 }
 
-/** What is shown of a token: nothing of its value. */
+/** The view of a token: nothing of its value. */
 export interface TokenView {
   readonly form: TokenForm;
   readonly issuer: string;
@@ -178,7 +178,7 @@ export interface DraftQuestion {
   readonly history: string;
 }
 
-/** What came of a draft. With problems, it has nothing else. */
+/** The result of a draft. With problems, it has nothing else. */
 export interface DraftAnswer {
   readonly problems: readonly DraftProblem[];
   readonly tests?: DraftTests;
@@ -226,7 +226,7 @@ export type QuestionAnswer =
       readonly remedies: readonly string[];
     });
 
-/** What a draft would have changed in the kept decisions. */
+/** The kept decisions that a draft would have changed. */
 export interface DraftReplay {
   readonly decided: number;
   readonly changes: readonly CountedDifference[];
@@ -239,7 +239,7 @@ export interface Endpoint<Answer> {
   readonly answer?: Answer;
 }
 
-/** What the page reads. */
+/** The endpoints that the page reads. */
 export const endpoints = {
   status: at<Status>('/console.json'),
   policies: at<readonly PolicyView[]>('/console/policies'),

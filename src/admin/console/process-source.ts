@@ -139,7 +139,7 @@ export type AnswerOf<Name extends ConsoleQuestion> = ReturnType<Questions[Name][
 /** Calls `onBatch` with new decisions a few times a second, until the returned function is called. */
 type Watch = (onBatch: (batch: Batch) => void) => () => void;
 
-/** What the console asks: one process, or all workers. */
+/** The source of the console: one process, or all workers. */
 export interface ConsoleSource {
   readonly ask: <Name extends ConsoleQuestion>(name: Name, argument: ArgumentOf<Name>) => Promise<AnswerOf<Name>>;
   readonly watch: Watch;

@@ -3,7 +3,7 @@
 import { ownMember } from '../../lib/json/own-member.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';
 
-/** One result of an examination, for one line. */
+/** The result of an examination, for one line. */
 export interface Finding {
   /** `fail`: something does not work. `warn`: it works, or cannot be known, and an operator should look. */
   readonly status: 'ok' | 'warn' | 'fail';

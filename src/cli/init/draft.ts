@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { packageRoot } from '../../lib/files.ts';
 import type { ToolsPolicy } from './tools-policy.ts';
 
-/** What a first configuration is made from; without any of it, from the templates alone. */
+/** The facts that a first configuration is made from; without any of them, from the templates alone. */
 export interface Known {
   /** The URL of the MCP server, and the policy for its tools. */
   readonly upstream: { readonly url: string; readonly policy: ToolsPolicy } | undefined;
@@ -101,7 +101,7 @@ function replaced(text: string, from: string, to: string): string {
   return before + to + after;
 }
 
-/** What an authorization server says of itself, RFC 8414. */
+/** The metadata of an authorization server, RFC 8414. */
 export interface Discovered {
   readonly issuer: string;
   /** The signature algorithms of its keys; empty: it publishes none. */

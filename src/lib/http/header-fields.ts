@@ -58,7 +58,8 @@ function nameOf(pair: string): string {
 }
 
 /**
- * How long an answer is fresh by its `Cache-Control`, in milliseconds, RFC 9111 §5.2.2; undefined if it does not say.
+ * The time for which an answer is fresh by its `Cache-Control`, in milliseconds, RFC 9111 §5.2.2; undefined if it does
+ * not say.
  */
 export function maxAgeMs(cacheControl: string | undefined): number | undefined {
   if (cacheControl === undefined) return undefined;

@@ -227,7 +227,7 @@ export interface Tool {
   readonly readOnly: boolean;
 }
 
-/** What an MCP server says of itself. */
+/** The description that an MCP server gives of itself. */
 export interface McpServer {
   /** The agreed revision of the protocol, such as `2026-07-28`. */
   readonly revision: string;

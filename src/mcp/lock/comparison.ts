@@ -167,7 +167,7 @@ export function inWords(changed: ChangedDefinition): string {
   return `${what}${members.length === 0 ? '' : ':'} ${verbOf(changed)}`;
 }
 
-/** What is the matter with a definition, in words: `description changed`. */
+/** The difference of a definition, in words: `description changed`. */
 export function verbOf({ difference, members }: ChangedDefinition): string {
   const verb = { changed: 'changed', new: 'is new', twice: 'appears twice', gone: 'is gone' }[difference];
   return members.length === 0 ? verb : `${members.join(', ')} ${verb}`;

@@ -108,7 +108,7 @@ export interface RouteLock extends AnswerLock {
   requireApproved(action: Action): void;
 }
 
-/** What a lock reports. */
+/** The parts of a lock on a route. */
 export interface RouteLockParts {
   /** A message showed what no earlier one did. */
   readonly noted: (sightings: readonly Sighting[]) => void;

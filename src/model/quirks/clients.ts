@@ -1,7 +1,7 @@
 import { loopbackHosts } from '../../lib/ip-address.ts';
 import type { Facts, ServerTraits } from './providers.ts';
 
-/** What an MCP client sends, wants and refuses, where the standards leave room or the client deviates from them. */
+/** The behaviour of an MCP client, where the standards leave room or the client deviates from them. */
 export interface ClientQuirks {
   readonly title: string;
   /** The redirect URIs that it uses, as patterns of `front_door.clients.registration.redirect_uris`. */
@@ -266,13 +266,13 @@ const withRedirects = Object.entries<ClientQuirks>(clients).flatMap(([name, { re
   redirectUris.length === 0 ? [] : [[name, redirectUris] as const],
 );
 
-/** What `known:NAME` in `front_door.clients.registration.redirect_uris` stands for. */
+/** The redirect URIs of `known:NAME` in `front_door.clients.registration.redirect_uris`. */
 export const knownRedirects: ReadonlyMap<string, readonly string[]> = new Map([
   ...withRedirects,
   ['loopback', loopbackRedirects],
 ]);
 
-/** What one client meets at one authorization server. */
+/** The encounter of one client with one authorization server. */
 export interface Encounter {
   readonly client: ClientQuirks;
   readonly server: ServerTraits;
@@ -280,7 +280,7 @@ export interface Encounter {
   readonly endpointsAtRoot: boolean;
 }
 
-/** What stops a client at an authorization server, and what to change. */
+/** An obstacle that stops a client at an authorization server, and what to change. */
 export interface Obstacle {
   /** The step at which the client stops. */
   readonly at: 'discovery' | 'authorization' | 'step-up';

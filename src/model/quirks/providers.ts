@@ -1,4 +1,7 @@
-/** How an authorization server meets MCP clients, where the standards leave room or the server deviates from them. */
+/**
+ * The behaviour of an authorization server towards MCP clients, where the standards leave room or it deviates from
+ * them.
+ */
 export interface ServerTraits {
   /** Whether clients can register themselves; `restricted`: only after a change of its settings. */
   readonly registration: 'open' | 'restricted' | 'none';
@@ -21,7 +24,7 @@ export interface ServerTraits {
   readonly tokens: 'jwt' | 'opaque' | 'encrypted';
 }
 
-/** One product. */
+/** A product that is an authorization server. */
 export interface ProviderQuirks extends ServerTraits {
   readonly title: string;
   /** Its section, as docs/authorization-servers.md links it. */
@@ -35,7 +38,7 @@ export interface ProviderQuirks extends ServerTraits {
   readonly facts: Facts;
 }
 
-/** What a server by the specification does. */
+/** A server by the specification. */
 export const standardServer = {
   registration: 'open',
   documents: true,

@@ -15,7 +15,7 @@ type Params = Readonly<Record<string, unknown>>;
 /** Members of `params` that differ between the rounds of one call, or describe only its transport. */
 const unbound: ReadonlySet<string> = new Set(['_meta', 'requestState', 'inputResponses']);
 
-/** What an approval is for: one call, as a digest, and what of it approvers see. */
+/** The call that an approval is for, as a digest, and what of it approvers see. */
 export interface BoundCall {
   /** The SHA-256 of everything that an approval is bound to, base64url. */
   readonly digest: string;

@@ -28,7 +28,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** The longest reuse of a refusal: a token that becomes valid again waits at most this long. */
 const LONGEST_REFUSAL_MS = 5_000;
 
-/** One authorization server as a validator of tokens. */
+/** An authorization server as a validator of tokens. */
 export interface Authority extends TokenAuthority {
   readonly issuer: string;
   /** The `iss` values of its tokens, {@link issuer} among them. */

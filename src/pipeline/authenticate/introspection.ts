@@ -252,7 +252,7 @@ export async function introspectAtEach(
   throw new Denial('token.inactive', isEncrypted(token) ? `${detail}: ${encryptedToken}` : detail);
 }
 
-/** How long a refusal may be cached: the shortest time that the introspected servers allow. */
+/** The time for which a refusal may be cached: the shortest that the introspected servers allow. */
 export function shortestReuse(authorities: readonly TokenAuthority[]): number {
   return Math.min(...authorities.map(({ introspect, cacheMs }) => (introspect === undefined ? Infinity : cacheMs)));
 }

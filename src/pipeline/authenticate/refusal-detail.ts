@@ -41,7 +41,7 @@ function inUnits(seconds: number): string {
 
 const MIN_RSA_BITS = 2048;
 
-/** What is wrong with the size of a key for signatures; undefined: nothing. RFC 7518 §3.3 and §3.5. */
+/** The fault in the size of a key for signatures; undefined: none. RFC 7518 §3.3 and §3.5. */
 export function tooShort({ algorithm }: CryptoKey): string | undefined {
   const { modulusLength = Infinity } = algorithm as { readonly modulusLength?: number };
   return modulusLength < MIN_RSA_BITS ? `has only ${modulusLength} bits` : undefined;

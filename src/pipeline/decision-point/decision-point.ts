@@ -62,7 +62,7 @@ interface Asked<Value> {
   readonly read: (answer: Answer) => Value;
 }
 
-/** One decision point of one configuration. It keeps no decision. */
+/** A decision point of one configuration. It keeps no decision. */
 export class DecisionPoint {
   readonly #settings: DecisionPointSettings;
   readonly #publicUrl: string;

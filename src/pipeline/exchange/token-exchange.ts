@@ -18,7 +18,7 @@ import { createSingleFlight } from '../../lib/single-flight.ts';
 import { refusals } from '../../model/reasons.ts';
 import type { SharedAnswers } from '../../model/shared.ts';
 
-/** What an exchange needs besides its subject token. */
+/** The settings of an exchange besides its subject token. */
 export interface ExchangeParts {
   readonly client: AuthorizationServerClient;
   /** Undefined: the exchange names no actor. */

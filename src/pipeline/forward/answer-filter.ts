@@ -342,7 +342,7 @@ const ofProxies: ReadonlySet<number> = new Set([499, 502, 504, 520, 524]);
  */
 const ofCallers: ReadonlySet<number> = new Set([406, 412, 416]);
 
-/** How the status alone settles a call; undefined if it does not. */
+/** The settlement of a call by the status alone; undefined: the status does not settle it. */
 export function outcomeOfStatus(status: number): CallOutcome | undefined {
   if (status < 400 || ofProxies.has(status)) return undefined;
   return ofCallers.has(status) ? 'unclear' : 'returned';

@@ -15,7 +15,7 @@ import { processTimers, type Timers } from '../../lib/clock.ts';
 /** Judges a granted call by the rules over time of its policy, and counts it. */
 export type Count = (call: Call, grant: Grant) => CountedCall | undefined | Promise<CountedCall | undefined>;
 
-/** What counting depends on. */
+/** The parts that counting depends on. */
 export interface CountParts {
   readonly ledger: Ledger;
   /** Records that a call was refunded, and why. */

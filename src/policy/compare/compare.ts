@@ -64,7 +64,7 @@ const MAX_STEPS = 12_000_000;
 const MAX_STEPS_OF_KIND = 3_000_000;
 
 /**
- * What the edit of a policy means. Each witness has been decided by the code that serves, under both policies.
+ * The effects of the edit of a policy. Each witness has been decided by the code that serves, under both policies.
  * `mode: shadow` is compared as if enforced.
  *
  * @throws {Disagreement}
@@ -243,13 +243,13 @@ export interface NamedDifference {
   readonly witness?: Example | undefined;
 }
 
-/** What the edit of several policies means. */
+/** The effects of the edit of several policies. */
 export interface NamedComparison {
   readonly differences: readonly NamedDifference[];
   readonly undecided: readonly (Undecided & { readonly policy: string })[];
 }
 
-/** What the edit of a set of policies means, by their names. */
+/** The effects of the edit of a set of policies, by their names. */
 export function compareAll(
   before: ReadonlyMap<string, Policy>,
   after: ReadonlyMap<string, Policy>,
@@ -267,7 +267,7 @@ export function compareAll(
   );
 }
 
-/** What it means that routes have another policy than before. Routes that are new or gone are left out. */
+/** The effects where routes have another policy than before. Routes that are new or gone are left out. */
 export function compareRoutes(before: readonly Route[], after: readonly Route[], deciding: Deciding): NamedComparison {
   const earlier = new Map(before.map((route) => [route.name, route]));
   return joined(

@@ -10,7 +10,7 @@ import { type Examination, examine } from '../prove/examination.ts';
 import { and, type Budget, type Formula, not, or } from '../prove/formula.ts';
 import type { Setting } from '../prove/space.ts';
 
-/** How the decisions of two policies on one call of one caller differ, gravest first. */
+/** The differences between the decisions of two policies on one call of one caller, gravest first. */
 export const decisionKinds = [
   'newly allowed',
   'approval changed',
@@ -95,7 +95,10 @@ function differ(one: Formula, other: Formula): Formula {
   return or([and([one, not(other)]), and([other, not(one)])]);
 }
 
-/** How two decisions differ; undefined if they do not. In shadow mode the decision that would be enforced counts. */
+/**
+ * The difference between two decisions; undefined if they are alike. In shadow mode the decision that would be enforced
+ * counts.
+ */
 export function kindBetween(before: Decision, after: Decision): DecisionKind | undefined {
   const was = denialIn(before);
   const now = denialIn(after);

@@ -12,9 +12,9 @@ import type { DocumentPath, PolicyFault } from '../document.ts';
 import type { Predicate, Reading } from '../predicate.ts';
 
 /**
- * The results of a condition for a caller, the lightest first. `scope`: only scopes are missing, which a new token could have (and with it a
- * new lifetime). `authentication`: another or newer sign-in is missing, and perhaps scopes. `lifetime`: only the token
- * lives too long. `refused`: nothing of these would help.
+ * The results of a condition for a caller, the lightest first. `scope`: only scopes are missing, which a new token
+ * could have (and with it a new lifetime). `authentication`: another or newer sign-in is missing, and perhaps scopes.
+ * `lifetime`: only the token lives too long. `refused`: nothing of these would help.
  */
 export const verdicts = ['met', 'lifetime', 'scope', 'authentication', 'refused'] as const;
 
@@ -78,7 +78,7 @@ interface CallerReads {
   readonly authentication?: RequiredAuthentication;
 }
 
-/** What a condition wants of one claim. */
+/** The expectations of a condition of one claim. */
 export interface ClaimRead {
   /** As written: a claim's name or a JSON Pointer. */
   readonly name: string;
@@ -126,7 +126,7 @@ export function leafCondition({ kind, rule, reason, unmet, reads, judge, words, 
   };
 }
 
-/** What surrounds a condition of a document. */
+/** The surroundings of a condition of a document. */
 export interface ConditionContext {
   /** Where it stands. */
   readonly path: DocumentPath;

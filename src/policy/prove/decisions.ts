@@ -19,7 +19,7 @@ interface PossibleRefusal {
   readonly when: Formula;
 }
 
-/** One decision that a policy can make on a kind of calls. */
+/** A decision that a policy can make on a kind of calls. */
 export interface PossibleDecision {
   /** Undefined: the call is allowed. */
   readonly reason: PolicyReason | undefined;

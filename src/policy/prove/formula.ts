@@ -117,7 +117,7 @@ export function classSet<Value>(values: readonly Value[], wanted: (value: Value,
   return values.reduce((set, value, index) => (wanted(value, index) ? set | (1n << BigInt(index)) : set), 0n);
 }
 
-/** What a search may still do, in parts of formulas that it looks at: a million take about half a second. */
+/** The budget of a search, in parts of formulas that it looks at: a million take about half a second. */
 export interface Budget {
   steps: number;
 }

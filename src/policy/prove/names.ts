@@ -144,7 +144,7 @@ const requests: NameKind = {
   isMisspelled: (name) => plainRequest(name) !== name,
 };
 
-/** What names of each kind are like. */
+/** The names of each kind. */
 export const nameKinds: Readonly<Record<ListedKind, NameKind>> = {
   tool: plainNames,
   prompt: plainNames,

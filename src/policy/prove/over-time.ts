@@ -27,7 +27,7 @@ interface Counting {
   readonly comparable: readonly ArgumentCondition[];
 }
 
-/** What a rule over time needs of a call, as conditions. */
+/** The conditions on a call that a rule over time needs. */
 export function countingOf(rule: HistoryRule): Counting {
   const on = ({ pointer, read }: Pick<ArgumentCondition, 'pointer' | 'read'>, predicates: readonly Predicate[]) => {
     return { rule: rule.rule, pointer, read, predicates };
@@ -99,7 +99,7 @@ function isScalar(value: unknown): boolean {
   return typeof value !== 'object' && value !== unreachable;
 }
 
-/** What earlier calls may make of rules over time: any of them may be the first that refuses, or none. */
+/** The effects of earlier calls on rules over time: any of the rules may be the first that refuses, or none. */
 export interface Histories {
   /** Holds where all rules are met. */
   readonly met: Formula;

@@ -22,7 +22,7 @@ import { type Formula, and, not, or } from './formula.ts';
 import type { Setting } from './space.ts';
 import { Undecidable } from '../patterns/text-automaton.ts';
 
-/** What a property turned out to be. */
+/** The result of proving a property. */
 export type Proof =
   /** With an example of each kind of calls that the property describes, and of each rule that refuses one. */
   | { readonly outcome: 'holds'; readonly examples: readonly Example[] }

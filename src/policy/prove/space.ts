@@ -29,7 +29,7 @@ export interface Given {
   readonly approval?: GivenApproval;
 }
 
-/** What the configuration says of callers. */
+/** The settings of a configuration that concern callers. */
 export interface Setting {
   /** Each broader scope with all that it implies. */
   readonly hierarchy: ReadonlyMap<string, readonly string[]>;

@@ -91,7 +91,7 @@ type ApprovalsPart = typeof import('../../pipeline/approve/approvals.ts');
 type Loaded = Awaited<ReturnType<LazyApprovals>>;
 type ApprovalMetrics = Pick<Events, 'approval' | 'approvalsWaiting' | 'approvalNotificationLost'>;
 
-/** What happens to approvals: for the log, metrics, and `approvals.notify`. It follows the newest configuration. */
+/** The events of approvals: for the log, metrics, and `approvals.notify`. It follows the newest configuration. */
 export class ApprovalEvents implements ApprovalObserver {
   readonly #log: Pick<Log, 'event'>;
   readonly #metrics: ApprovalMetrics;

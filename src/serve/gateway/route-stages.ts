@@ -218,7 +218,7 @@ function upstreamUrl(route: Route, { path, query }: Call): string {
   return route.upstream.origin + createUpstreamPath(route)(path, query);
 }
 
-/** What lives as long as the process: connections, caches, counters. */
+/** The parts that live as long as the process: connections, caches, counters. */
 export interface ProcessScope {
   readonly log: Log;
   readonly events: Events;
@@ -252,7 +252,7 @@ export interface RevocationAccess {
 /** The approvals of one configuration, loaded when they are first used. */
 export type LazyApprovals = () => Promise<Approvals>;
 
-/** What belongs to one configuration. Clients are kept from the previous one if their settings are equal. */
+/** The parts of one configuration. Clients are kept from the previous one if their settings are equal. */
 export interface ConfigScope {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly limiters: RateLimiters;

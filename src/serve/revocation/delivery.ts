@@ -10,7 +10,7 @@ import { STREAM_UPDATED } from './security-event.ts';
 import type { SetOutcome, Receiver, SetSource } from './receiver.ts';
 import { type EventStream, type SetRefusal, Transmitter, TransmitterError } from './transmitter.ts';
 
-/** What the delivery of a source is built from. */
+/** The parts of the delivery of a source. */
 export interface DeliveryParts {
   readonly source: EventSource;
   readonly publicUrl: string;

@@ -15,7 +15,7 @@ export interface NewEvent {
   readonly id: readonly string[] | undefined;
 }
 
-/** What a keeper is built from. */
+/** The parts of a keeper. */
 export interface KeeperParts {
   readonly clock: Clock;
   readonly index: RevocationIndex;

@@ -29,13 +29,13 @@ export interface SetSource {
   onStreamEvent(uri: string, payload: Readonly<Record<string, unknown>>): void;
 }
 
-/** What became of a SET. `unavailable`: the transmitter must send it again. */
+/** The result of a SET. `unavailable`: the transmitter must send it again. */
 export type SetOutcome =
   | { readonly kind: 'taken' }
   | { readonly kind: 'refused'; readonly error: SetError }
   | { readonly kind: 'unavailable' };
 
-/** What a receiver is built from. */
+/** The parts of a receiver. */
 export interface ReceiverParts {
   readonly keeper: Keeper;
   readonly observer: RevocationObserver;

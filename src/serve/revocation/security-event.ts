@@ -38,7 +38,7 @@ export interface SecurityEvent {
   readonly transaction: string | undefined;
 }
 
-/** Who may send a SET, and to whom. */
+/** The issuer and the audiences of a SET that is accepted, and its keys. */
 export interface ExpectedSet {
   readonly issuer: string;
   readonly audiences: readonly string[];
@@ -179,7 +179,7 @@ export const STREAM_UPDATED = `${ssf}stream-updated`;
 /** The events that a stream is created for. */
 export const requestedEvents: readonly string[] = Object.keys(effects).filter((uri) => effects[uri] !== none);
 
-/** What an event means; undefined for one that the gateway does not know. */
+/** The effect of an event; undefined for one that the gateway does not know. */
 export function effectOf(uri: string, payload: Payload): Effect | undefined {
   return Object.hasOwn(effects, uri) ? effects[uri]?.(payload) : undefined;
 }

@@ -3,7 +3,7 @@ import type { RevocationTarget, RevokedTokens } from '../../model/revocation.ts'
 import { emailDigest, providerSession, subjectOf } from '../../model/front-door.ts';
 import { lowerCase } from '../../store/revocation-index.ts';
 
-/** What a subject identifier (RFC 9493) names. */
+/** The tokens that a subject identifier (RFC 9493) names. */
 export type NamedTokens = { readonly kind: 'tokens'; readonly tokens: readonly RevokedTokens[] } | NoTokens;
 
 /** Why a subject identifier names no tokens. */

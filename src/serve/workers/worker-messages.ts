@@ -71,7 +71,7 @@ export function tellPrimary(message: FromWorker): void {
 /** A question of a worker. The primary process keeps what all workers share, and answers with the same number. */
 export type Question = { readonly kind: 'question'; readonly number: number } & Subject;
 
-/** What a question is about: the ledger, a step of the book of approvals with its arguments, or revocations. */
+/** The subject of a question: the ledger, a step of the book of approvals with its arguments, or revocations. */
 export type Subject =
   | { readonly of: 'ledger'; readonly reserve: Reservation }
   | { readonly of: 'ledger'; readonly settle: string; readonly outcome: Settlement }
@@ -236,7 +236,7 @@ export class AskingReceiver {
   }
 }
 
-/** What the primary process keeps for all workers. */
+/** The parts that the primary process keeps for all workers. */
 export interface KeptForWorkers {
   readonly ledger: MemoryLedger;
   readonly approvals: () => MemoryApprovals | Promise<MemoryApprovals>;
