@@ -11,7 +11,6 @@ import { endpointRoute } from './routes.ts';
 import { entryOf, anyText, headerValue, issuerUrl, routePath } from './values.ts';
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
-type EndpointKeys = NonNullable<RevocationKeys['endpoint']>;
 
 /** The settings that keys of `revocation` refer to. */
 export interface RevocationReferents {
@@ -89,7 +88,7 @@ function readSource(
 }
 
 function readEndpoint(
-  field: Field<EndpointKeys | undefined>,
+  field: Field<RevocationKeys['endpoint']>,
   { publicUrl, servers }: RevocationReferents,
   targets: ReadonlyMap<string, RevocationTarget>,
 ): RevocationEndpoint {

@@ -64,11 +64,8 @@ export class Denial extends Error {
   }
 }
 
-/** A refusal of the token itself. An outage, for one, says nothing about the token. */
-export type TokenDenial = Denial & { readonly reason: TokenReason };
-
-/** Whether an error refuses the token itself. */
-export function isTokenDenial(error: unknown): error is TokenDenial {
+/** Whether an error refuses the token itself. An outage, for one, says nothing about the token. */
+export function isTokenDenial(error: unknown): error is Denial & { readonly reason: TokenReason } {
   return error instanceof Denial && error.reason.startsWith('token.');
 }
 

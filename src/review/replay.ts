@@ -301,8 +301,6 @@ function recordedOutcome(
   return index > refusing ? undefined : index < refusing;
 }
 
-type Left = Pick<Reservation, 'entries'>;
-
 /** The changes of one track, in the order in which they end: all entries of a track are kept for the same time. */
 interface TrackChange {
   readonly all: { readonly endsAt: number; readonly by: 1 | -1 }[];
@@ -347,4 +345,4 @@ export class TrackChanges {
   }
 }
 
-const nothing: Left = { entries: [] };
+const nothing: Pick<Reservation, 'entries'> = { entries: [] };

@@ -7,9 +7,6 @@ import {
   type Sighting,
 } from '../../model/lock.ts';
 
-/** The comparison of a definition with its lock: how it differs, or that nothing was compared yet. */
-type DefinitionVerdict = 'approved' | 'unverified' | ChangedDefinition;
-
 /** How many definitions are remembered that were not approved, and how long their names may be. */
 const MAX_NEW = 1000;
 const MAX_NAME = 256;
@@ -50,7 +47,7 @@ export class LockComparison {
     return sightings.flatMap((each) => (each.isGone ? this.#forget(each) : this.#note(each.definition, each.isTwice)));
   }
 
-  verdict({ kind, name }: Pick<Definition, 'kind' | 'name'>): DefinitionVerdict {
+  verdict({ kind, name }: Pick<Definition, 'kind' | 'name'>): 'approved' | 'unverified' | ChangedDefinition {
     const key = definitionKey({ kind, name });
     if (!this.#approved.has(key)) return { kind, name, difference: 'new', members: [] };
     const sighting = this.#seen.get(key);

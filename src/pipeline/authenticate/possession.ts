@@ -214,9 +214,6 @@ function invalid(why: string): Denial {
   return new Denial('proof.invalid', `invalid proof: ${why}`);
 }
 
-/** Whether the `htu` of a proof names the called path. */
-export type IsTarget = (htu: string, path: string) => boolean;
-
 /** The characters of a URI, RFC 3986 §2. `new URL` would also read a backslash as a slash and skip a tab. */
 const uriCharacters = /^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/;
 const unreserved = /[\w\-.~]/;
@@ -226,7 +223,7 @@ const unreserved = /[\w\-.~]/;
  * normalization by syntax and scheme (RFC 3986 §6.2.2, §6.2.3). The URI is made of `publicUrl`, an origin, and never
  * of the Host header: otherwise a proof that a client made for an attacker's host could be used here.
  */
-export function createIsTarget(publicUrl: string): IsTarget {
+export function createIsTarget(publicUrl: string): (htu: string, path: string) => boolean {
   return (htu, path) => {
     const expected = publicUrl + path;
     if (htu === expected) return true;

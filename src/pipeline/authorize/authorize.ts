@@ -12,17 +12,18 @@ import type { Call } from '../../model/call.ts';
 import { noMethod } from '../../model/mcp.ts';
 import { calledTool } from '../../model/policy.ts';
 
-/** Decides on a call. A guard: it throws, so that a forgotten `if` fails closed. */
-export type Authorize = (principal: Principal | undefined, action: Action) => Grant;
-
 const anyValidToken = { allow: true, rule: '', plan: undefined } as const;
 
 /**
- * Creates the decision of a route. It caches nothing, so that a new policy applies to cached tokens too.
+ * Creates the decision of a route, as a guard: a forgotten `if` fails closed. It caches nothing, so that a new policy
+ * applies to cached tokens too.
  *
  * @returns a function that throws {Denial} with the policy's own reason.
  */
-export function createAuthorize(route: Route, clock: Clock): Authorize {
+export function createAuthorize(
+  route: Route,
+  clock: Clock,
+): (principal: Principal | undefined, action: Action) => Grant {
   const { policy } = route;
   if (route.public || policy === undefined) {
     return (principal, action) => {
@@ -44,9 +45,6 @@ export function createAuthorize(route: Route, clock: Clock): Authorize {
 function requirePrincipal({ name }: Route, principal: Principal | undefined): asserts principal is Principal {
   if (principal === undefined) throw new TypeError(`route ${name}: no principal`);
 }
-
-/** Reads what a call attempts. The gateway knows the caller before it reads the body. */
-export type ReadAction = (call: Call, principal: Principal | undefined) => Action | Promise<Action>;
 
 /** The dependencies of reading an MCP message. */
 export interface ActionParts {
@@ -73,7 +71,10 @@ const httpAction: Action = {
 };
 
 /** Creates the reader of a route. On an HTTP route the header section decides, on an MCP route each message. */
-export function createActionReader(route: Route, parts: ActionParts): ReadAction {
+export function createActionReader(
+  route: Route,
+  parts: ActionParts,
+): (call: Call, principal: Principal | undefined) => Action | Promise<Action> {
   if (route.protocol === 'http') {
     if (route.policy?.listsRequests !== true) return () => httpAction;
     // The path is the canonical one, which the upstream gets too.

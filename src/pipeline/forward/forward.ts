@@ -17,13 +17,6 @@ import { Relay, type RelayParts } from './relay.ts';
 import type { CleanAnswer } from './response-headers.ts';
 import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
 
-/**
- * Streams a granted call to its upstream, and the answer to the client. Settles when the answer has ended.
- *
- * @throws {Denial} `upstream.*`, only before the answer begins; a later failure breaks the answer off.
- */
-export type Forward = (granted: GrantedCall) => Promise<void>;
-
 /** The parts that forwarding on a route is made of. */
 export interface ForwardParts {
   readonly publicUrl: string;
@@ -49,8 +42,13 @@ export interface ForwardParts {
 /** How long a client that is still sending has to read its answer. */
 const LINGER_MS = 1_000;
 
-/** Creates the forwarding of a route. */
-export function createForward(route: Route, parts: ForwardParts): Forward {
+/**
+ * Creates the forwarding of a route: it streams a granted call to its upstream, and the answer to the client.
+ *
+ * @returns a function that settles when the answer has ended. It throws {Denial} `upstream.*` only before the answer
+ *   begins; a later failure breaks the answer off.
+ */
+export function createForward(route: Route, parts: ForwardParts): (granted: GrantedCall) => Promise<void> {
   const { publicUrl, pools, claimed, signIdentity } = parts;
   const pool = pools.to(route.upstream);
   const upstreamPath = createUpstreamPath(route);

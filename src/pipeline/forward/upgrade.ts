@@ -10,20 +10,21 @@ import { OpenStream } from './open-streams.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
 
-/**
- * Forwards a granted WebSocket handshake, RFC 6455 §4. Then bytes flow both ways until one side leaves or the token
- * ends. `refuse` is called if the upstream does not answer: at most once, and before anything is answered.
- */
-export type ForwardUpgrade = (granted: GrantedCall, head: Buffer, refuse: (denial: Denial) => void) => Promise<void>;
-
 /** Loads the library. It brings Node's HTTPS and HTTP/2, a tenth of the time of a start, and few routes need it. */
 const loadLibrary = () => import('http-proxy-3');
 
 /**
- * Creates the forwarding of a route's upgrades. http-proxy-3 gets a request and a 101 that the gateway has cleaned. Any
+ * Creates the forwarding of a route's WebSocket handshakes, RFC 6455 §4. Then bytes flow both ways until one side
+ * leaves or the token ends. `refuse` is called if the upstream does not answer: at most once, and before anything is
+ * answered.
+ *
+ * http-proxy-3 gets a request and a 101 that the gateway has cleaned. Any
  * other answer is relayed like the other answers of an upstream.
  */
-export function createForwardUpgrade(route: Route, parts: ForwardParts): ForwardUpgrade {
+export function createForwardUpgrade(
+  route: Route,
+  parts: ForwardParts,
+): (granted: GrantedCall, head: Buffer, refuse: (denial: Denial) => void) => Promise<void> {
   const { publicUrl, claimed, cleanAnswer, signIdentity, onUnauthorized, streams, observer, clock } = parts;
   const upstreamPath = createUpstreamPath(route);
   const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);

@@ -160,19 +160,21 @@ const RENEW_MS = KEEP_MS / 6;
 /** Counts a call, or returns undefined for one that no rule concerns. */
 type CountCall = () => CountedCall | undefined | Promise<CountedCall | undefined>;
 
-/** Takes the id of a request in a session until its answer is read, and counts the request. */
-export type CountUnderOwnId = (grant: Grant, owner: () => string, count: CountCall) => ReturnType<CountCall>;
-
 /**
  * Creates the guarantee that an answer settles no other call than its own. Servers find the connection for an answer by
  * the session and the id of the request. With a second request under the same id, a caller could let the answer to a
  * harmless request settle a payment. An id MUST NOT be used twice in a session (MCP 2025-11-25, Base Protocol), but
  * many clients do so once they have their answer.
  *
- * @returns a function that throws {Denial} `body.message` while another request has the id, and for an id that servers
- *   compare differently, `history.full`, or `shared_store.unavailable`.
+ * @returns a function that takes the id of a request until its answer is read, and counts the request. It throws
+ *   {Denial} `body.message` while another request has the id, and for an id that servers compare differently,
+ *   `history.full`, or `shared_store.unavailable`.
  */
-export function createCountUnderOwnId(route: Route, ledger: Ledger, timers: Timers = processTimers): CountUnderOwnId {
+export function createCountUnderOwnId(
+  route: Route,
+  ledger: Ledger,
+  timers: Timers = processTimers,
+): (grant: Grant, owner: () => string, count: CountCall) => ReturnType<CountCall> {
   // In shadow mode nothing is refused.
   const isEnforced = route.policy?.distinguishesCallers === true;
   return (grant, owner, count) => {

@@ -12,9 +12,6 @@ import type { CrossOrigin } from './cross-origin.ts';
 import type { ApprovalReference } from '../../model/approval-book.ts';
 import type { Era } from '../../model/mcp.ts';
 
-/** Answers a call that was refused. `action`: what it attempted, if the gateway has read that. */
-export type Refuse = (call: Call, denial: Denial, action: Action | undefined) => RefusalAnswer;
-
 /** The `Allow` of a route without `methods`. Such a route also forwards other methods, except TRACE. */
 const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
@@ -39,8 +36,14 @@ interface RefuseParts {
   readonly elicits?: boolean;
 }
 
-/** Creates the answers to refused calls on a route; without a route, for calls that match none. */
-export function createRefuse(route: Route | undefined, parts: RefuseParts): Refuse {
+/**
+ * Creates the answers to refused calls on a route; without a route, for calls that match none. `action`: what a call
+ * attempted, if the gateway has read that.
+ */
+export function createRefuse(
+  route: Route | undefined,
+  parts: RefuseParts,
+): (call: Call, denial: Denial, action: Action | undefined) => RefusalAnswer {
   const { methods, publicUrl, crossOrigin, nonce, toolErrorPath, elicits = false } = parts;
   const body = route?.protocol === 'mcp' ? jsonRpcError : problem;
   const challengesOf = route === undefined ? () => undefined : createChallenges(route, publicUrl);

@@ -218,9 +218,6 @@ function isMet({ judge }: LeafCondition, lifetime: string | undefined, { callerO
   return judge(callerOf(lifetime === undefined ? {} : { lifetime })) === 'met';
 }
 
-/** A lifetime of a token as a test file writes it; undefined: the token says neither `exp` nor `iat`. */
-type Lifetime = string | undefined;
-
 /** The units of a duration, longest first. */
 const units = [
   ['h', 3_600_000],
@@ -232,9 +229,9 @@ const MAX_COUNT = 999_999_999;
 
 /**
  * Lifetimes on both sides of some bounds, in seconds, simplest first. A duration has at most nine digits, so that
- * those next to a bound may be farther away than a millisecond.
+ * those next to a bound may be farther away than a millisecond. Undefined: the token says neither `exp` nor `iat`.
  */
-export function representativeLifetimes(bounds: readonly number[]): readonly Lifetime[] {
+export function representativeLifetimes(bounds: readonly number[]): readonly (string | undefined)[] {
   const atBounds = bounds.flatMap((seconds) => written(seconds * 1000));
   const above = bounds.flatMap((seconds) => units.toReversed().flatMap(([, ms]) => after(seconds * 1000, ms)));
   const below = bounds.flatMap((seconds) => written(seconds * 1000 - 1));

@@ -171,13 +171,11 @@ export class AskingLedger implements Ledger {
   }
 }
 
-/** The book of approvals of a worker. */
-export interface AskingApprovals extends ApprovalBook {
-  readonly onReply: (reply: Reply) => void;
-}
-
 /** Creates the book of a worker. A call that gets no answer in time is refused. */
-export function createAskingApprovals(tell: Ask, patienceMs = PATIENCE_MS): AskingApprovals {
+export function createAskingApprovals(
+  tell: Ask,
+  patienceMs = PATIENCE_MS,
+): ApprovalBook & { readonly onReply: (reply: Reply) => void } {
   const questions = new Questions({ patienceMs, maxWaiting: MAX_WAITING });
 
   async function ask(step: keyof ApprovalBook, about: readonly unknown[]): Promise<unknown> {
