@@ -71,6 +71,7 @@ const ofJwt = (algorithm: string, type: string): Partial<Principal> => ({
   signature: { algorithm, type },
   issuedAt: Date.now() / 1000,
 });
+const typed = ofJwt('ES256', 'at+jwt');
 const without = { audience: [], claims: {} };
 
 const refusedOnReload: readonly (readonly [Reason, string, Partial<Principal>, Partial<Route>, token?: string])[] = [
@@ -79,26 +80,16 @@ const refusedOnReload: readonly (readonly [Reason, string, Partial<Principal>, P
   ['token.issuer', 'a token without the prefix that its server has now', { issuer: prefixed.issuer }, {}, 't'],
   ['token.issuer', 'a token with the prefix that another server has now', {}, {}, 'bank_t'],
   ['token.form', 'opaque where only JWTs are accepted', {}, { tokens: new Set(['jwt'] as const) }],
-  ['token.form', 'a JWT where none is accepted', ofJwt('ES256', 'at+jwt'), { tokens: new Set(['opaque'] as const) }],
-  ['token.form', 'a JWT of a server without jwt', { ...ofJwt('ES256', 'at+jwt'), issuer: opaqueOnly.issuer }, {}],
+  ['token.form', 'a JWT where none is accepted', typed, { tokens: new Set(['opaque'] as const) }],
+  ['token.form', 'a JWT of a server without jwt', { ...typed, issuer: opaqueOnly.issuer }, {}],
   ['token.algorithm', 'an algorithm that is no longer accepted', ofJwt('RS256', 'at+jwt'), {}],
   ['token.type', 'a type that is no longer accepted', ofJwt('ES256', 'jwt'), {}],
   ['token.audience', 'no aud where it is required', without, {}],
-  ['token.audience', 'no aud in a JWT', { ...ofJwt('ES256', 'at+jwt'), ...without }, {}],
+  ['token.audience', 'no aud in a JWT', { ...typed, ...without }, {}],
   ['token.audience', 'the aud of another route', {}, { audiences: ['other'] }],
   ['token.revoked', 'a subject whose rights ended', { subject: 'revoked' }, {}],
-  [
-    'token.too_old',
-    'a JWT that does not say when it was issued',
-    { ...ofJwt('ES256', 'at+jwt'), issuedAt: undefined },
-    {},
-  ],
-  [
-    'token.too_old',
-    'a JWT from before what is remembered',
-    { ...ofJwt('ES256', 'at+jwt'), issuedAt: Date.now() / 1000 - 86_401 },
-    {},
-  ],
+  ['token.too_old', 'a JWT that does not say when it was issued', { ...typed, issuedAt: undefined }, {}],
+  ['token.too_old', 'a JWT from before what is remembered', { ...typed, issuedAt: Date.now() / 1000 - 86_401 }, {}],
   ['token.unbound', 'bound to nothing where it must be', {}, { dpop: { ...dpop, required: true } }],
   ['token.sender_constrained', 'bound to a key where DPoP is not served', { confirmation: byKey }, {}],
 ];
@@ -109,15 +100,11 @@ describe('a token that was validated before a reload', () => {
   });
 
   test.for<[string, Partial<Principal>, Partial<Route>, token?: string]>([
-    ['with a JWT of a server that signs so', ofJwt('ES256', 'at+jwt'), {}],
+    ['with a JWT of a server that signs so', typed, {}],
     ['bound to nothing where DPoP is served', {}, { dpop }],
     ['bound to a key where DPoP is served', { confirmation: byKey }, { dpop }],
     ['bound to a key where it must be', { confirmation: byKey }, { dpop: { ...dpop, required: true } }],
-    [
-      'bound to a certificate where it must be bound',
-      { confirmation: byCertificate },
-      { dpop: { ...dpop, required: true } },
-    ],
+    ['bound to a certificate where it must be', { confirmation: byCertificate }, { dpop: { ...dpop, required: true } }],
     ['bound to a certificate without DPoP', { confirmation: byCertificate }, {}],
     ['with a JWT that its server was asked about', {}, { tokens: new Set(['jwt'] as const) }, jwtText],
     ['without aud, of a server that may leave it out', { ...without, issuer: lenient.issuer }, {}],
@@ -129,20 +116,6 @@ describe('a token that was validated before a reload', () => {
 
   test.for(refusedOnReload)('is refused: %s, %s', ([reason, , principal, route, token]) => {
     expect(() => accept(principal, route, token)).toThrow(expect.objectContaining({ reason }) as Error);
-  });
-
-  test.for([
-    '',
-    'https://api.example/',
-    'https://api.example.evil.example',
-    'https://api.exampl',
-    'HTTPS://API.EXAMPLE',
-    ' https://api.example',
-    'https://api.example https://other.example',
-  ])('is refused for the audience %j, which is not that of the route letter by letter', (aud) => {
-    const route = { audiences: ['https://api.example'] };
-    expect(() => accept({ audience: [aud, 'https://api.example'] }, route)).not.toThrow();
-    expect(() => accept({ audience: [aud] }, route)).toThrow(expect.objectContaining({ reason: 'token.audience' }));
   });
 
   test('is refused with what it says, and what the route accepts now', () => {

@@ -26,12 +26,12 @@ const invalid: Error = expect.objectContaining({ reason: 'proof.invalid' }) as E
 
 describe('RFC 9449 §4.2 — the members of a proof', () => {
   test('are read unchanged', () => {
-    const text = proof({}, { ath: 'hash', nonce: 'of ours' });
+    const text = proof({}, { jti: 'x'.repeat(256), ath: 'hash', nonce: 'of ours' });
     expect(readProof(text, accepted)).toEqual({
       text,
       algorithm: 'ES256',
       key: jwk,
-      id: 'one',
+      id: 'x'.repeat(256),
       method: 'POST',
       target: 'https://gateway.example/mcp',
       issuedAtMs: 1_800_000_000_000,
@@ -53,23 +53,13 @@ describe('RFC 9449 §4.2 — the members of a proof', () => {
 });
 
 describe('RFC 9449 §4.3 — refuses as a proof', () => {
-  test.each([
-    [''],
-    ['x'],
-    ['a.b'],
-    ['a.b.c'],
-    ['a.b.c.d.e'],
-    ['..'],
-    [`${proof()}, ${proof()}`],
-    [`${proof()} `],
-    [` ${proof()}`],
-    [`${proof()}=`],
-    [`${proof()}.`],
-    [`.${proof()}`],
-    [proof({}, {}, '')],
-    [`.${proof().split('.').slice(1).join('.')}`],
-    [proof().replace(/\..*\./, '..')],
-  ])('2: a single well-formed JWT: %j', (text) => {
+  test.for(
+    [
+      ['', 'x', 'a.b', 'a.b.c', 'a.b.c.d.e', '..'],
+      [`${proof()}, ${proof()}`, `${proof()} `, ` ${proof()}`, `${proof()}=`, `${proof()}.`, `.${proof()}`],
+      [proof({}, {}, ''), `.${proof().split('.').slice(1).join('.')}`, proof().replace(/\..*\./, '..')],
+    ].flat(),
+  )('2: a single well-formed JWT: %j', (text) => {
     expect(() => readProof(text, accepted)).toThrow(invalid);
   });
 
@@ -80,27 +70,12 @@ describe('RFC 9449 §4.3 — refuses as a proof', () => {
   });
 
   test.each([
-    ['jti', undefined],
-    ['jti', null],
-    ['jti', 5],
-    ['jti', {}],
-    ['jti', ['x']],
-    ['jti', ''],
-    ['jti', 'x'.repeat(257)],
-    ['htm', undefined],
-    ['htm', null],
-    ['htm', {}],
-    ['htm', ['POST']],
-    ['htu', undefined],
-    ['htu', null],
-    ['htu', {}],
-    ['iat', undefined],
-    ['iat', null],
-    ['iat', {}],
-    ['iat', '1800000000'],
-    ['iat', [1_800_000_000]],
+    ...[undefined, null, 5, {}, ['x'], '', 'x'.repeat(257)].map((value) => ['jti', value]),
+    ...[undefined, null, {}, ['POST']].map((value) => ['htm', value]),
+    ...[undefined, null, {}].map((value) => ['htu', value]),
+    ...[undefined, null, {}, '1800000000', [1_800_000_000]].map((value) => ['iat', value]),
   ])('3: a %s that is %j', (name, value) => {
-    expect(() => readProof(proof({}, { [name]: value }), accepted)).toThrow(invalid);
+    expect(() => readProof(proof({}, { [String(name)]: value }), accepted)).toThrow(invalid);
   });
 
   test('3: an infinite iat', () => {
@@ -109,10 +84,6 @@ describe('RFC 9449 §4.3 — refuses as a proof', () => {
       const forged = proof().replace(/\..*\./, `.${Buffer.from(text).toString('base64url')}.`);
       expect(() => readProof(forged, accepted)).toThrow(invalid);
     }
-  });
-
-  test('3: but not a jti of 256 characters', () => {
-    expect(readProof(proof({}, { jti: 'x'.repeat(256) }), accepted).id).toHaveLength(256);
   });
 
   test.for([undefined, null, 'JWT', 'at+jwt', 'DPoP+jwt', 'application/dpop+jwt', ''])('4: typ %j', (typ) => {
@@ -134,12 +105,6 @@ describe('RFC 9449 §4.3 — refuses as a proof', () => {
     const text = proof({ alg: 'ES384', jwk: other });
     expect(readProof(text, new Set(['ES384'])).key).toEqual(other);
     expect(() => readProof(text, accepted)).toThrow(invalid);
-  });
-
-  test('with the error of jose as the cause', () => {
-    expect(() => readProof('a.b.c', accepted)).toThrow(
-      expect.objectContaining({ cause: expect.any(Error) as unknown }) as Error,
-    );
   });
 
   test.for([undefined, { ...jwk, d: 'd' }, { ...jwk, kty: 'oct', k: 'k' }, { ...jwk, crv: 'P-384' }])(

@@ -50,28 +50,21 @@ describe('RFC 7662 §2.2 — the answer about an active token', () => {
     expect(principal(claims)).toMatchObject({ issuer: 'https://as.example', audience: ['r'], form: 'opaque' });
   });
 
-  test.each<[string, Record<string, unknown>]>([
-    ['token.issuer', { iss: 'https://other.example' }],
-    ['token.issuer', { iss: 'https://as.example/' }],
-    ['token.issuer', { iss: null }],
-    ['token.issuer', { iss: ['https://as.example'] }],
-    ['token.type', { token_type: 'refresh_token' }],
-    ['token.type', { token_type: 'N_A' }],
-    ['token.type', { token_type: '' }],
-    ['token.type', { token_type: null }],
-    ['token.type', { token_type: 5 }],
-    ['token.type', { token_type: ['Bearer'] }],
-    ['token.type', { token_use: 'refresh_token' }],
-    ['token.type', { token_use: 'id' }],
-    ['token.type', { token_use: null }],
+  type Refused = [reason: string, claims: Record<string, unknown>];
+  test.each<Refused>([
+    ...['https://other.example', 'https://as.example/', null, ['https://as.example']].map((iss): Refused => [
+      'token.issuer',
+      { iss },
+    ]),
+    ...['refresh_token', 'N_A', '', null, 5, ['Bearer']].map((type): Refused => ['token.type', { token_type: type }]),
+    ...['refresh_token', 'id', null].map((use): Refused => ['token.type', { token_use: use }]),
     ['token.sender_constrained', { token_type: 'DPoP' }],
     ['token.sender_constrained', { token_type: 'dpop', cnf: { 'x5t#S256': jkt } }],
-    ['token.claims', { exp: '1800000060' }],
-    ['token.claims', { exp: null }],
-    ['token.claims', { nbf: '1799999999' }],
-    ['token.claims', { nbf: null }],
-    ['token.audience', { aud: undefined }],
-    ['token.audience', { aud: null }],
+    ...['1800000060', null].flatMap((time): Refused[] => [
+      ['token.claims', { exp: time }],
+      ['token.claims', { nbf: time }],
+    ]),
+    ...[undefined, null].map((aud): Refused => ['token.audience', { aud }]),
   ])('is refused: %s, %j', (reason, claims) => {
     expect(() => principal(claims)).toThrow(refused(reason));
   });

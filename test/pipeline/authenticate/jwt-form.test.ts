@@ -1,12 +1,7 @@
 import * as fc from 'fast-check';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, SignJWT, type JWTVerifyGetKey } from 'jose';
 import { describe, expect, test } from 'vitest';
-import {
-  claimedIssuer,
-  createJwtVerifier,
-  requireAlgorithm,
-  requireType,
-} from '../../../src/pipeline/authenticate/jwt.ts';
+import { claimedIssuer, createJwtVerifier } from '../../../src/pipeline/authenticate/jwt.ts';
 import type { AuthorizationServer, JwtValidation } from '../../../src/model/authorization-server.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import { createKey } from '../../support/issuer.ts';
@@ -96,39 +91,22 @@ test('RFC 7515 §2 — refuses other spellings of a signature, which would fill 
   }
 });
 
-test.for<[reason: string, claims: object, header: object]>([
-  ['token.claims', { exp: undefined }, {}],
-  ['token.claims', { exp: String(now + 60) }, {}],
-  ['token.claims', { exp: null }, {}],
-  ['token.claims', { exp: [now + 60] }, {}],
-  ['token.claims', { exp: true }, {}],
+type Invalid = [reason: string, claims: object, header: object];
+
+test.for<Invalid>([
+  ...[undefined, String(now + 60), null, [now + 60], true].map((exp): Invalid => ['token.claims', { exp }, {}]),
   ['token.claims', { iat: 'now' }, {}],
   ['token.not_yet_valid', { nbf: '0' }, {}],
-  ['token.expired', { exp: now - 5 }, {}],
-  ['token.expired', { exp: 1 }, {}],
-  ['token.expired', { exp: -now }, {}],
+  ...[now - 5, 1, -now].map((exp): Invalid => ['token.expired', { exp }, {}]),
   ['token.not_yet_valid', { nbf: 99_999_999_999 }, {}],
   ['token.not_yet_valid', { nbf: now + 6 }, {}],
-  ['token.issuer', { iss: undefined }, {}],
   ...[
-    `${issuer}/`,
-    `${issuer}#`,
-    `${issuer}?`,
-    `${issuer} `,
-    issuer.toUpperCase(),
-    issuer.slice(0, -1),
-    'http://as.example',
-    'https://as.example:443',
-    'https://x@as.example',
-    'https://as.example/.',
-    'as.example',
-    'https://evil.example',
-    '',
-    null,
-    0,
-    [issuer],
-    { toString: issuer },
-  ].map((iss): [string, object, object] => ['token.issuer', { iss }, {}]),
+    [`${issuer}/`, `${issuer}#`, `${issuer}?`, `${issuer} `, issuer.toUpperCase(), issuer.slice(0, -1)],
+    words('http://as.example https://as.example:443 https://x@as.example https://as.example/. as.example'),
+    ['https://evil.example', '', undefined, null, 0, [issuer], { toString: issuer }],
+  ]
+    .flat()
+    .map((iss): Invalid => ['token.issuer', { iss }, {}]),
   ['token.malformed', {}, { b64: false, crit: ['b64'] }],
   ['token.algorithm', {}, { alg: 'ES384' }],
   ['token.signature', {}, { kid: 'k2' }],
@@ -152,8 +130,6 @@ describe('RFC 7515 §4.1.4 — without kid', () => {
 
 describe('a refusal', () => {
   test.for<[claims: object, header: object, detail: string]>([
-    [{ iss: 'https://x.example' }, {}, 'iss is "https://x.example"; accepted: "https://as.example"'],
-    [{ iss: undefined }, {}, 'the token has no iss; accepted: "https://as.example"'],
     [{ iss: [issuer] }, {}, 'iss is an array of 1; accepted: "https://as.example"'],
     [{ exp: now - 65 }, {}, 'exp is 65 s ago; clock_tolerance is 5 s'],
     [{ exp: undefined }, {}, 'missing required "exp" claim, found nothing'],
@@ -175,13 +151,6 @@ describe('a refusal', () => {
     }
   });
 
-  test('has the error of jose as cause', async () => {
-    await expect(verify(await sign({ iss: 'https://x.example' }))).rejects.toMatchObject({
-      reason: 'token.issuer',
-      cause: expect.objectContaining({ code: 'ERR_JWT_CLAIM_VALIDATION_FAILED' }) as unknown,
-    });
-  });
-
   test('does not hide a bug', async () => {
     const bug = new TypeError('ours');
     const broken: JWTVerifyGetKey = () => Promise.reject(bug);
@@ -190,31 +159,6 @@ describe('a refusal', () => {
 
   test('a server without jwt has no verifier', () => {
     expect(() => createJwtVerifier(serverWith(undefined), published, new Map(), () => 0)).toThrow('main has no jwt');
-  });
-});
-
-describe('the header under the current settings of the issuer', () => {
-  test.each<[string, JwtValidation | undefined, detail: string]>([
-    ['RS256', accepted, 'alg is "RS256"; accepted: "ES256"'],
-    ['none', accepted, 'alg is "none"; accepted: "ES256"'],
-    ['ES256', undefined, 'alg is "ES256"; accepted: '],
-  ])('token.algorithm: %s', (algorithm, validation, detail) => {
-    const signature = { algorithm, type: 'at+jwt' };
-    const denial = expect.objectContaining({ reason: 'token.algorithm', detail }) as Error;
-    expect(() => requireAlgorithm(signature, validation)).toThrow(denial);
-  });
-
-  test.each<[string, JwtValidation]>([
-    ['id+jwt', accepted],
-    ['', { ...accepted, types: ['at+jwt'] }],
-  ])('token.type: "%s"', (type, validation) => {
-    expect(() => requireType({ algorithm: 'ES256', type }, validation)).toThrow(refused('token.type'));
-  });
-
-  test.each(['at+jwt', 'jwt', ''])('accepted: %j', (type) => {
-    const signature = { algorithm: 'ES256', type };
-    expect(() => requireAlgorithm(signature, accepted)).not.toThrow();
-    for (const each of [accepted, undefined]) expect(() => requireType(signature, each)).not.toThrow();
   });
 });
 

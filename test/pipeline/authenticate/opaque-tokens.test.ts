@@ -96,11 +96,6 @@ test('a phantom token reaches the upstream as the server signed it', async () =>
 test.each([
   ['ES256, a JWK', 'client_id: gateway-ec, client_auth: private_key_jwt, client_key: "${env:EC}"'],
   ['EdDSA', 'client_id: gateway-ed, client_auth: private_key_jwt, client_key: "${env:ED}", client_key_id: k1'],
-  ['and a secret as before', 'client_id: gateway-secret, client_secret: a-secret-of-the-tests'],
-  [
-    'and a secret in the body',
-    'client_id: gateway-secret, client_secret: a-secret-of-the-tests, client_auth: client_secret_post',
-  ],
 ])('private_key_jwt at a real server: %s', async (_title, credentials) => {
   const other = await gatewayWith(credentials);
   expect((await send(await provider.token('https://api.example'), other)).status).toBe(200);

@@ -60,11 +60,6 @@ describe('RFC 9068 §2.2 — the principal of claims', () => {
       iss: 'https://as.example',
     });
   });
-
-  test('is bound to the keys in cnf', () => {
-    const jkt = '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I';
-    expect(of({ cnf: { jkt } }).confirmation).toEqual({ jwkThumbprint: jkt, certificateThumbprint: undefined });
-  });
 });
 
 test.each<[string, Claims, string | undefined]>([
@@ -131,9 +126,6 @@ describe('refuses a member of the wrong type', () => {
   test.for([null, '5', true, {}, [5], Infinity, -Infinity, Number.NaN])('exp and iat: %j', (value) => {
     for (const name of ['exp', 'iat']) expect(() => of({ [name]: value })).toThrow(refused('token.claims'));
   });
-  test.for([null, 'x', {}])('cnf: %j', (cnf) => {
-    expect(() => of({ cnf })).toThrow(refused('token.sender_constrained'));
-  });
 });
 
 test('refuses a token with claims of another kind, unless its typ is at+jwt', () => {
@@ -157,14 +149,8 @@ test.each([
   expect(confirmationOf(cnf)).toEqual(expected);
 });
 
-test.each([[null], ['x'], [''], [5], [true], [[]], [[{ jkt: one }]]])(
-  'refuses a cnf that is not an object: %j',
-  (cnf) => {
-    expect(() => confirmationOf(cnf)).toThrow('cnf is not an object');
-  },
-);
-
 test.each([
+  ['cnf is not an object', [{ jkt: one }]],
   ['cnf is empty', {}],
   ['cnf has a member besides jkt and x5t#S256', { jkt: one, kid: 'k' }],
   ['jkt of cnf is not a SHA-256', { jkt: 'x', 'x5t#S256': other }],
@@ -173,20 +159,15 @@ test.each([
   expect(() => confirmationOf(cnf)).toThrow(why);
 });
 
-test.each([
-  [{}],
-  [{ jkt: '' }],
-  [{ jkt: null, 'x5t#S256': one }],
-  [{ jkt: one, 'x5t#S256': 5 }],
-  [{ jkt: `${one}=` }],
-  [{ jkt: `x${one}` }],
-  [{ jkt: `${one} ` }],
-  [{ jkt: [one] }],
-  [{ kid: 'k' }],
-  [{ jwk: {} }],
-  [{ jwk: { kty: 'oct' } }],
-  [{ jkt: one, kid: 'k' }],
-  [{ 'x5t#s256': one }],
+test.for([
+  null,
+  'x',
+  { kid: 'k' },
+  { jkt: one, jwk: { kty: 'oct' } },
+  { 'x5t#s256': one },
+  ...['', null, `${one}=`, `x${one}`, `${one} `, [one]].map((jkt) => ({ jkt })),
+  { jkt: null, 'x5t#S256': one },
+  { jkt: one, 'x5t#S256': 5 },
 ])('bound in a way that cannot be checked: %j', (cnf) => {
   expect(() => confirmationOf(cnf)).toThrow(expect.objectContaining({ reason: 'token.sender_constrained' }) as Error);
 });

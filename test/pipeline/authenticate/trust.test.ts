@@ -185,11 +185,6 @@ test('RFC 8414 §2 — metadata without introspection_endpoint are an outage', a
   expect(asked).toEqual([]);
 });
 
-test('the call is an introspection at the configured endpoint', async () => {
-  await show(configured([a]));
-  expect(asked).toEqual(['introspection https://as.example/introspect t']);
-});
-
 test('a route with a server that has no client is a bug', () => {
   const route = { authorizationServers: [b.server], audiences: ['r'], tokens: new Set(['jwt']) } as unknown as Route;
   const clients = new Map([['a', a]]);
