@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { inFolder } from '../config/folder.ts';
 import { outcome, sallyport, type Sallyport } from '../serve/process.ts';
 
@@ -51,38 +51,34 @@ async function linesOf(file: string): Promise<readonly string[]> {
   return text.split('\n').filter((line) => line !== '');
 }
 
-describe.for(['1', '2'])('serve --workers %s', (workers) => {
-  const args = ['--workers', workers];
-
-  test('R-223: appends every decision to the file, opens it again on SIGHUP, and loses no line of a rotation', async () => {
-    await started(args, async ({ gateway, url, file }) => {
-      await call(url, '/api', 60);
-      await expect.poll(() => linesOf(file)).toHaveLength(60);
-      const lines = await linesOf(file);
-      expect(new Set(lines.map((line) => (JSON.parse(line) as { decision: string }).decision)).size).toBe(60);
-      const printed = (): readonly string[] => gateway.stdout().split('\n');
-      await expect.poll(() => printed().filter((line) => lines.includes(line))).toHaveLength(60);
-      expect((await stat(file)).mode & 0o777, 'only its user may read it').toBe(0o600);
-      expect(lines.join('')).not.toContain('"msg":"listening"');
-      await rename(file, `${file}.1`);
-      await call(url, '/api', 10);
-      await expect.poll(() => linesOf(`${file}.1`)).toHaveLength(70);
-      process.kill(gateway.pid, 'SIGHUP');
-      await gateway.says(/configuration reloaded/);
-      await expect.poll(() => existsSync(file)).toBe(true);
-      await call(url, '/api', 10);
-      await expect.poll(async () => [...(await linesOf(`${file}.1`)), ...(await linesOf(file))]).toHaveLength(80);
-    });
+test('R-223: appends every decision to the file, opens it again on SIGHUP, and loses no line of a rotation', async () => {
+  await started(['--workers', '2'], async ({ gateway, url, file }) => {
+    await call(url, '/api', 60);
+    await expect.poll(() => linesOf(file)).toHaveLength(60);
+    const lines = await linesOf(file);
+    expect(new Set(lines.map((line) => (JSON.parse(line) as { decision: string }).decision)).size).toBe(60);
+    const printed = (): readonly string[] => gateway.stdout().split('\n');
+    await expect.poll(() => printed().filter((line) => lines.includes(line))).toHaveLength(60);
+    expect((await stat(file)).mode & 0o777, 'only its user may read it').toBe(0o600);
+    expect(lines.join('')).not.toContain('"msg":"listening"');
+    await rename(file, `${file}.1`);
+    await call(url, '/api', 10);
+    await expect.poll(() => linesOf(`${file}.1`)).toHaveLength(70);
+    process.kill(gateway.pid, 'SIGHUP');
+    await gateway.says(/configuration reloaded/);
+    await expect.poll(() => existsSync(file)).toBe(true);
+    await call(url, '/api', 10);
+    await expect.poll(async () => [...(await linesOf(`${file}.1`)), ...(await linesOf(file))]).toHaveLength(80);
   });
+});
 
-  test('R-223: a file that cannot be opened is an error at start, in one line', async () => {
-    await inFolder({ yaml }, async (folder) => {
-      const { code, stderr } = await outcome(['serve', ...args], folder);
-      const place = join(folder, 'logs/decisions.jsonl');
-      expect({ code, stderr }).toEqual({
-        code: 1,
-        stderr: `log.file: ENOENT: no such file or directory, open '${place}'\n`,
-      });
+test('R-223: a file that cannot be opened is an error at start, in one line', async () => {
+  await inFolder({ yaml }, async (folder) => {
+    const { code, stderr } = await outcome(['serve'], folder);
+    const place = join(folder, 'logs/decisions.jsonl');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `log.file: ENOENT: no such file or directory, open '${place}'\n`,
     });
   });
 });

@@ -3,10 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { createRotatingKeys, ROTATION_MS } from '../../../src/lib/rotating-keys.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import { createSignIdentity } from '../../../src/pipeline/forward/identity-headers.ts';
-import { startTestGateway } from '../../support/gateway.ts';
-import { startIssuer } from '../../support/issuer.ts';
-import { startUpstream } from '../../support/upstream.ts';
-import { startBeforeAll } from '../../support/start-before.ts';
 
 const issuer = 'https://gateway.example';
 const secret = 'k3y-of-at-least-thirty-two-characters';
@@ -89,39 +85,5 @@ describe('the statement', () => {
       const before = signed({ expiresAt: undefined }, identity, rotation - 1);
       await expect(verified(before, undefined, rotation + 1)).resolves.toMatchObject({ iss: issuer });
     }
-  });
-});
-
-describe('a gateway', () => {
-  const as = startBeforeAll(startIssuer);
-  const upstream = startBeforeAll(startUpstream);
-  const gateway = startBeforeAll(() =>
-    startTestGateway({
-      publicUrl: issuer,
-      yaml: `
-authorization_servers:
-  main: { issuer: "${as.url}", jwt: { algorithms: [RS256] } }
-allowed_hosts: [gateway.test]
-routes:
-  - name: api
-    path: /
-    audience: api
-    upstream: { url: "${upstream.url}", identity: { signed: { header: X-Auth-Identity, audience: api }, x-auth-subject: sub } }
-`,
-    }),
-  );
-
-  test('sends the statement of each decision beside the other headers, and takes it for no token', async () => {
-    const send = (token: string): Promise<Response> =>
-      fetch(gateway.url, { headers: { authorization: `Bearer ${token}` } });
-    expect((await send(await as.sign({ aud: 'api' }))).status).toBe(200);
-    const { 'x-auth-identity': statement, 'x-auth-subject': subject } = upstream.seen.at(-1)?.headers ?? {};
-    const { decision } = await gateway.decision();
-    expect([decodeJwt(String(statement)), subject]).toMatchObject([
-      { iss: issuer, sub: 'alice', jti: decision },
-      'alice',
-    ]);
-    expect((await send(String(statement))).status).toBe(401);
-    expect(await gateway.decision({ allow: false })).toMatchObject({ reason: 'token.issuer' });
   });
 });

@@ -53,13 +53,8 @@ test('adds the fields of the gateway, from the peer and public_url', () => {
 
 test('what is for the upstream goes on as it came: order, case, repetition, octets', () => {
   const raw = ['Accept', 'a', 'cookie', 'a=1', 'X-Thing', '\u00e9\t"', 'Cookie', 'b=2', 'Content-Length', '3'];
-  expect(passed(...raw)).toEqual([
-    'Accept: a',
-    'cookie: a=1',
-    'X-Thing: \u00e9\t"',
-    'Cookie: b=2',
-    'Content-Length: 3',
-  ]);
+  const lines = Array.from({ length: raw.length / 2 }, (_, i) => `${raw[2 * i]}: ${raw[2 * i + 1]}`);
+  expect(passed(...raw)).toEqual(lines);
 });
 
 test.each([
@@ -107,12 +102,9 @@ const frontends: Readonly<Record<string, readonly string[]>> = {
   Cloudflare: words(`
     CF-Connecting-IP CF-Connecting-IPv6 CF-Pseudo-IPv4 Cf-Access-Authenticated-User-Email
     Cf-Access-Jwt-Assertion Cf-Client-Cert-Der-Base64`),
-  'DigitalOcean, Fly, Netlify, Vercel': [
-    'DO-Connecting-IP',
-    'Fly-Client-IP',
-    'X-NF-Client-Connection-IP',
-    'X-Vercel-Forwarded-For',
-  ],
+  'DigitalOcean, Fly, Netlify, Vercel': words(
+    'DO-Connecting-IP Fly-Client-IP X-NF-Client-Connection-IP X-Vercel-Forwarded-For',
+  ),
   Envoy: ['X-Envoy-External-Address', 'X-Forwarded-Client-Cert', 'X-Envoy-Original-Path'],
   Fastly: ['Fastly-Client-IP', 'Fastly-SSL', 'Fastly-Client'],
   'Google Cloud': words(`

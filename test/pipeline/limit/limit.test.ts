@@ -102,6 +102,7 @@ test.each<readonly [rate: Rate, policy: string, seconds: number]>([
   refusal(limit, undefined);
   expect(refusal(limit, undefined)).toMatchObject({
     reason: 'rate.exceeded',
+    detail: `more than ${rate.requests} in ${rate.perMs} ms with a burst of 1`,
     retryAfterSeconds: seconds,
     headers: { 'RateLimit-Policy': policy, RateLimit: `"default";r=0;t=${seconds}` },
   });

@@ -1,8 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { TestGateway } from '../../support/gateway.ts';
-import { hasRedis, startRedis } from '../../support/redis.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { startRateWorld } from '../../worlds/rate.ts';
-import { startBeforeAll, startBeforeEach } from '../../support/start-before.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 // limit.test.ts and failures.test.ts have the tables of who is limited, and by what.
 
@@ -47,13 +45,6 @@ describe('limits.rate', () => {
     expect(await world.statuses(2, '/strict')).toEqual({ 403: 1, 429: 1 });
   });
 
-  test('counts by address on a public route, and ignores X-Forwarded-For of an untrusted client', async () => {
-    expect((await world.send('/open', { token: '' })).status).toBe(200);
-    const headers = { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=192.0.2.1', 'x-real-ip': '192.0.2.1' };
-    expect((await world.send('/open', { token: '', headers })).status).toBe(429);
-    expect((await world.send('/open', { token: '', from: '127.0.0.2' })).status).toBe(200);
-  });
-
   test('counts each MCP message, and refuses with a JSON-RPC error before the body is read', async () => {
     const message = { jsonrpc: '2.0', id: 7, method: 'ping' };
     await world.statuses(2, '/mcp', { message });
@@ -72,38 +63,25 @@ describe('limits.rate', () => {
     });
     expect(world.upstream.seen).toHaveLength(2);
   });
-
-  test('names caller and reason in the log and the metrics', async () => {
-    await world.statuses(21, '/api');
-    expect(await world.gateway.decision({ reason: 'rate.exceeded' })).toMatchObject({
-      allow: false,
-      route: 'api',
-      subject: 'alice',
-      detail: 'more than 10 in 1000 ms with a burst of 20',
-    });
-    expect(await world.gateway.metrics()).toMatch(
-      /^sallyport_decisions_total\{route="api",decision="deny",reason="rate.exceeded"\} [1-9]/m,
-    );
-  });
 });
 
 describe('limits.failures', () => {
   const from = '127.0.0.3';
 
-  test('R-153: bounds introspections of 1,000 guesses; a known token still passes', async () => {
+  test('R-153: bounds introspections of 300 guesses; a known token still passes', async () => {
     expect((await world.send('/free', { from })).status).toBe(200);
     const before = world.asked();
     let refused = 0;
-    for (let hundred = 0; hundred < 10; hundred += 1) {
+    for (let round = 0; round < 5; round += 1) {
       world.now += 600;
-      const guesses = Array.from({ length: 100 }, (_, guess) =>
-        world.send('/free', { from, token: `x${hundred}-${guess}` }),
+      const guesses = Array.from({ length: 60 }, (_, guess) =>
+        world.send('/free', { from, token: `x${round}-${guess}` }),
       );
       for (const { status } of await Promise.all(guesses)) refused += status === 429 ? 1 : 0;
       expect((await world.send('/free', { from })).status).toBe(200);
     }
-    // After the first hundred 5.4 s pass, of which 2 s bring one back.
-    expect([world.asked() - before, refused]).toEqual([42, 958]);
+    // After the first round 2.4 s pass, of which 2 s bring one back.
+    expect([world.asked() - before, refused]).toEqual([41, 259]);
   });
 
   test('delays only tokens from an address over the limit, and no call without a token', async () => {
@@ -123,50 +101,5 @@ describe('limits.failures', () => {
     expect((await world.send('/free', { from: '127.0.0.4', token: 'bob' })).status).toBe(200);
     world.now += 2000;
     expect((await world.send('/free', { from, token: 'bob' })).status).toBe(200);
-  });
-
-  test('is 100 by default, and unlimited with `off`', async () => {
-    const [usual, off] = await Promise.all([world.another(''), world.another('limits: { failures: off }\n')]);
-    expect(await world.guesses(110, { to: usual })).toEqual({ 401: 100, 429: 10 });
-    expect(await world.guesses(110, { to: off })).toEqual({ 401: 110 });
-    await Promise.all([usual.close(), off.close()]);
-  });
-});
-
-// A store that answers late, as on a busy machine, counts as away; then each replica counts alone.
-describe.skipIf(!hasRedis)('replicas that share a store', { retry: 2 }, () => {
-  let replicas: [TestGateway, TestGateway];
-  const redis = startBeforeEach(startRedis);
-  beforeEach(async () => {
-    const yaml = `shared: ${redis.url}
-session_key: k3y-of-at-least-thirty-two-characters
-limits: { rate: { requests: 10, per: 1h }, failures: { requests: 5, per: 1h } }
-`;
-    replicas = await Promise.all([world.another(yaml, false), world.another(yaml, false)]);
-  });
-  afterEach(async () => {
-    await Promise.all(replicas.map((each) => each.close()));
-  });
-
-  test('count together, and each alone while the store is down', async () => {
-    for (const replica of replicas) {
-      await expect.poll(() => replica.metrics()).toMatch(/^sallyport_shared_store_up 1$/m);
-    }
-    const [one, other] = replicas;
-    expect(await world.statuses(6, '/api', { to: one })).toEqual({ 200: 6 });
-    expect(await world.statuses(6, '/api', { to: other })).toEqual({ 200: 4, 429: 2 });
-    const { headers } = await world.send('/api', { to: one });
-    expect(headers).toMatchObject({ ratelimit: `"default";r=0;t=${headers['retry-after']}` });
-    expect(Number(headers['retry-after'])).toBeGreaterThan(300);
-
-    const from = '127.0.0.5';
-    expect(await world.guesses(3, { to: one, from })).toEqual({ 401: 3 });
-    expect(await world.guesses(3, { to: other, from })).toEqual({ 401: 2, 429: 1 });
-    expect(await world.statuses(1, '/free', { to: one, from, token: 'bob' })).toEqual({ 429: 1 });
-
-    await redis.kill();
-    expect(await world.statuses(11, '/api', { to: one })).toEqual({ 200: 10, 429: 1 });
-    expect(await world.statuses(11, '/api', { to: other })).toEqual({ 200: 10, 429: 1 });
-    expect(await world.guesses(6, { to: one, from })).toEqual({ 401: 5, 429: 1 });
   });
 });

@@ -5,11 +5,6 @@ import { certificateThumbprint } from '../../../src/lib/digest.ts';
 import { readFields } from '../../../src/pipeline/listen/call.ts';
 import { createClientBehind, thumbprintOfHeader } from '../../../src/pipeline/listen/trusted-proxies.ts';
 import { x509, pem } from '../../support/certificates.ts';
-import { exchangeRaw } from '../../support/raw.ts';
-import { startUpstream } from '../../support/upstream.ts';
-import type { Line } from '../../support/written-log.ts';
-import { startRoutesWorld } from '../../worlds/routes.ts';
-import { startBeforeAll } from '../../support/start-before.ts';
 import { runs } from '../../support/runs.ts';
 import { orReason } from '../../support/denial.ts';
 
@@ -47,14 +42,13 @@ describe('the client', () => {
     ['a zone', '10.0.0.1', ['fe80::1%eth0'], '10.0.0.1'],
     ['as Forwarded has it', '10.0.0.1', ['for="203.0.113.9"'], '10.0.0.1'],
     ['octal', '10.0.0.1', ['0313.0.0161.9'], '10.0.0.1'],
-    [
-      'more hops than anybody has',
-      '10.0.0.1',
-      [`203.0.113.9, ${'10.0.0.2, '.repeat(500)}10.0.0.2`],
-      `${'10.0.0.2, '.repeat(32)}10.0.0.1`,
-    ],
   ])('%s', (_title, peer, forwardedFor, wanted) => {
     expect(way(peer, ...forwardedFor)).toBe(wanted);
+  });
+
+  test('at most 32 hops are read', () => {
+    expect(way('10.0.0.1', '10.0.0.2, '.repeat(500))).toBe('10.0.0.1');
+    expect(way('10.0.0.1', `${'10.0.0.2, '.repeat(500)}10.0.0.2`)).toBe(`${'10.0.0.2, '.repeat(32)}10.0.0.1`);
   });
 
   test('Forwarded is not read', () => {
@@ -102,52 +96,6 @@ describe('the certificate', () => {
 
   test('of a peer that is trusted with neither', () => {
     expect(client?.('10.0.0.4', said)).toBeUndefined();
-  });
-});
-
-describe('the upstream', () => {
-  const upstream = startBeforeAll(startUpstream);
-
-  /** The forwarded fields that it gets from a gateway with this line, of a client that sends `lines`. */
-  async function forwarded(line: string, ...lines: readonly string[]): Promise<[string[], readonly Line[]]> {
-    upstream.seen.length = 0;
-    const world = await startRoutesWorld(
-      [`name: all, path: /, public: true, upstream: { url: ${upstream.url} }`],
-      line,
-    );
-    const head = ['GET / HTTP/1.1', 'Host: gateway.test', 'Connection: close', ...lines, '', ''];
-    await exchangeRaw(world.url, head.join('\r\n'));
-    await world.close();
-    const { rawHeaders = [] } = upstream.seen[0] ?? {};
-    const names = rawHeaders.filter((_, i) => i % 2 === 0);
-    const found = names.flatMap((name, i) => (/forward/i.test(name) ? [`${name}: ${rawHeaders[2 * i + 1]}`] : []));
-    return [found, await world.lines()];
-  }
-  const ours = ['x-forwarded-proto: http', 'x-forwarded-host: gateway.test'];
-  const said = [
-    'X-Forwarded-For: 198.51.100.1, 203.0.113.9',
-    'X-Forwarded-Proto: https',
-    'X-Forwarded-Host: evil.example',
-    'Forwarded: for=198.51.100.1;proto=https',
-  ];
-
-  test('gets the hops from the client to the gateway if a trusted proxy reports them', async () => {
-    const [found] = await forwarded('trusted_proxies: [127.0.0.1]\n', ...said);
-    expect(found).toEqual(['x-forwarded-for: 203.0.113.9, 127.0.0.1', ...ours]);
-  });
-
-  test.each(['', 'trusted_proxies: [10.0.0.0/8, "::1"]\n'])('gets the peer alone otherwise', async (line) => {
-    const [found] = await forwarded(line, ...said);
-    expect(found).toEqual(['x-forwarded-for: 127.0.0.1', ...ours]);
-  });
-
-  test('the log warns of a list that trusts every address', async () => {
-    const warnings = async (line: string): Promise<unknown> =>
-      (await forwarded(line))[1].filter(({ level }) => level === 'warn').map(({ msg }) => msg);
-    expect(await warnings('trusted_proxies: [0.0.0.0/0]\n')).toEqual([
-      expect.stringMatching(/: trusted_proxies\[0\]: "0\.0\.0\.0\/0" trusts every address: each client can /),
-    ]);
-    expect(await warnings('trusted_proxies: [10.0.0.0/8]\n')).toEqual([]);
   });
 });
 

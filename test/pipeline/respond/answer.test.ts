@@ -73,40 +73,4 @@ describe('to a client that still sends', () => {
     expect(client.ended()).toBeUndefined();
     client.socket.destroy();
   });
-
-  test('413 for a body beyond the limit: as many chunks as a client can send cost us next to nothing', async () => {
-    const token = await world.token({ aud: 'https://api.example' });
-    const client = await open(
-      world.url,
-      head(
-        'POST /mcp',
-        `Authorization: Bearer ${token}`,
-        'Content-Type: application/json',
-        'Transfer-Encoding: chunked',
-      ),
-    );
-    const part = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, ' '), Buffer.from('\r\n')]);
-    const before = process.memoryUsage().arrayBuffers;
-    let peak = 0;
-    let sent = 0;
-    const pump = (): void => {
-      peak = Math.max(peak, process.memoryUsage().arrayBuffers - before);
-      while (sent < 400_000_000 && client.socket.write(part)) sent += part.length;
-    };
-    client.socket.on('drain', pump);
-    pump();
-    await client.has('HTTP/1.1 413 ');
-    await client.has('"body.too_large"');
-    await until(() => client.ended() !== undefined);
-    // Both ends live in this process, and what was read waits for the garbage collector.
-    expect(peak).toBeLessThan(150_000_000);
-    expect(upstream.seen).toEqual([]);
-  });
-
-  test('a declared length beyond the limit is refused before its first byte', async () => {
-    const fields = [authorization, 'Content-Type: application/json', 'Content-Length: 100000000'];
-    const client = await open(world.url, head('POST /mcp', ...fields));
-    expect(await client.has('HTTP/1.1 413 ')).toBe(true);
-    client.socket.destroy();
-  });
 });
