@@ -52,11 +52,8 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
   const stages = {
     route,
     ...all(words('allow preflight admit admitUpgrade token authenticate readAction authorize exchange')),
-    count: 'count' in other && other['count'] === undefined ? undefined : step('count'),
-    consult: 'consult' in other && other['consult'] === undefined ? undefined : step('consult'),
+    ...all(words('limit approve count consult').filter((name) => !(name in other) || other[name] !== undefined)),
     ...all(['hold', 'forward', 'forwardUpgrade', 'refuse']),
-    approve: 'approve' in other && other['approve'] === undefined ? undefined : step('approve'),
-    limit: 'limit' in other && other['limit'] === undefined ? undefined : step('limit'),
   } as unknown as Stages;
   const gateway = {
     ...all(['arrive', 'canonical', 'publish', 'record', 'answered', 'failed']),
@@ -142,18 +139,10 @@ describe('each step gets the results of the steps before it', () => {
     expect(steps.at(-1)).toEqual(['forwardUpgrade', granted, head, expect.any(Function) as unknown]);
   });
 
-  test('counts nothing on a route without a limit', async () => {
-    expect((await served({ limit: undefined })).names).toEqual(whole.filter((name) => name !== 'limit'));
-  });
-
-  test('approves nothing on a route without a lock', async () => {
-    expect((await served({ approve: undefined })).names).toEqual(whole.filter((name) => name !== 'approve'));
-  });
-
-  test('counts no call on a route without rules over time', async () => {
-    const { names, steps } = await served({ count: undefined });
-    expect(names).toEqual(whole.filter((name) => name !== 'count'));
-    expect(steps.at(-1)).toEqual(['forward', { ...granted, counted: undefined }]);
+  test.each(['limit', 'approve', 'count', 'consult'])('leaves out %s on a route without it', async (name) => {
+    const { names, steps } = await served({ [name]: undefined });
+    expect(names).toEqual(whole.filter((step) => step !== name));
+    expect(steps.at(-1)).toEqual(['forward', name === 'count' ? { ...granted, counted: undefined } : granted]);
   });
 
   test.each(['publish', 'preflight'])('runs no step after %s has answered', async (name) => {
@@ -229,13 +218,10 @@ describe('records no second decision for an error after a call was allowed', () 
 
   test('at any time in an upgrade', async () => {
     const later = (...given: readonly unknown[]): unknown => (given.at(-1) as (denial: Denial) => void)(denial);
-    const { names } = await served({ forwardUpgrade: later }, head);
-    expect(names.slice(-3)).toEqual(['forwardUpgrade', 'failed', 'refuse']);
-  });
-
-  test('in an upgrade that fails later', async () => {
-    const { names } = await served({ forwardUpgrade: () => Promise.reject(denial) }, head);
-    expect(names.slice(-3)).toEqual(['forwardUpgrade', 'failed', 'refuse']);
+    for (const forwardUpgrade of [later, () => Promise.reject(denial)]) {
+      const { names } = await served({ forwardUpgrade }, head);
+      expect(names.slice(-3)).toEqual(['forwardUpgrade', 'failed', 'refuse']);
+    }
   });
 });
 

@@ -65,18 +65,6 @@ test('R-138: answers 401 once a cached token has expired', async () => {
 
 const event = `event: message\ndata: ${JSON.stringify(toolList)}\n\n`;
 
-test('R-134: streams in chunks, keeps the connection, and drops the length of the upstream', async () => {
-  const { headers, status, text } = await service.message(service.agentToken(), 'tools/list');
-  expect([status, text]).toEqual([200, event]);
-  expect(Object.fromEntries(headers)).toMatchObject({
-    'content-type': 'text/event-stream',
-    'transfer-encoding': 'chunked',
-    connection: 'keep-alive',
-    'x-accel-buffering': 'no',
-  });
-  expect(headers.get('content-length')).toBeNull();
-});
-
 test('R-134, R-135: streams a tool listing with these bytes, one event named message', async () => {
   const body = '{"jsonrpc":"2.0","id":7,"method":"tools/list"}';
   const raw = await exchangeRaw(
@@ -144,12 +132,6 @@ test('R-35: refuses a token for the API at the MCP server', async () => {
 });
 
 describe('tokens that differ in their audience alone', () => {
-  test.for(apiPaths)('R-35, R-42: refuses a JWT for the MCP server at %s', async (path) => {
-    expect(await service.send(path, { token: await service.apiToken({ aud: mcpAudience }) })).toMatchObject({
-      status: 401,
-    });
-  });
-
   test.for([
     [apiAudience, 401],
     [`${mcpAudience}/`, 401],

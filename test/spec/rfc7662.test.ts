@@ -83,6 +83,19 @@ test.for([
   expect(answered).toBe(503);
 });
 
+test('R-155: a hundred parallel first requests cause one introspection, with a valid or invalid token', async () => {
+  for (const [answer, status] of [
+    [good(), 200],
+    [{ active: false }, 401],
+  ] as const) {
+    const [token, before] = [randomUUID(), asked().length];
+    world.issuer.introspection.set(token, answer);
+    const answers = await Promise.all(Array.from({ length: 100 }, () => world.send('/', { token })));
+    expect(new Set(answers.map((each) => each.status))).toEqual(new Set([status]));
+    expect(asked().length).toBe(before + 1);
+  }
+});
+
 test('R-53, RFC 7662 §4: reuses an answer, but not past exp', async () => {
   const token = randomUUID();
   world.issuer.introspection.set(token, { ...good(), exp: now() + 100 });

@@ -38,9 +38,7 @@ const jwks = (issuer: string): string => `${new URL(issuer).origin}/jwks`;
 
 test.for([
   ['', '/.well-known/oauth-authorization-server', 'at the root'],
-  ['/tenant', '/.well-known/oauth-authorization-server/tenant', 'inserted before the path'],
   ['/tenant', '/tenant/.well-known/openid-configuration', 'appended, as OpenID Connect Discovery §4 has it'],
-  ['/tenant', '/tenant/.well-known/oauth-authorization-server', 'appended, as some clients and servers do'],
 ] as const)('R-58, RFC 8414 §3.1: discovers an issuer with the path "%s" at %s: %s', async ([path, location]) => {
   const { status } = await discover(path, location, (issuer) => ({ issuer, jwks_uri: jwks(issuer) }));
   expect(status).toBe(200);

@@ -43,8 +43,6 @@ export interface Fixture {
   readonly accessToken?: DocumentedToken;
   readonly opaqueToken?: string;
   readonly idToken: DocumentedToken;
-  /** What a token for something else has instead. */
-  readonly elsewhere: Members;
   /** What a token has instead that lacks what the policy wants. */
   readonly missing: Members;
   /** What the log says of a good one. */

@@ -31,8 +31,6 @@ async function signingKey(alg: 'RS256' | 'ES256'): Promise<JWK> {
 /** A real authorization server, oidc-provider. It issues opaque tokens to one client and introspects them for others. */
 export interface OidcProvider {
   readonly issuer: string;
-  /** Requests to the introspection endpoint so far. */
-  introspections(): number;
   /** An opaque access token for `resource`, by the client credentials grant. */
   token(resource: string, scope?: string): Promise<string>;
   revoke(token: string): Promise<void>;
@@ -45,7 +43,6 @@ const machine = { grant_types: [], response_types: [], redirect_uris: [] };
 
 /** Starts one, with keys for RS256 and ES256. `clients` may introspect. */
 export async function startOidcProvider(clients: readonly ClientMetadata[]): Promise<OidcProvider> {
-  let introspections = 0;
   const configuration: Configuration = {
     scopes: ['read', 'write'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
@@ -68,7 +65,6 @@ export async function startOidcProvider(clients: readonly ClientMetadata[]): Pro
     },
   };
   const { issuer, close } = await startProvider(configuration, ['RS256', 'ES256'], (request, response, next) => {
-    if (request.url === '/token/introspection') introspections += 1;
     void next(request, response);
   });
 
@@ -82,7 +78,6 @@ export async function startOidcProvider(clients: readonly ClientMetadata[]): Pro
 
   return {
     issuer,
-    introspections: () => introspections,
     async token(resource, scope = 'read') {
       const { access_token: token } = await post('/token', { grant_type: 'client_credentials', resource, scope });
       if (typeof token !== 'string') throw new TypeError('no access token');

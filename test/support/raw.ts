@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
+import { onTestFinished } from 'vitest';
 import { pem } from './certificates.ts';
 import { until } from './until.ts';
 
@@ -106,9 +107,10 @@ export interface RawConnection {
   readonly has: (text: string | RegExp) => Promise<true>;
 }
 
-/** Connects and sends `bytes`. */
+/** Connects and sends `bytes`. The end of the test ends the connection. */
 export async function open(url: string, bytes: string | Buffer): Promise<RawConnection> {
   const socket = await connected(url);
+  onTestFinished(() => void socket.destroy());
   const connection = watched(socket);
   socket.write(bytes);
   return connection;

@@ -2,7 +2,10 @@ import type { AuthorizationServer } from '../../src/model/authorization-server.t
 import type { Issuer } from './issuer.ts';
 
 /** An authorization server as the loader returns it, with the changes of a test. */
-export function serverOf(issuer: Issuer, otherwise: Partial<AuthorizationServer> = {}): AuthorizationServer {
+export function serverOf(
+  issuer: Pick<Issuer, 'url'>,
+  otherwise: Partial<AuthorizationServer> = {},
+): AuthorizationServer {
   return {
     name: 'main',
     issuer: issuer.url,

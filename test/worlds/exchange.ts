@@ -1,4 +1,5 @@
 import type { IssuerRequest } from '../support/issuer.ts';
+import type { RequestHandler } from '../support/upstream.ts';
 import { startWorld, type World } from './gateway.ts';
 
 /** What the token endpoint answers. */
@@ -47,8 +48,8 @@ const main = 'authorization_servers: [main]';
 const route = (name: string, path: string, upstream: string, more = main): string =>
   `name: ${name}, path: ${path}, audience: a, ${more}, upstream: { url: "UPSTREAM"${upstream} }`;
 
-/** Starts it. */
-export async function startExchangeWorld(): Promise<ExchangeWorld> {
+/** Starts it. `upstream`: how the upstream answers. */
+export async function startExchangeWorld(upstream?: RequestHandler): Promise<ExchangeWorld> {
   const base = await startWorld({
     server: 'jwt: { algorithms: [RS256] }, introspection: { client_id: gateway, client_secret: secret, cache: 60s }',
     // Trusted for its tokens; gets no requests.
@@ -68,6 +69,7 @@ export async function startExchangeWorld(): Promise<ExchangeWorld> {
       route('tools', '/mcp', exchange('server: main, scope: [api]'), `${main}, protocol: mcp, policy: tools`),
     ],
     policies: { tools: 'scope: read\ntools: { pay: { scope: payments }, look: {} }\n' },
+    ...(upstream && { upstream }),
   });
   let callers = 0;
   const asked: ExchangeWorld['asked'] = (path = '/token') => base.issuer.requestsTo(path);

@@ -3,6 +3,7 @@ import type { IntrospectionAnswer } from '../../../src/pipeline/authenticate/int
 import { createSharedIntrospection, type Introspector } from '../../../src/pipeline/authenticate/introspection.ts';
 import type { Introspection } from '../../../src/model/authorization-server.ts';
 import { Denial } from '../../../src/model/denial.ts';
+import { serverOf } from '../../support/server.ts';
 import type { KeptAnswer, SharedAnswers } from '../../../src/model/shared.ts';
 
 const ended = (): number => now / 1000 - 6;
@@ -24,21 +25,6 @@ beforeEach(() => {
   says = [];
 });
 
-type Server = Parameters<typeof createSharedIntrospection>[0];
-
-function serverOf(otherwise: Partial<Introspection>, issuer = 'https://as.example'): Server {
-  const introspection: Introspection = {
-    prefix: undefined,
-    endpoint: undefined,
-    credentials: { clientId: 'gateway', clientAuth: 'client_secret_basic', clientSecret: 's' },
-    response: { kind: 'json' },
-    cacheMs: 30_000,
-    audience: 'required',
-    ...otherwise,
-  };
-  return { name: 'main', issuer, clockToleranceMs: 5000, introspection } as Server;
-}
-
 async function ask(): Promise<IntrospectionAnswer | undefined> {
   if (says.length === 0) throw new Error('asked once more');
   const said = says.shift();
@@ -46,8 +32,13 @@ async function ask(): Promise<IntrospectionAnswer | undefined> {
   return said;
 }
 
-const introspector = (otherwise: Partial<Introspection> = {}, issuer?: string): Introspector =>
-  createSharedIntrospection(serverOf(otherwise, issuer), ask, new Map(), answers, () => now);
+function serverWith(otherwise: Partial<Introspection> = {}, issuer = 'https://as.example') {
+  const { introspection, ...server } = serverOf({ url: issuer });
+  return { ...server, introspection: { ...(introspection as Introspection), ...otherwise } };
+}
+
+const introspector = (...server: Parameters<typeof serverWith>): Introspector =>
+  createSharedIntrospection(serverWith(...server), ask, new Map(), answers, () => now);
 
 const active = (claims: object = {}): IntrospectionAnswer => ({
   claims: { active: true, sub: 'alice', aud: 'r', ...claims },
@@ -170,7 +161,7 @@ describe('an answer of a server', () => {
 });
 
 test('a replica without a store asks the server itself', async () => {
-  const alone = createSharedIntrospection(serverOf({}), ask, new Map(), undefined, () => now);
+  const alone = createSharedIntrospection(serverWith(), ask, new Map(), undefined, () => now);
   says = [active(), undefined, active({ exp: ended() })];
   expect((await alone.known('token'))?.principal.subject).toBe('alice');
   expect(await alone.known('token')).toBeUndefined();

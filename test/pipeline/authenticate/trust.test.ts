@@ -1,5 +1,6 @@
+import { hash } from 'node:crypto';
 import { SignJWT, type JWTPayload } from 'jose';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import {
   createAuthenticators,
   type Authentication,
@@ -9,8 +10,10 @@ import { createIntrospector } from '../../../src/pipeline/authenticate/introspec
 import type { AuthorizationServerClient } from '../../../src/model/authorization-server.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
+import type { RefusedToken } from '../../../src/model/grant.ts';
 import { unlimitedFailures } from '../../../src/pipeline/limit/failures.ts';
 import type { Route } from '../../../src/model/route.ts';
+import type { SharedAnswers } from '../../../src/model/shared.ts';
 import { bearer } from '../../support/bearer.ts';
 import { createKey } from '../../support/issuer.ts';
 
@@ -18,11 +21,14 @@ const key = await createKey('k1', 'ES256');
 const none = new Map<string, readonly string[]>();
 let asked: string[];
 let isActive: boolean;
+/** Called before a server answers an introspection. */
+let onAnswer: () => void;
 let authenticators: Authenticators;
 
 beforeEach(() => {
   asked = [];
   isActive = true;
+  onAnswer = () => {};
   authenticators = createAuthenticators(() => {}, Date.now);
 });
 
@@ -51,7 +57,9 @@ function clientOf(name: string, otherwise: object = {}): AuthorizationServerClie
     },
     post(operation: string, url: string, form: URLSearchParams) {
       asked.push(`${operation} ${url} ${form.get('token')}`);
-      return Promise.resolve({ status: 200, body: { active: isActive, aud: 'r', scope: 'write' } });
+      const body = { active: isActive, sub: 'alice', aud: 'r', scope: 'write' };
+      onAnswer();
+      return Promise.resolve({ status: 200, body });
     },
   } as unknown as AuthorizationServerClient;
 }
@@ -198,4 +206,86 @@ test('the key set of a server is known after a token of it was verified', async 
   expect([authenticators.keySet('a'), authenticators.keySet('z')]).toEqual([undefined, undefined]);
   await show(authentication, await sign({ aud: 'r' }));
   expect([authenticators.keySet('a')?.count, authenticators.keySet('b')]).toEqual([1, undefined]);
+});
+
+describe('a token that its server has revoked', () => {
+  const key = hash('sha256', 't', 'base64url');
+  const inactive = { reason: 'token.inactive' };
+  let refused: RefusedToken[];
+  let deleted: (readonly string[])[];
+  let kept: Map<string, unknown>;
+  const answers: SharedAnswers = {
+    get: async (_kind, place) => kept.get(place) as undefined,
+    set: (_kind, place, answer, expiresAt) => void kept.set(place, { answer, expiresAt }),
+    delete(kind, place) {
+      deleted.push([kind, place]);
+      kept.delete(place);
+    },
+  };
+  beforeEach(() => {
+    [refused, deleted, kept] = [[], [], new Map()];
+    authenticators = createAuthenticators(
+      () => {},
+      Date.now,
+      answers,
+      (token) => refused.push(token),
+    );
+  });
+
+  test('is introspected again, past the shared answer, and its streams end', async () => {
+    const main = on({});
+    await show(main);
+    isActive = false;
+    expect(await show(main)).toMatchObject({ subject: 'alice' });
+    const [shared] = [...kept.keys()];
+    authenticators.revoke('a', key);
+    expect(refused).toEqual([{ key, issuers: ['https://a.example'], reason: 'token.inactive' }]);
+    expect(deleted).toEqual([['introspection', shared]]);
+    await expect(show(main)).rejects.toMatchObject(inactive);
+  });
+
+  test.each<[of: string, ask: (main: Authentication) => Promise<unknown>]>([
+    ['a request', show],
+    ['an open stream', async (main) => main.revalidate(bearer('t'))],
+  ])('R-282: is refused although an answer for %s was in flight, which no cache keeps', async (_of, ask) => {
+    const main = on({});
+    onAnswer = () => authenticators.revoke('a', key);
+    await expect(ask(main)).rejects.toMatchObject(inactive);
+    expect(kept.size).toBe(0);
+    const times = asked.length;
+    await expect(show(main)).rejects.toMatchObject(inactive);
+    expect(asked).toHaveLength(times);
+  });
+
+  test('R-282: is refused although another replica shares an answer from before', async () => {
+    const main = on({});
+    await show(main);
+    const late = [...kept];
+    authenticators.revoke('a', key);
+    kept = new Map(late);
+    isActive = false;
+    await expect(show(main)).rejects.toMatchObject(inactive);
+  });
+
+  test('changes nothing at an unknown server, and before any configuration', () => {
+    authenticators.revoke('a', key);
+    on({});
+    authenticators.revoke('other', key);
+    expect([refused, deleted]).toEqual([[], []]);
+  });
+
+  test('ends its streams also where the server has no introspection', () => {
+    configured([clientOf('a', { introspection: undefined })]);
+    authenticators.revoke('a', key);
+    expect([refused.length, deleted]).toEqual([1, []]);
+  });
+
+  test('needs neither a shared store nor an observer', async () => {
+    authenticators = createAuthenticators(() => {}, Date.now);
+    const main = on({});
+    await show(main);
+    isActive = false;
+    authenticators.revoke('a', key);
+    await expect(show(main)).rejects.toMatchObject(inactive);
+  });
 });

@@ -140,34 +140,23 @@ describe('mcp', () => {
     ['a DELETE with a chunked body', 'DELETE', { transferEncoding: 'chunked' }, 'request.framing'],
     ...[
       'multipart/form-data; boundary=x',
-      'application/json; charset=utf-7',
+      'application/json; charset=utf-16',
+      'application/json; charset=utf-8; charset=utf-7',
+      'x; application/json',
+      'application/json, text/plain',
       'application/ json',
       'application/json\u00A0',
       '',
       ...words(`
-      text/json application/x-www-form-urlencoded application/jsonp application/json5 application/json-seq
+      text/json text/plain application/json-rpc application/x-www-form-urlencoded application/jsonp application/json5 application/json-seq
       application/vnd.api+json application/* */* application/json;boundary=x application\\json
       "application/json"`),
     ].map((contentType) => [contentType, 'POST', { contentType }, 'body.type'] as const),
-    ...['x-gzip', 'deflate', 'br', 'gzip, identity', 'GZIP', 'unknown'].map(
+    ...['', 'gzip', 'x-gzip', 'deflate', 'br', 'gzip, identity', 'identity, gzip', 'GZIP', 'unknown'].map(
       (contentEncoding) =>
         [contentEncoding, 'POST', { contentType: 'application/json', contentEncoding }, 'body.encoding'] as const,
     ),
     ['no content type', 'POST', {}, 'body.type'],
-    ['a type behind another', 'POST', { contentType: 'x; application/json' }, 'body.type'],
-    ['another', 'POST', { contentType: 'text/plain' }, 'body.type'],
-    ['a longer one', 'POST', { contentType: 'application/json-rpc' }, 'body.type'],
-    ['two in one', 'POST', { contentType: 'application/json, text/plain' }, 'body.type'],
-    ['another charset', 'POST', { contentType: 'application/json; charset=utf-16' }, 'body.type'],
-    ['two charsets', 'POST', { contentType: 'application/json; charset=utf-8; charset=utf-7' }, 'body.type'],
-    ['gzip', 'POST', { contentType: 'application/json', contentEncoding: 'gzip' }, 'body.encoding'],
-    [
-      'identity and gzip',
-      'POST',
-      { contentType: 'application/json', contentEncoding: 'identity, gzip' },
-      'body.encoding',
-    ],
-    ['an empty encoding', 'POST', { contentType: 'application/json', contentEncoding: '' }, 'body.encoding'],
   ])('R-101: %s → refused', async (_why, method, fields, wanted) =>
     expect(await actionOf('mcp', method, fields)).toBe(wanted),
   );

@@ -1,10 +1,12 @@
 import type { ServerResponse } from 'node:http';
-import { expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { Call } from '../../../src/model/call.ts';
 import type { Grant } from '../../../src/model/grant.ts';
 import type { Route } from '../../../src/model/route.ts';
 import { DecisionPoint } from '../../../src/pipeline/decision-point/decision-point.ts';
-import { startUpstream } from '../../support/upstream.ts';
+import { allows, json, noMetadata, startPdp } from '../../support/decision-point.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
+import { type RequestHandler, startUpstream } from '../../support/upstream.ts';
 
 const route = { name: 'api', path: '/api', upstream: { identity: new Map() } } as unknown as Route;
 const call = { id: 'request', method: 'GET', path: '/api' } as Call;
@@ -14,6 +16,12 @@ const grantOf = (subject: string): Grant =>
     action: { attempt: { kind: 'http' } },
     decision: { allow: true, rule: '', plan: undefined },
   }) as unknown as Grant;
+
+/** The requirement of a new decision point. */
+function requirementOf(url: string, timeoutMs = 300) {
+  const settings = { name: 'acme', url, token: undefined, timeoutMs, sendsArguments: false };
+  return new DecisionPoint(settings, 'http://gateway.test', Date.now, Math.random).requireOn(route);
+}
 
 test('R-336: one caller has at most 256 open questions, and leaves room for others', async () => {
   const waiting: ServerResponse[] = [];
@@ -25,9 +33,7 @@ test('R-336: one caller has at most 256 open questions, and leaves room for othe
     else if (open) answerTo(response);
     else waiting.push(response);
   });
-  const settings = { name: 'acme', url: server.url, token: undefined, timeoutMs: 20_000, sendsArguments: false };
-  const point = new DecisionPoint(settings, 'http://gateway.test', Date.now, Math.random);
-  const requireOf = point.requireOn(route);
+  const requireOf = requirementOf(server.url, 20_000);
 
   const alices = Array.from({ length: 256 }, async () => requireOf(call, grantOf('alice')));
   await expect(requireOf(call, grantOf('alice'))).rejects.toMatchObject({
@@ -41,4 +47,80 @@ test('R-336: one caller has at most 256 open questions, and leaves room for othe
   await Promise.all([...alices, bobs]);
   await requireOf(call, grantOf('alice'));
   await server.close();
+});
+
+describe('no decision', () => {
+  const pdp = startBeforeAll(startPdp);
+  const unavailable = { reason: 'decision_point.unavailable' };
+  const ask = async (): Promise<unknown> => requirementOf(`${pdp.server.url}/base`)(call, grantOf('alice'));
+  afterEach(() => {
+    pdp.evaluation = json(200, allows);
+    pdp.metadata = noMetadata;
+    pdp.server.seen.length = 0;
+  });
+
+  test.for<readonly [string, RequestHandler]>([
+    ['a 500', json(500, allows)],
+    ['a 201', json(201, allows)],
+    ['another media type', json(200, allows, { 'content-type': 'text/plain' })],
+    ['garbage', json(200, 'true')],
+    ['a list', json(200, `[${allows}]`)],
+    ['nothing', json(200, '')],
+    ['no decision', json(200, '{"Decision":true}')],
+    ['two decisions', json(200, '{"decision":true,"decision":true}')],
+    ['two decisions, one escaped', json(200, String.raw`{"decision":false,"d\u0065cision":true}`)],
+    ['a decision in another case', json(200, '{"decision":true,"DECISION":false}')],
+    ['a big answer', json(200, `{"decision":true,"context":{"a":"${'x'.repeat(70_000)}"}}`)],
+    ['a compressed answer', json(200, allows, { 'content-encoding': 'gzip' })],
+    ['a redirect', json(307, allows, { location: '/elsewhere' })],
+    ['a connection that ends', (_request, response) => void response.destroy()],
+    [
+      'an answer that is cut off',
+      (_request, response) =>
+        void response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy()),
+    ],
+    [
+      'an answer that never ends',
+      (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{'),
+    ],
+  ])('R-336: is %s', async ([, handle]) => {
+    pdp.evaluation = handle;
+    await expect(ask()).rejects.toMatchObject(unavailable);
+    // A connection that ends is tried again.
+    expect(new Set(pdp.server.seen.map(({ url }) => url).slice(1))).toEqual(new Set(['/base/access/v1/evaluation']));
+  });
+
+  test('R-336: for one call stops no others', async () => {
+    pdp.evaluation = json(400, '"bad"');
+    const requireOf = requirementOf(pdp.server.url);
+    for (let index = 0; index < 8; index += 1)
+      await expect(requireOf(call, grantOf('alice'))).rejects.toMatchObject(unavailable);
+    expect(pdp.questions()).toHaveLength(8);
+  });
+
+  const metadata = (more: object): RequestHandler =>
+    json(
+      200,
+      JSON.stringify({
+        policy_decision_point: `${pdp.server.url}/base`,
+        access_evaluation_endpoint: `${pdp.server.url}/ask`,
+        ...more,
+      }),
+    );
+
+  test.for<readonly [string, () => RequestHandler]>([
+    ['of another decision point', () => metadata({ policy_decision_point: pdp.server.url })],
+    ['of another origin', () => metadata({ access_evaluation_endpoint: 'http://127.0.0.1:1/ask' })],
+    ['with a password', () => metadata({ access_evaluation_endpoint: pdp.server.url.replace('//', '//a:b@') })],
+    ['without an endpoint', () => metadata({ access_evaluation_endpoint: undefined })],
+    ['with an endpoint that is no URL', () => metadata({ access_evaluation_endpoint: '/ask' })],
+    ['that are no JSON', () => json(200, '<html>')],
+    ['behind a redirect', () => json(302, '', { location: '/metadata' })],
+    ['with a 500', () => json(500, '{}')],
+    ['that do not come', () => () => {}],
+  ])('R-337: comes by metadata %s', async ([, handle]) => {
+    pdp.metadata = handle();
+    await expect(ask()).rejects.toMatchObject(unavailable);
+    expect(pdp.questions()).toEqual([]);
+  });
 });

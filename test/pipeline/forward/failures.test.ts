@@ -59,13 +59,11 @@ describe('before an answer', () => {
     await client.has(`HTTP/1.1 ${status} `);
     expect(await failures()).toEqual([reason]);
     await serves(client);
-    client.socket.destroy();
   });
 
   test('answers 504 if the upstream is silent, and 502 if the network reports it unreachable', async () => {
     const client = await open(world.url, head('GET /far', authorization));
     expect(await client.has(/HTTP\/1\.1 50[24] /)).toBe(true);
-    client.socket.destroy();
   });
 
   test.each([
@@ -87,7 +85,6 @@ describe('before an answer', () => {
     const own = (await world.decisions(1)).filter(({ route }) => route === 'raw');
     expect(own.map(({ allow }) => allow)).toEqual([true]);
     await serves(client);
-    client.socket.destroy();
   });
 });
 
@@ -100,7 +97,6 @@ describe('an upload', () => {
     client.socket.write(length.startsWith('T') ? '4\r\nbody\r\n' : 'body');
     await client.has('HTTP/1.1 502 ');
     expect(await client.has('"upstream.unreachable"')).toBe(true);
-    client.socket.destroy();
   });
 
   test.each([
@@ -112,7 +108,6 @@ describe('an upload', () => {
     client.socket.write(part);
     expect(await client.has('HTTP/1.1 502 ')).toBe(true);
     client.socket.write(part);
-    client.socket.destroy();
   });
 
   test('a client that writes on before it reads gets the answer all the same', async () => {
@@ -121,7 +116,6 @@ describe('an upload', () => {
     await until(() => client.socket.writableLength === 0, 'all to be taken');
     await client.has('HTTP/1.1 502 ');
     expect(client.ended()).not.toBe('reset');
-    client.socket.destroy();
   });
 
   test('a small one is read over, and the connection serves on', async () => {
@@ -129,7 +123,6 @@ describe('an upload', () => {
     expect(await client.has('HTTP/1.1 502 ')).toBe(true);
     client.socket.write(Buffer.alloc(60_000));
     await serves(client);
-    client.socket.destroy();
   });
 
   test('a client that leaves in the middle is no end of the body', async () => {
@@ -158,7 +151,6 @@ describe('an upload', () => {
     expect(await client.has('\r\n\r\nlarge')).toBe(true);
     client.socket.write(Buffer.alloc(1_999_999));
     await serves(client);
-    client.socket.destroy();
   });
 
   test('but one that never ends is cut off', async () => {
@@ -182,7 +174,6 @@ describe('an upload', () => {
     socket.write('0\r\n\r\n');
     expect(await client.has('\r\n0\r\n\r\n')).toBe(true);
     await serves(client);
-    client.socket.destroy();
   });
 
   test('an upstream that does not read stalls the client', async () => {
@@ -197,7 +188,6 @@ describe('an upload', () => {
     pump();
     await stalled.has('HTTP/1.1 504 ');
     expect(written).toBeLessThan(50_000_000);
-    stalled.socket.destroy();
   });
 
   test('one that takes longer than the time to answer is none that hangs', async () => {
@@ -211,7 +201,6 @@ describe('an upload', () => {
     }
     client.socket.write('0\r\n\r\n');
     expect(await client.has('\r\n\r\ndone')).toBe(true);
-    client.socket.destroy();
   });
 });
 
@@ -225,7 +214,6 @@ describe('a kept connection', () => {
     client.socket.write(head('POST /raw', authorization, 'Content-Length: 1') + 'x');
     await until(() => client.received().split('\r\n\r\nok').length === 3, 'the second answer');
     expect(raw.connections.length).toBe(before + 2);
-    client.socket.destroy();
   });
 
   test("bytes that the upstream sends unasked are nobody's answer", async () => {
@@ -240,7 +228,6 @@ describe('a kept connection', () => {
       await until(() => /ok|50[24]/.test(client.received().slice(before)));
     }
     expect(client.received()).not.toContain('poison');
-    client.socket.destroy();
   });
 });
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { head, open, type RawConnection, startRawUpstream } from '../../support/raw.ts';
 import { sample } from '../../support/gateway.ts';
@@ -55,15 +55,10 @@ beforeEach(async () => {
   await world.clearLog();
 });
 
-const opened: WebSocket[] = [];
-afterEach(() => {
-  for (const client of opened.splice(0)) client.terminate();
-});
-
 function dial(path: string, headers: Record<string, string> = {}, protocols: string[] = []): WebSocket {
   const client = new WebSocket(`${world.url.replace('http', 'ws')}${path}`, protocols, { headers });
   client.on('error', () => {});
-  opened.push(client);
+  onTestFinished(() => client.terminate());
   return client;
 }
 
@@ -171,7 +166,6 @@ describe('an open one', () => {
     const request = Buffer.from(head('GET /socket', `Authorization: ${authorization}`, ...handshake));
     const client = await open(world.url, Buffer.concat([request, frame]));
     expect(await client.has('\x81\x02hi')).toBe(true);
-    client.socket.destroy();
   });
 });
 

@@ -51,7 +51,6 @@ describe('a request that waits for its turn', () => {
     expect(done).toEqual([]);
     endTurn();
     await client.has('answer to /first');
-    client.socket.destroy();
   });
 
   test.each([
@@ -95,6 +94,5 @@ describe('a request that waits for its turn', () => {
     expect(done).not.toContain('GET /second');
     endTurn();
     await client.has('answer to /second');
-    client.socket.destroy();
   });
 });

@@ -3,7 +3,12 @@ import { describe, expect, test } from 'vitest';
 import type { RotatingKeys } from '../../../src/lib/rotating-keys.ts';
 import type { Config } from '../../../src/model/config.ts';
 import { Denial } from '../../../src/model/denial.ts';
-import { createKeySet, createPublish, createFrontDoorMetadata } from '../../../src/pipeline/respond/publish.ts';
+import {
+  createKeySet,
+  createPublish,
+  createFrontDoorMetadata,
+  createRootEndpoints,
+} from '../../../src/pipeline/respond/publish.ts';
 import { recorded } from './recorded.ts';
 import type { FrontDoor } from '../../../src/model/front-door.ts';
 import type { Route } from '../../../src/model/route.ts';
@@ -174,4 +179,23 @@ test.each([
 
 test('nothing is answered without a client of the front door', async () => {
   expect(await metadataAt('/.well-known/oauth-authorization-server/signin', document.issuer)).toBe(false);
+});
+
+test.each([
+  ['http elsewhere', 'http://as.example/authorize'],
+  ['a user', 'https://as.example@evil.example/authorize'],
+  ['a backslash', String.raw`https://as.example\@evil.example/authorize`],
+  ['a fragment', 'https://as.example/authorize#x'],
+  ['no URL', 'javascript:alert(1)'],
+  ['a line break', 'https://as.example/\r\nset-cookie: a=b'],
+  ['nothing', undefined],
+])('R-292: answers 502 to an endpoint of oauth_endpoints_at_root with %s', async (_title, url) => {
+  const { call, answer } = recorded('GET', '/authorize');
+  const config = { endpointsAtRoot: {} } as unknown as Config;
+  expect(createRootEndpoints(config, async () => ({ authorization_endpoint: url }))(call)).toBe(true);
+  await setImmediate();
+  expect(answer()).toMatchObject({
+    status: 502,
+    headers: expect.not.objectContaining({ Location: expect.anything() }),
+  });
 });

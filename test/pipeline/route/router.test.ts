@@ -21,13 +21,8 @@ describe('R-160: whole segments, the longest wins', () => {
     ['/mcp/admin', '/mcp/admin'],
     ['/mcp/admin/', '/mcp/admin'],
     ['/mcp/administrator', '/mcp'],
-    ['/mcpx', 'route.unknown'],
-    ['/mc', 'route.unknown'],
-    ['/', 'route.unknown'],
-    ['/a', 'route.unknown'],
-    ['/a/b', 'route.unknown'],
     ['/a/b/c/d', '/a/b/c'],
-    ['/x/mcp', 'route.unknown'],
+    ...words('/mcpx /mc / /a /a/b /x/mcp').map((path) => [path, 'route.unknown']),
   ])('%s → %s', (path, wanted) => expect(routed(mounts, path)).toBe(wanted));
 
   test('the root takes the rest', () => {
@@ -71,38 +66,17 @@ test.each([
 
 describe('a path that an upstream could take for a narrower route', () => {
   const mounts = ['/api', '/api/admin', '/api/v1.0', '/deep/a/b', '/'];
+  test.each(
+    words(`
+      /api/admin.json /api/admin.tar.gz /api/admin.json/users /api/admin. /api/admin.. /api/admin...
+      /api/admin%EF%BB%BF /api/admin%E2%80%8B.json/users /api/admin./users /api/admin%20 /api/%20admin /api/admin+
+      /api/admin%20.json /api/admin.json. /api/ADMIN.JSON /api/admin%C2%A0 /api/admin%E2%80%8B /api/ad%C2%ADmin
+      /api/admin%EF%B8%8F.json /api/%EF%BD%81dmin.json /api.json/admin /api./admin. /api.json /deep.x/a.y/b.z
+      /api/admin%3F /api/admin%3Fx/users /api/admin%23x /api/admin%20%3Fx /deep/a/b%3Fx /api/v1.0.json`),
+  )('%s is refused', (path) => expect(routed(mounts, path)).toBe('request.path'));
+
+  // What is mounted as it stands is meant as it stands, and what meets nothing is only a name.
   test.each([
-    ['/api/admin.json', 'request.path'],
-    ['/api/admin.tar.gz', 'request.path'],
-    ['/api/admin.json/users', 'request.path'],
-    ['/api/admin.', 'request.path'],
-    ['/api/admin..', 'request.path'],
-    ['/api/admin...', 'request.path'],
-    ['/api/admin%EF%BB%BF', 'request.path'],
-    ['/api/admin%E2%80%8B.json/users', 'request.path'],
-    ['/api/admin./users', 'request.path'],
-    ['/api/admin%20', 'request.path'],
-    ['/api/%20admin', 'request.path'],
-    ['/api/admin+', 'request.path'],
-    ['/api/admin%20.json', 'request.path'],
-    ['/api/admin.json.', 'request.path'],
-    ['/api/ADMIN.JSON', 'request.path'],
-    ['/api/admin%C2%A0', 'request.path'],
-    ['/api/admin%E2%80%8B', 'request.path'],
-    ['/api/ad%C2%ADmin', 'request.path'],
-    ['/api/admin%EF%B8%8F.json', 'request.path'],
-    ['/api/%EF%BD%81dmin.json', 'request.path'],
-    ['/api.json/admin', 'request.path'],
-    ['/api./admin.', 'request.path'],
-    ['/api.json', 'request.path'],
-    ['/deep.x/a.y/b.z', 'request.path'],
-    ['/api/admin%3F', 'request.path'],
-    ['/api/admin%3Fx/users', 'request.path'],
-    ['/api/admin%23x', 'request.path'],
-    ['/api/admin%20%3Fx', 'request.path'],
-    ['/deep/a/b%3Fx', 'request.path'],
-    ['/api/v1.0.json', 'request.path'],
-    // What is mounted as it stands is meant as it stands, and what meets nothing is only a name.
     ['/api/v1.0', '/api/v1.0'],
     ['/api/v1.0/report.json', '/api/v1.0'],
     ['/api/v1', '/api'],
