@@ -51,17 +51,6 @@ interface World {
   close(): Promise<void>;
 }
 
-/** What a server's own world says of one token. */
-async function saidOf(
-  fixture: Fixture,
-  token: (server: DocumentedServer) => Promise<string>,
-): Promise<Awaited<ReturnType<World['call']>>> {
-  const world = await start(fixture);
-  const said = await world.call(await token(world.server));
-  await world.close();
-  return said;
-}
-
 async function start(fixture: Fixture, edit: (yaml: string) => string = (yaml) => yaml): Promise<World> {
   const blocks = sections.get(fixture.section);
   if (blocks === undefined) throw new Error(`${fixture.section} is not documented`);
@@ -133,21 +122,6 @@ describe('Microsoft Entra ID', () => {
   const tenant = '11111111-2222-3333-4444-555555555555';
   const fixture = named('Microsoft Entra ID, v2.0 tokens');
 
-  test('a token of another tenant is refused, although all tenants share their keys', async () => {
-    const iss = String(fixture.accessToken?.claims['iss']).replace(tenant, '99999999-2222-3333-4444-555555555555');
-    expect(await saidOf(fixture, (server) => server.token({ iss }))).toMatchObject({
-      status: 401,
-      reason: 'token.issuer',
-    });
-  });
-
-  test('a key that is published for another issuer signs for that one only', async () => {
-    const issuer = 'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0';
-    const published = { ...fixture, keySet: { ...fixture.keySet, members: { issuer } } };
-    const said = await saidOf(published, (server) => server.token());
-    expect(said).toMatchObject({ status: 401, reason: 'token.key' });
-  });
-
   test('the metadata of common has an issuer template, which no token matches', async () => {
     const location = Object.keys(fixture.documents)[0] ?? '';
     const issuer = 'https://login.microsoftonline.com/{tenantid}/v2.0';
@@ -162,32 +136,12 @@ describe('Microsoft Entra ID', () => {
     expect(readiness).toContain('{tenantid}');
   });
 
-  test('the template itself is refused at start', async () => {
-    const filledIn = start(fixture, (yaml) => yaml.replace(tenant, '{tenantid}'));
-    await expect(filledIn).rejects.toThrow(/issuer: ".*" is not an http\(s\) URL/);
+  test('an application without a user has roles instead of scopes', async () => {
+    const world = await start(fixture);
+    const application = { scp: null, azpacr: '1', preferred_username: null, name: null };
+    const all = await world.call(await world.server.token({ ...application, roles: ['Orders.Read.All', 'Trader'] }));
+    const none = await world.call(await world.server.token({ ...application, roles: ['Trader'] }));
+    await world.close();
+    expect([all.status, none.status]).toEqual([200, 403]);
   });
-});
-
-test('Okta: refuses a token of the org authorization server, whose audience is Okta', async () => {
-  const fixture = named('Okta');
-  const header = { typ: 'application/okta-internal-at+jwt' };
-  const said = await saidOf(fixture, (server) => server.sign({ ...fixture.accessToken!, header }));
-  expect(said).toMatchObject({ status: 401, reason: 'token.type' });
-});
-
-test('Auth0: the RFC 9068 profile', async () => {
-  const fixture = named('Auth0');
-  const claims = { ...fixture.accessToken?.claims, azp: null, client_id: 'K1', jti: 'j' };
-  const said = await saidOf(fixture, (server) => server.sign({ header: { typ: 'at+jwt' }, claims }));
-  expect(said).toMatchObject({ status: 200, client_id: 'K1' });
-});
-
-test('Entra ID: an application without a user has roles instead of scopes', async () => {
-  const fixture = named('Microsoft Entra ID, v2.0 tokens');
-  const world = await start(fixture);
-  const application = { scp: null, azpacr: '1', preferred_username: null, name: null };
-  const all = await world.call(await world.server.token({ ...application, roles: ['Orders.Read.All', 'Trader'] }));
-  const none = await world.call(await world.server.token({ ...application, roles: ['Trader'] }));
-  await world.close();
-  expect([all.status, none.status]).toEqual([200, 403]);
 });
