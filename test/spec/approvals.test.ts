@@ -31,7 +31,7 @@ interface View {
 
 /** What people and callers do in a world. */
 function people(world: () => McpWorld) {
-  const caller = (sub: string, more: object = {}) => ({
+  const caller = (sub = 'alice', more: object = {}) => ({
     claims: { sub, scope: 'read payments', client_id: 'agent', ...more },
   });
   const call = async (name: string, args: object, sub = 'alice', more: object = {}): Promise<Response> =>
@@ -54,7 +54,7 @@ function people(world: () => McpWorld) {
     (await api('eve', `/${id}`, undefined, eve)).json() as Promise<View>;
   const decide = async (id: string, decision: string, sub = 'eve', claims: object = eve): Promise<Response> =>
     api(sub, `/${id}`, { decision, digest: (await view(id)).digest }, claims);
-  return { call, api, eve, waitingId, view, decide };
+  return { caller, call, api, eve, waitingId, view, decide };
 }
 
 describe('one gateway', () => {
@@ -64,7 +64,7 @@ describe('one gateway', () => {
       void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(okAnswer));
     world.upstream.seen.length = 0;
   });
-  const { call, api, eve, waitingId, view, decide } = people(() => world);
+  const { caller, call, api, eve, waitingId, view, decide } = people(() => world);
 
   test('R-298: refuses a call that needs an approval, and says where it can be approved', async () => {
     const response = await call('transfer', { amount: 5000, to: 'x' });
@@ -113,23 +113,22 @@ describe('one gateway', () => {
     await world.gateway.line({ msg: 'decision', allow: true, tool: 'transfer', approval: id });
   });
 
-  test.each<[string, () => Promise<Response>]>([
-    ['another amount', async () => call('transfer', { amount: 3001, to: 'bob' })],
-    ['one more argument', async () => call('transfer', { amount: 3000, to: 'bob', note: '' })],
-    ['another caller', async () => call('transfer', { amount: 3000, to: 'bob' }, 'mallory')],
-    ['another client', async () => call('transfer', { amount: 3000, to: 'bob' }, 'alice', { client_id: 'other' })],
-    [
-      'another member of the parameters',
-      async () =>
-        world.send(request('tools/call', { name: 'transfer', arguments: { amount: 3000, to: 'bob' }, task: {} }), {
-          claims: { sub: 'alice', scope: 'read payments', client_id: 'agent' },
-        }),
-    ],
-  ])('R-300: %s is another call', async (_what, other) => {
-    const id = await waitingId(await call('transfer', { amount: 3000, to: 'bob' }));
+  test.each<[what: string, params: object, sub?: string, more?: object]>([
+    ['another amount', { arguments: { amount: 3001, to: 'bob' } }],
+    ['one more argument', { arguments: { amount: 3000, to: 'bob', note: '' } }],
+    ['another caller', {}, 'mallory'],
+    ['another client', {}, 'alice', { client_id: 'other' }],
+    ['another member of the parameters', { task: {} }],
+  ])('R-300: %s is another call', async (_what, params, sub, more) => {
+    const call = (other: object, ...by: [sub?: string, more?: object]): Promise<Response> =>
+      world.send(
+        request('tools/call', { name: 'transfer', arguments: { amount: 3000, to: 'bob' }, ...other }),
+        caller(...by),
+      );
+    const id = await waitingId(await call({}));
     await decide(id, 'approve');
-    expect((await other()).status).toBe(403);
-    expect((await call('transfer', { amount: 3000, to: 'bob' })).status).toBe(200);
+    expect((await call(params, sub, more)).status).toBe(403);
+    expect((await call({})).status).toBe(200);
   });
 
   test('R-300: numbers count by their exact value', async () => {

@@ -150,18 +150,11 @@ describe('on an MCP route', () => {
     expect((await transfer()).status).toBe(200);
   });
 
+  // test/pipeline/decision-point/question.test.ts has the table of methods.
   test.for([
-    ['tools/list', {}, { type: 'mcp_server', id: 'http://gateway.test/mcp' }, {}],
     ['initialize', { protocolVersion: '2025-06-18' }, { type: 'mcp_server' }, { protocol_version: '2025-06-18' }],
     ['logging/setLevel', { level: 'debug' }, { type: 'mcp_server' }, { level: 'debug' }],
     ['resources/read', { uri: 'file:///a' }, { type: 'resource', id: 'file:///a' }, {}],
-    ['prompts/get', { name: 'greet', arguments: { a: '1' } }, { type: 'prompt', id: 'greet' }, {}],
-    [
-      'completion/complete',
-      { ref: { type: 'ref/prompt', name: 'greet' }, argument: { name: 'a', value: '' } },
-      { type: 'prompt', id: 'greet' },
-      {},
-    ],
   ] as const)('R-335: %s is asked about by the default mapping', async ([method, params, resource, context]) => {
     await (await call(method, params)).text();
     expect(questionBodies()).toMatchObject([{ action: { name: method }, resource }]);

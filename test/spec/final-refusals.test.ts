@@ -27,7 +27,6 @@ const world = startBeforeAll(() =>
       tools('/dry', 'policy: dry'),
       'name: api, path: /api, audience: a, policy: api, upstream: { url: "UPSTREAM/api" }',
       tools('/words', 'policy: tools, refusals: { final: tool_error }'),
-      tools('/limited', 'policy: tools, rate: { requests: 1, per: 1h }, refusals: { final: tool_error }'),
       tools('/wide', 'policy: tools, resource: { scopes_supported: [read, payments] }, first_challenge: supported'),
       tools('/silent', 'policy: tools, first_challenge: none'),
     ],
@@ -124,28 +123,11 @@ describe('refusals: { final: tool_error }', () => {
     await expect.poll(metrics).toContain('requests_total{route="words",method="POST",status="200"}');
   });
 
-  test.for([
-    ['a missing scope', 'order', {}, 403, 'scope.insufficient'],
-    ['a token that is no longer valid', 'pay', { exp: 1 }, 401, 'token.expired'],
-  ] as const)('R-220: keeps HTTP for %s', async ([, tool, claims, status, reason]) => {
-    const answer = await call(tool, claims, '/words');
-    expect(answer.status).toBe(status);
-    expect(JSON.parse(answer.text)).toMatchObject({ error: { data: { reason } } });
-  });
-
-  test('R-220: keeps HTTP for a rate limit', async () => {
-    expect(await call('drop', {}, '/limited')).toMatchObject({ status: 200 });
-    const { status, headers } = await call('drop', {}, '/limited');
-    expect([status, Number(headers.get('retry-after')) > 0]).toEqual([429, true]);
-  });
-
-  test('R-220: keeps HTTP for other methods, notifications, and a call that wants a task', async () => {
-    const message = (more: object): string => JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', ...more });
-    const read = message({ method: 'resources/read', params: { uri: 'a:b' } });
-    const task = message({ params: { name: 'drop', task: { ttl: 1 } } });
-    const notification = message({ id: undefined, params: { name: 'drop' } });
-    for (const body of [read, task, notification])
-      expect(await world.post('/words', await world.token(), body)).toMatchObject({ status: 403 });
+  // test/pipeline/respond/refuse.test.ts has the table.
+  test('R-220: keeps HTTP for a missing scope', async () => {
+    const answer = await call('order', {}, '/words');
+    expect(answer.status).toBe(403);
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { data: { reason: 'scope.insufficient' } } });
   });
 });
 

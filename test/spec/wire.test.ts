@@ -181,8 +181,6 @@ describe('answers of the gateway itself', () => {
   test.for([
     ['GET /plain HTTP/1.1', 401],
     ['GET /nowhere HTTP/1.1', 404],
-    ['PUT /mcp HTTP/1.1', 405],
-    ['GET /plain/../x HTTP/1.1', 400],
     ['NONSENSE', 400],
     ['GET /.well-known/oauth-protected-resource/mcp HTTP/1.1', 200],
   ] as const)('R-27: sends an X-Request-Id of its own for %s', async ([line, status]) => {
@@ -217,9 +215,7 @@ function withAuthorization(value: string): Promise<{ status: number; challenge: 
 // test/pipeline/authenticate/credentials.test.ts has the table of values.
 test.for([
   ['bearer', 200],
-  ['Bearer  ', 200],
   ['Bearer a', 401],
-  ['Basic', 401],
 ] as const)('R-29, RFC 6750 §2.1: answers a token after "%s" with %d', async ([scheme, status]) => {
   expect(await withAuthorization(`${scheme} ${await world.token()}`)).toMatchObject({ status });
 });

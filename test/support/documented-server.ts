@@ -64,9 +64,12 @@ export interface DocumentedServer {
   close(): Promise<void>;
 }
 
+/** Made once: RSA keys take long. No two servers here trust each other's. */
+const [key, client] = await Promise.all([createKey('key-1'), createKey('client')]);
+const clientKey = KeyObject.from(client.privateKey);
+
 /** Starts `fixture`. */
 export async function startDocumentedServer(fixture: Fixture): Promise<DocumentedServer> {
-  const [key, clientKey] = [await createKey('key-1'), KeyObject.from((await createKey('client')).privateKey)];
   const answers = new Map<string, Members>();
   const places = new Map<string, string>();
   const servers: Running[] = [];

@@ -52,19 +52,9 @@ const route = (name: string, path: string, upstream: string, more = main): strin
 export async function startExchangeWorld(upstream?: RequestHandler): Promise<ExchangeWorld> {
   const base = await startWorld({
     server: 'jwt: { algorithms: [RS256] }, introspection: { client_id: gateway, client_secret: secret, cache: 60s }',
-    // Trusted for its tokens; gets no requests.
-    servers: 'other: { issuer: "https://other.example", jwt: { algorithms: [RS256], jwks: "ISSUER/jwks" } }',
     routes: [
       route('api', '/', exchange('server: main, audience: b, resource: "https://b.example/x", scope: [read, write]')),
-      route(
-        'lists',
-        '/lists',
-        exchange(
-          'server: main, audience: [b, c], resource: ["https://b.example/", "https://c.example/"], token_type: jwt, subject_token_type: jwt',
-        ),
-      ),
       route('delegated', '/delegated', exchange('server: main, actor: client_credentials')),
-      route('foreign', '/foreign', exchange('server: main, scope: [read]'), 'authorization_servers: [other]'),
       route('plain', '/plain', ''),
       route('tools', '/mcp', exchange('server: main, scope: [api]'), `${main}, protocol: mcp, policy: tools`),
     ],

@@ -56,12 +56,6 @@ test('RFC 7662 §2.1 — posts the token on behalf of its caller and accepts JSO
   expect(asked).toEqual(['introspection', endpoint, form, credentials, options]);
 });
 
-test('RFC 9701 §4 — accepts only a signed answer if one is configured', async () => {
-  await introspect({ body: { active: false } }, signed);
-  const accept = 'application/token-introspection+jwt, application/jwt;q=0.9';
-  expect(asked).toEqual(['introspection', endpoint, form, credentials, { accept, onBehalfOf: '192.0.2.1' }]);
-});
-
 test.for<[active: unknown, isActive: boolean]>([
   [true, true],
   [false, false],

@@ -172,7 +172,7 @@ describe('RFC 8725 §3 — algorithms and keys', () => {
     await expect(verify(await issuer.sign({}, { key: other }))).rejects.toMatchObject({ reason: 'token.algorithm' });
   });
 
-  test.each(['PS256', 'RS512', 'ES256', 'EdDSA'])('another algorithm, even by a published key: %s', async (alg) => {
+  test.each(['RS512', 'ES256', 'EdDSA'])('another algorithm, even by a published key: %s', async (alg) => {
     const key = await createKey(`key-${alg}`, alg);
     issuer.keys = [...issuer.keys, key.publicJwk];
     await expect(verify(await issuer.sign({}, { key }))).rejects.toMatchObject({ reason: 'token.algorithm' });

@@ -67,7 +67,8 @@ test('RFC 9449 §4.3 — 10: ignores a nonce that the route does not require', a
   await expect(show({ claims: { nonce: 'of another route' } })).resolves.toBeUndefined();
 });
 
-test.for(words('ES256 ES384 ES512 EdDSA Ed25519 PS256 PS384 PS512 RS256 RS384 RS512'))(
+// RSA keys take long: one test below has PS256 and RS256.
+test.for(words('ES256 ES384 ES512 EdDSA Ed25519 PS512 RS384'))(
   'RFC 9449 §4.3 — 5: accepts alg %s, which is asymmetric and secure',
   async (alg) => {
     const by = await createProver(alg, clock);

@@ -100,17 +100,7 @@ async function actionOf(
 }
 
 /** What a request without a message gives. */
-const bare = {
-  messageId: null,
-  sessionId: undefined,
-  lastEventId: undefined,
-  mcpName: undefined,
-  mayYieldHandle: false,
-  tasks: undefined,
-  continues: undefined,
-  asksByUrl: false,
-  body: undefined,
-};
+const bare = { messageId: null, mayYieldHandle: false, asksByUrl: false };
 
 test('on an HTTP route the header section is read alone, and not the body', async () => {
   const attempt = { kind: 'http' };

@@ -23,7 +23,7 @@ tools:
 `;
 
 /** 1,000 in `npm run test:load`. */
-const trials = process.env['LOAD_TESTS'] === undefined ? 30 : 1000;
+const trials = process.env['LOAD_TESTS'] === undefined ? 10 : 1000;
 
 describe.skipIf(!hasRedis)('rules over time of two gateways with a shared store', () => {
   let running: TestGateway[];

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { Denial, type DenialExtras } from '../../../src/model/denial.ts';
 import { type Reason, refusals } from '../../../src/model/reasons.ts';
 import type { Action, MessageId } from '../../../src/model/grant.ts';
-import { unknownArguments } from '../../../src/model/policy.ts';
 import type { Route } from '../../../src/model/route.ts';
 import { createCrossOrigin } from '../../../src/pipeline/respond/cross-origin.ts';
 import { createRefuse, toolError } from '../../../src/pipeline/respond/refuse.ts';
 import { recorded } from './recorded.ts';
 import { mcpMethod } from '../../../src/model/mcp.ts';
+import { call as callOf } from '../../policy/caller.ts';
 
 const publicUrl = 'https://gateway.example';
 const crossOrigin = createCrossOrigin((origin) => origin === 'https://app.example');
@@ -18,7 +18,6 @@ const mcp = {
   policy: { scope: ['read'] },
   firstChallenge: 'policy',
 } as unknown as Route;
-const http = { protocol: 'http', path: '/api' } as Route;
 const promptGet = {
   kind: 'mcp',
   method: mcpMethod('prompts/get'),
@@ -28,7 +27,6 @@ const promptGet = {
 
 interface Around {
   readonly route?: Route | undefined;
-  readonly methods?: ReadonlySet<string>;
   readonly nonce?: () => string;
   readonly headers?: Record<string, string>;
   readonly messageId?: MessageId;
@@ -37,34 +35,16 @@ interface Around {
   readonly path?: string;
 }
 
-const toolCall: Action = {
-  attempt: {
-    kind: 'mcp',
-    method: mcpMethod('tools/call'),
-    targets: [{ kind: 'tool', name: 'pay' }],
-    arguments: unknownArguments,
-  },
-  messageId: 7,
-  era: 'legacy',
-  sessionId: undefined,
-  lastEventId: undefined,
-  mcpName: undefined,
-  trace: undefined,
-  mayYieldHandle: false,
-  asksByUrl: false,
-  tasks: undefined,
-  continues: undefined,
-  body: undefined,
-};
+const toolCall = { attempt: callOf('pay'), messageId: 7, era: 'legacy', mayYieldHandle: false } as unknown as Action;
 
 function refused(
   reason: Reason,
   extras: DenialExtras = {},
-  { route, methods, nonce, headers, messageId = null, action, toolErrorPath, path = '/mcp' }: Around = {},
+  { route, nonce, headers, messageId = null, action, toolErrorPath, path = '/mcp' }: Around = {},
 ) {
   const { call, answer } = recorded('POST', path, headers);
   const read = { ...toolCall, attempt: { kind: 'http' }, messageId, ...action } as const;
-  const refuse = createRefuse(route, { methods, publicUrl, crossOrigin, nonce, toolErrorPath });
+  const refuse = createRefuse(route, { publicUrl, crossOrigin, nonce, toolErrorPath });
   const result = refuse(call, new Denial(reason, 'why', extras), read);
   const sent = answer();
   const { 'WWW-Authenticate': challenges = [] } = sent?.headers ?? {};
@@ -77,27 +57,15 @@ function refused(
   return sent;
 }
 
+// test/spec has whole answers: demo-api, final-refusals and wire.test.ts.
 describe('the body says that it was refused, and by which decision, never why', () => {
-  test('RFC 9457, where it is no message', () => {
-    expect(refused('claim.denied', {}, { route: http })).toEqual({
-      status: 403,
-      headers: {
-        'Content-Type': 'application/problem+json',
-        'Cache-Control': 'no-store',
-        'Content-Length': 86,
-        'X-Request-Id': 'request-1',
-      },
-      body: '{"title":"Access denied","status":403,"reason":"claim.denied","decision":"decision-1"}',
-    });
-  });
-
   test.each<[Reason, code: number, message: string]>([
     ['body.malformed', -32700, 'Parse error'],
     ['claim.denied', 403, 'Access denied'],
   ])('JSON-RPC 2.0 §5.1, with the id of the message: %s', (reason, code, message) => {
-    const answer = refused(reason, {}, { route: mcp, messageId: 7 });
+    const answer = refused(reason, { because: 'Ask.' }, { route: mcp, messageId: 7 });
     expect(answer?.headers).toMatchObject({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
-    const error = { code, message, data: { reason, decision: 'decision-1' } };
+    const error = { code, message, data: { reason, decision: 'decision-1', because: 'Ask.' } };
     expect(JSON.parse(answer?.body ?? '')).toEqual({ jsonrpc: '2.0', id: 7, error });
   });
 
@@ -126,26 +94,6 @@ describe('the body says that it was refused, and by which decision, never why', 
     expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { data: { reason } } });
     expect(JSON.parse(answer?.body ?? '')).not.toHaveProperty('error.data.scope');
   });
-
-  test('with the words of the operator: `detail` of a problem document, `because` of an error', () => {
-    const extras = { because: 'Use "request_transfer".' };
-    expect(refused('claim.denied', extras, { route: http })?.body).toBe(
-      '{"title":"Access denied","status":403,"detail":"Use \\"request_transfer\\".","reason":"claim.denied","decision":"decision-1"}',
-    );
-    expect(JSON.parse(refused('claim.denied', extras, { route: mcp })?.body ?? '')).toMatchObject({
-      error: { data: { reason: 'claim.denied', decision: 'decision-1', because: 'Use "request_transfer".' } },
-    });
-  });
-
-  test('R-13: a 401 of an API has none', () => {
-    expect(refused('token.expired', {}, { route: http })).toEqual({
-      status: 401,
-      headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"', 'Content-Length': 0, 'X-Request-Id': 'request-1' },
-      body: '',
-    });
-    expect(refused('token.expired', {}, { route: mcp })?.body).not.toBe('');
-    expect(refused('token.expired')?.body).not.toBe('');
-  });
 });
 
 describe('the id of the message', () => {
@@ -165,27 +113,6 @@ describe('the id of the message', () => {
 
 describe('a tool error', () => {
   const around = { route: mcp, action: toolCall, toolErrorPath: '/mcp' };
-
-  test('answers a final refusal with a tool result of MCP 2025-11-25', () => {
-    expect(refused('claim.denied', { because: 'Use request_transfer.' }, around)).toEqual({
-      status: 200,
-      headers: {
-        'Content-Type': 'application/json',
-        'Cache-Control': 'no-store',
-        'Content-Length': expect.any(Number),
-        'X-Request-Id': 'request-1',
-      },
-      body:
-        '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text",' +
-        '"text":"Access denied: Use request_transfer. (decision decision-1)"}],"isError":true}}',
-    });
-  });
-
-  test('has the result type of MCP 2026-07-28', () => {
-    const modern: Action = { ...toolCall, era: 'modern', mayYieldHandle: true };
-    const answer = refused('argument.denied', {}, { ...around, action: modern });
-    expect(JSON.parse(answer?.body ?? '')).toMatchObject({ result: { resultType: 'complete', isError: true } });
-  });
 
   test('keeps the headers of the refusing stage, of CORS and of DPoP', () => {
     const headers = { origin: 'https://app.example' };
@@ -235,17 +162,6 @@ describe('the headers', () => {
     expect(refused('token.expired', {}, { route: mcp })?.headers['WWW-Authenticate']).toContain(challenge);
     expect(refused('claim.denied', {}, { route: mcp })?.headers).not.toHaveProperty('WWW-Authenticate');
     expect(refused('token.expired')?.headers).not.toHaveProperty('WWW-Authenticate');
-  });
-
-  test('RFC 9449 §8.2: a nonce with each answer, where proofs need one', () => {
-    expect(refused('claim.denied', {}, { route: http, nonce: () => 'n' })?.headers['DPoP-Nonce']).toBe('n');
-    expect(refused('claim.denied', {}, { route: http })?.headers).not.toHaveProperty('DPoP-Nonce');
-  });
-
-  test('RFC 9110 §15.5.6: a 405 says what is allowed, and nothing else does', () => {
-    expect(refused('route.method', {}, { methods: new Set(['GET', 'POST']) })?.headers['Allow']).toBe('GET, POST');
-    expect(refused('route.method')?.headers['Allow']).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS');
-    expect(refused('claim.denied')?.headers).not.toHaveProperty('Allow');
   });
 
   test.each([
