@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { type McpWorld, modernRequest, request, startMcpWorld } from '../worlds/mcp.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startTestGateway } from '../support/gateway.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
@@ -322,22 +322,17 @@ describe('one gateway', () => {
 });
 
 describe.runIf(hasRedis)('two replicas', () => {
-  let one: McpWorld;
-  let other: TestGateway;
   const redis = startBeforeAll(startRedis);
-  beforeAll(async () => {
-    const shared = `shared: ${redis.url}\nsession_key: Kx7-0123456789abcdef0123456789abcdef\n${top}`;
-    one = await startMcpWorld({ policy, top: shared });
-    other = await startTestGateway({
-      yaml: `${shared}
+  const shared = (): string => `shared: ${redis.url}\nsession_key: Kx7-0123456789abcdef0123456789abcdef\n${top}`;
+  const one = startBeforeAll(() => startMcpWorld({ policy, top: shared() }));
+  const other = startBeforeAll(() =>
+    startTestGateway({
+      yaml: `${shared()}
 authorization_servers: { main: { issuer: '${one.issuer.url}', jwt: { algorithms: [RS256] } } }
 routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { url: '${one.upstream.url}/mcp' } }]`,
       policies: { tools: policy },
-    });
-  });
-  afterAll(async () => {
-    await Promise.all([one.close(), other.close()]);
-  });
+    }),
+  );
   const { waitingId, decide, view } = people(() => one);
   const send = async (url: string, amount: number): Promise<Response> =>
     fetch(`${url}/mcp`, {

@@ -33,6 +33,7 @@ async function started(args: readonly string[], use: (started: Started) => Promi
     await use({ gateway, folder, url, adminUrl, file: join(folder, 'logs/decisions.jsonl') });
     gateway.signal('SIGTERM');
     expect(await gateway.ended).toBe(0);
+    expect(gateway.stderr(), 'R-225: without a terminal').toBe('');
   });
 }
 

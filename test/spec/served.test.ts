@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { inFolder } from '../config/folder.ts';
-import { sallyport } from '../serve/process.ts';
 import { hasTerminal, startOnTerminal } from '../serve/terminal.ts';
 
 const yaml = `
@@ -36,15 +35,5 @@ test.runIf(hasTerminal)('R-225: serve prints on a terminal what it serves', { ti
       '  metrics      http://HOST/metrics',
       '  decisions    stdout, FOLDER/decisions.jsonl',
     ]);
-  });
-});
-
-test('R-225: serve prints nothing to standard error without a terminal', { timeout: 60_000 }, async () => {
-  await inFolder({ yaml, files }, async (folder) => {
-    const gateway = sallyport(['serve'], folder);
-    await gateway.says(/"msg":"listening"/);
-    gateway.signal('SIGTERM');
-    expect(await gateway.ended).toBe(0);
-    expect(gateway.stderr()).toBe('');
   });
 });

@@ -303,11 +303,9 @@ describe('the memory of valid tokens', () => {
 
   test('holds 64 MiB of introspection answers, with the signed ones', async () => {
     say = (token) =>
-      ({ claims: { long: padding }, introspectionJwt: token === 'c' ? padding : undefined }) as unknown as Principal;
+      ({ claims: { long: padding }, introspectionJwt: token === 'b' ? padding : undefined }) as unknown as Principal;
     await kept(['a', 'b']);
-    expect(await kept(['a', 'b'])).toEqual([true, true]);
-    await kept(['c']);
-    expect(await kept(['c', 'a', 'b'])).toEqual([true, false, false]);
+    expect(await kept(['b', 'a'])).toEqual([true, false]);
   });
 
   test('keeps no answer that is nested too deeply to be measured', async () => {

@@ -1,27 +1,20 @@
 import { createHmac, createPublicKey, generateKeyPairSync, KeyObject, sign } from 'node:crypto';
 import { exportJWK, FlattenedSign } from 'jose';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { createJwtVerifier } from '../../../src/pipeline/authenticate/jwt.ts';
 import { KeySource } from '../../../src/pipeline/authenticate/keys.ts';
 import { createServerClient } from '../../../src/authorization-server/client.ts';
-import type { AuthorizationServerClient, JwtValidation } from '../../../src/model/authorization-server.ts';
+import type { JwtValidation } from '../../../src/model/authorization-server.ts';
 import { createKey, startIssuer, type IssuerKey } from '../../support/issuer.ts';
 import { serverOf } from '../../support/server.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 
 // Made once, however often the tests are run: RSA keys take long.
 const [k1, k2] = await Promise.all([createKey('k1'), createKey('k2')]);
-let client: AuthorizationServerClient;
-
 const issuer = startBeforeAll(() => startIssuer(0, k1));
-beforeAll(async () => {
-  client = createServerClient(serverOf(issuer), () => {}, Date.now);
-});
+const client = startBeforeAll(() => createServerClient(serverOf(issuer), () => {}, Date.now));
 afterEach(() => {
   issuer.keys = [k1.publicJwk];
-});
-afterAll(async () => {
-  client.close();
 });
 
 const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');

@@ -73,13 +73,6 @@ test('RFC 8705 §3 — refuses another certificate or none, and tells the operat
   }
 });
 
-test('with dpop.required refuses an unbound token', () => {
-  const { possession } = create({ ...dpop, required: true });
-  expect(() => possession(principalOf(), bearer('t'), call())).toThrow(refused('token.unbound'));
-  const certified = principalOf({ certificateThumbprint: 'a' });
-  expect(possession(certified, bearer('t'), call(undefined, 'a')), 'one bound to a certificate does').toBe(certified);
-});
-
 test('requires both proofs for a token that is bound to a key and a certificate', async () => {
   const client = await createProver();
   const { possession } = create(dpop);
@@ -90,17 +83,6 @@ test('requires both proofs for a token that is bound to a key and a certificate'
   expect(() => possession(principal, withProof('t'), call(proof))).toThrow(refused('token.binding'));
   expect(() => possession(principal, bearer('t'), call(undefined, 'a'))).toThrow(refused('token.sender_constrained'));
   await expect(possession(principal, withProof('t'), call(undefined, 'a'))).rejects.toThrow(refused('proof.missing'));
-});
-
-test('refuses a key-bound token with either scheme on a route without dpop', async () => {
-  const client = await createProver();
-  const principal = principalOf({ jwkThumbprint: client.cnf.jkt });
-  const proof = await sent(client);
-  for (const token of [bearer('t'), withProof('t')]) {
-    expect(() => create(undefined).possession(principal, token, call(proof))).toThrow(
-      refused('token.sender_constrained'),
-    );
-  }
 });
 
 describe('the replay cache', () => {

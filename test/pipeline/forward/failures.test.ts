@@ -1,33 +1,28 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startUpstream, type Upstream } from '../../support/upstream.ts';
-import { head, open, type RawConnection, type RawUpstream, startRawUpstream } from '../../support/raw.ts';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startUpstream } from '../../support/upstream.ts';
+import { head, open, type RawConnection, startRawUpstream } from '../../support/raw.ts';
 import { sample } from '../../support/gateway.ts';
 import { until } from '../../support/until.ts';
-import { type RoutesWorld, startRoutesWorld } from '../../worlds/routes.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
+import { startRoutesWorld } from '../../worlds/routes.ts';
 
-let world: RoutesWorld;
-let raw: RawUpstream;
-let living: Upstream;
 let onHead: (connection: RawConnection) => void = () => {};
 let authorization = '';
-beforeAll(async () => {
-  raw = await startRawUpstream((connection) => onHead(connection));
-  living = await startUpstream();
-  // A free one may be somebody's by the time that it is asked; this one needs a privilege, and has no service any more.
-  const nobody = 1;
-  world = await startRoutesWorld([
-    `name: nobody, path: /nobody, upstream: { url: http://127.0.0.1:${nobody} }`,
-    `name: unknown, path: /unknown, upstream: { url: http://nowhere.invalid }`,
+const raw = startBeforeAll(() => startRawUpstream((connection) => onHead(connection)));
+const living = startBeforeAll(startUpstream);
+const world = startBeforeAll(() =>
+  startRoutesWorld([
+    // A free port may be somebody's by the time that it is asked; this one needs a privilege, and has no service any more.
+    'name: nobody, path: /nobody, upstream: { url: http://127.0.0.1:1 }',
+    'name: unknown, path: /unknown, upstream: { url: http://nowhere.invalid }',
     `name: raw, path: /raw, upstream: { url: ${raw.url}, timeouts: { connect: 5s, response: 1s } }`,
     `name: living, path: /living, upstream: { url: ${living.url} }`,
     // TEST-NET-1, RFC 5737: nobody answers there.
-    `name: far, path: /far, upstream: { url: http://192.0.2.1, timeouts: { connect: 200ms } }`,
-  ]);
+    'name: far, path: /far, upstream: { url: http://192.0.2.1, timeouts: { connect: 200ms } }',
+  ]),
+);
+beforeAll(async () => {
   authorization = `Authorization: Bearer ${await world.token()}`;
-});
-afterAll(async () => {
-  await world.close();
-  await Promise.all([raw.close(), living.close()]);
 });
 beforeEach(async () => {
   await world.clearLog();
