@@ -132,15 +132,11 @@ describe('one gateway', () => {
   });
 
   test('R-300: numbers count by their exact value', async () => {
-    const send = async (amount: string): Promise<Response> =>
-      fetch(`${world.gateway.url}/mcp`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${await world.token({ sub: 'alice', scope: 'read payments', client_id: 'agent' })}`,
-          'content-type': 'application/json',
-        },
-        body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"transfer","arguments":{"amount":${amount}}}}`,
-      });
+    const send = async (amount: string): Promise<Response> => {
+      const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"transfer","arguments":{"amount":${amount}}}}`;
+      const { status, text } = await world.post('/mcp', await world.token(caller().claims), body);
+      return new Response(text, { status });
+    };
     const id = await waitingId(await send('9007199254740993'));
     expect(await (await api('eve', `/${id}`, undefined, eve)).text()).toContain('"amount":9007199254740993}');
     await decide(id, 'approve');

@@ -192,17 +192,12 @@ describe('on a route with approvals', () => {
     policy: `tools: { once: { quota: [{ count: 1, per: 1h }], ${approval} }, other: { ${approval} } }`,
     top: 'approvals: { authorization_servers: [main] }',
   });
-  const api = async (path: string, decision?: object): Promise<Response> =>
-    fetch(`${world.gateway.url}/approvals${path}`, {
-      method: decision === undefined ? 'GET' : 'POST',
-      headers: {
-        authorization: `Bearer ${await world.token({ ...claims, aud: 'http://gateway.test/approvals' })}`,
-        ...(decision !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(decision !== undefined && { body: JSON.stringify(decision) }),
-    });
-  const waiting = async (): Promise<readonly { id: string; digest: string; status: string }[]> =>
-    ((await (await api('')).json()) as { approvals: { id: string; digest: string; status: string }[] }).approvals;
+  const token = (): Promise<string> => world.token({ ...claims, aud: 'http://gateway.test/approvals' });
+  const waiting = async (): Promise<readonly { id: string; digest: string; status: string }[]> => {
+    const headers = { authorization: `Bearer ${await token()}` };
+    const answer = await fetch(`${world.gateway.url}/approvals`, { headers });
+    return ((await answer.json()) as { approvals: { id: string; digest: string; status: string }[] }).approvals;
+  };
   const once = async (): Promise<Response> => call('tools/call', { name: 'once' });
 
   test('R-334: no person is asked about a call that the decision point denies', async () => {
@@ -216,7 +211,8 @@ describe('on a route with approvals', () => {
     await once();
     expect(await lastReason()).toBe('approval.required');
     const [request] = await waiting();
-    const decided = await api(`/${request?.id}`, { decision: 'approve', digest: request?.digest });
+    const decision = JSON.stringify({ decision: 'approve', digest: request?.digest });
+    const decided = await world.post(`/approvals/${request?.id}`, await token(), decision);
     expect(decided.status).toBe(200);
     pdp.evaluation = json(200, '{"decision":false}');
     expect((await once()).status).toBe(403);
@@ -295,12 +291,9 @@ describe('with arguments', () => {
   startForAll({ more: ', arguments: true', route: 'refusals: { final: tool_error }' });
 
   test('R-335: the decision point gets the numbers as they were written', async () => {
-    const answer = await fetch(`${world.gateway.url}/mcp`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${await world.token(claims)}`, 'content-type': 'application/json' },
-      body: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"transfer","arguments":{"amount":9007199254740993}}}',
-    });
-    expect(answer.status).toBe(200);
+    const message =
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"transfer","arguments":{"amount":9007199254740993}}}';
+    expect((await world.post('/mcp', await world.token(claims), message)).status).toBe(200);
     expect(pdp.questions()[0]?.body).toContain('"context":{"agent":"agent","arguments":{"amount":9007199254740993}}');
   });
 

@@ -21,54 +21,49 @@ interface Settings {
   readonly metadata?: string;
 }
 
-/** A key source with a fake authorization server and a clock, both of which the test sets. */
-export interface KeyWorld {
+/** A key source with a fake authorization server, which publishes {@link one} at first, and a clock. */
+export class KeyWorld {
   readonly keys: KeySource;
-  now: number;
+  now = 1_800_000_000_000;
   /** The fetches, each `operation URL`. */
-  readonly asked: readonly string[];
+  readonly asked: string[] = [];
   /** The answer to the next fetch; an Error: no answer. */
-  published: Partial<ServerAnswer> | Error;
-  publish(set: readonly object[], maxAgeMs?: number): void;
-  goAway(): void;
-  /** Finds a key by `kid`; null: without one. */
-  find(kid?: string | null, alg?: string): Promise<unknown>;
-  /** The number of fetches, once those in flight have ended. */
-  fetches(): Promise<number>;
-}
+  published: Partial<ServerAnswer> | Error = { status: 200, body: { keys: [one] } };
 
-/** Creates one that publishes {@link one}. */
-export function createKeyWorld(settings: Settings = {}): KeyWorld {
-  const { staleMs = 0, random = 0.5, configured = `${issuer}/jwks?key=secret`, metadata } = settings;
-  const asked: string[] = [];
-  const client = {
-    server: { name: 'main', issuer, jwt: configured === null ? undefined : { jwksUri: configured }, staleMs },
-    metadata: () => Promise.resolve({ jwksUri: metadata }),
-    async get(operation: string, url: string) {
-      asked.push(`${operation} ${url}`);
-      await setImmediate();
-      if (world.published instanceof Error) throw world.published;
-      return world.published;
-    },
-  } as unknown as AuthorizationServerClient;
-  const clock = (): number => world.now;
-  const keys = new KeySource(client, clock, () => random);
-  const world: KeyWorld = {
-    keys,
-    now: 1_800_000_000_000,
-    asked,
-    published: { status: 200, body: { keys: [one] } },
-    publish(set, maxAgeMs) {
-      world.published = { status: 200, body: { keys: set }, ...(maxAgeMs !== undefined && { maxAgeMs }) };
-    },
-    goAway() {
-      world.published = Object.assign(new Error('no answer'), away);
-    },
-    find: async (kid = 'k1', alg = 'ES256') => keys.find({ alg, ...(kid !== null && { kid }) }, {} as never),
-    async fetches() {
-      for (let turn = 0; turn < 3; turn += 1) await setImmediate();
-      return asked.length;
-    },
-  };
-  return world;
+  constructor({ staleMs = 0, random = 0.5, configured = `${issuer}/jwks?key=secret`, metadata }: Settings = {}) {
+    const client = {
+      server: { name: 'main', issuer, jwt: configured === null ? undefined : { jwksUri: configured }, staleMs },
+      metadata: () => Promise.resolve({ jwksUri: metadata }),
+      get: async (operation: string, url: string) => {
+        this.asked.push(`${operation} ${url}`);
+        await setImmediate();
+        if (this.published instanceof Error) throw this.published;
+        return this.published;
+      },
+    } as unknown as AuthorizationServerClient;
+    this.keys = new KeySource(
+      client,
+      () => this.now,
+      () => random,
+    );
+  }
+
+  publish(set: readonly object[], maxAgeMs?: number): void {
+    this.published = { status: 200, body: { keys: set }, ...(maxAgeMs !== undefined && { maxAgeMs }) };
+  }
+
+  goAway(): void {
+    this.published = Object.assign(new Error('no answer'), away);
+  }
+
+  /** Finds a key by `kid`; null: without one. */
+  async find(kid: string | null = 'k1', alg = 'ES256'): Promise<unknown> {
+    return this.keys.find({ alg, ...(kid !== null && { kid }) }, {} as never);
+  }
+
+  /** The number of fetches, once those in flight have ended. */
+  async fetches(): Promise<number> {
+    for (let turn = 0; turn < 3; turn += 1) await setImmediate();
+    return this.asked.length;
+  }
 }

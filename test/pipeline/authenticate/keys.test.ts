@@ -2,12 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ServerAnswer } from '../../../src/model/authorization-server.ts';
 import type { Denial } from '../../../src/model/denial.ts';
-import { away, createKeyWorld, issuer, one, two, type KeyWorld } from '../../worlds/keys.ts';
+import { away, issuer, KeyWorld, one, two } from '../../worlds/keys.ts';
 
 let world: KeyWorld;
 
 beforeEach(() => {
-  world = createKeyWorld();
+  world = new KeyWorld();
 });
 
 describe('the location of the keys', () => {
@@ -17,14 +17,14 @@ describe('the location of the keys', () => {
       [{ metadata }, `jwks ${issuer}/jwks?key=secret`],
       [{ configured: null, metadata }, `jwks ${metadata}`],
     ] as const) {
-      world = createKeyWorld(settings);
+      world = new KeyWorld(settings);
       await world.find();
       expect(world.asked).toEqual([found]);
     }
   });
 
   test('is unknown without either: an outage', async () => {
-    world = createKeyWorld({ configured: null });
+    world = new KeyWorld({ configured: null });
     await expect(world.find()).rejects.toMatchObject({
       ...away,
       detail: expect.stringMatching(/^main: its metadata has no jwks_uri/) as string,
@@ -55,7 +55,7 @@ test.for<Partial<ServerAnswer>>([
   { status: 200, body: [] },
   { status: 200, body: { keys: [1] } },
 ])('%j never replaces the keys', async (answer) => {
-  world = createKeyWorld({ staleMs: 24 * 3_600_000 });
+  world = new KeyWorld({ staleMs: 24 * 3_600_000 });
   await world.find();
   world.published = answer;
   for (let count = 1; count <= 3; count += 1) {
@@ -202,7 +202,7 @@ describe('how old they may be', () => {
     [0, 1],
     [1, 0.8],
   ])('replicas renew them at different times: %d', async ([random, share]) => {
-    world = createKeyWorld({ random });
+    world = new KeyWorld({ random });
     await world.find();
     world.now += share * 5 * MINUTE;
     await world.find();
@@ -232,7 +232,7 @@ describe('how old they may be', () => {
     [HOUR, HOUR],
     [0, 5 * MINUTE],
   ])('while it is away, stale: %d', async ([staleMs, usableMs]) => {
-    world = createKeyWorld({ staleMs });
+    world = new KeyWorld({ staleMs });
     await world.find();
     world.goAway();
     world.now += usableMs;
@@ -246,12 +246,12 @@ describe('how old they may be', () => {
 });
 
 test('stale keys are not used while the server is available', async () => {
-  world = createKeyWorld({ staleMs: HOUR });
+  world = new KeyWorld({ staleMs: HOUR });
   await world.find();
   world.publish([two]);
   world.now += 5 * MINUTE;
   await world.find();
-  world = createKeyWorld({ staleMs: HOUR });
+  world = new KeyWorld({ staleMs: HOUR });
   await world.find();
   world.publish([two]);
   world.now += 5 * MINUTE + 1;

@@ -242,16 +242,3 @@ test('R-254: a task is answered when its result is fetched, under one bound id',
   await fetches('tasks/result', { content: [] });
   expect(await outcome('disburse', { claim: 7 })).toBe(200);
 });
-
-test('R-254: a task of 2026-07-28 is answered when tasks/get holds its result', async () => {
-  answer(result({ resultType: 'task', taskId: 't', status: 'working' }));
-  const created = (await (await send(...modernCall('approve', { claim: 7 }))).json()) as { result: { taskId: string } };
-  const { taskId } = created.result;
-  const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
-  const meta = { ...revision, 'io.modelcontextprotocol/clientCapabilities': capabilities };
-  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tasks/get', 'mcp-name': taskId };
-  answer(result({ resultType: 'complete', taskId: 't', status: 'completed', result: { content: [] } }));
-  const fetched = await world.send(request('tasks/get', { taskId, _meta: meta }), { claims, headers });
-  expect(await fetched.json()).toMatchObject({ result: { taskId } });
-  expect(await outcome('disburse', { claim: 7 })).toBe(200);
-});

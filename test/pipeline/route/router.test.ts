@@ -35,34 +35,26 @@ describe('R-160: whole segments, the longest wins', () => {
   test('R-160: nothing mounted, nothing found', () => expect(routed([], '/')).toBe('route.unknown'));
 });
 
-test.each([
-  [['/', '/admin'], '/Admin', 'request.path'],
-  [['/', '/admin'], '/ADMIN/x', 'request.path'],
-  [['/', '/admin'], '/%EF%BC%A1dmin', 'request.path'],
-  [['/', '/kelvin'], '/%E2%84%AAelvin', 'request.path'],
-  [['/', '/status'], '/%C5%BFtatus', 'request.path'],
-  [['/', '/pub/admin'], '/pub%EF%BC%8Fadmin', 'request.path'],
-  [['/', '/Admin'], '/admin', 'request.path'],
-  [['/', '/Admin'], '/aDMIN/x', 'request.path'],
+test.each<[mounts: string[], wanted: string, paths: string]>([
+  [['/', '/admin'], 'request.path', '/Admin /ADMIN/x /%EF%BC%A1dmin'],
+  [['/', '/admin'], '/', '/Other'],
+  [['/', '/kelvin'], 'request.path', '/%E2%84%AAelvin'],
+  [['/', '/status'], 'request.path', '/%C5%BFtatus'],
+  [['/', '/pub/admin'], 'request.path', '/pub%EF%BC%8Fadmin'],
+  [['/', '/Admin'], 'request.path', '/admin /aDMIN/x'],
   [['/', '/Admin'], '/Admin', '/Admin'],
-  [['/', '/caf%C3%A9'], '/caf%c3%a9', 'request.path'],
+  [['/', '/caf%C3%A9'], 'request.path', '/caf%c3%a9'],
   [['/', '/caf%C3%A9'], '/caf%C3%A9', '/caf%C3%A9'],
-  [['/', '/%C3%89'], '/%c3%a9', 'request.path'],
-  [['/', '/%CE%B1%CF%82'], '/%CE%91%CE%A3', 'request.path'],
-  [['/', '/%CE%B1%CF%82'], '/%CE%91%CE%A3.json', 'request.path'],
-  [['/admin'], '/Admin', 'request.path'],
-  [['/', '/admin'], '/Other', '/'],
-  [['/api', '/api/v1'], '/api/V1/x', 'request.path'],
-  [['/api'], '/api/V1', '/api'],
-  // Dotless i and a letter in a circle fold to the name; these two fold to another one.
-  [['/admin'], '/adm%C4%B1n', 'request.path'],
-  [['/admin'], '/%EF%BC%A1DMIN', 'request.path'],
-  [['/admin'], '/ad%E2%93%9Cin', 'request.path'],
-  [['/admin'], '/adm%C4%B0n', 'route.unknown'],
-  [['/admin'], '/admin%CC%87', 'route.unknown'],
-])('a path that an upstream could take for another route: %j: %s → %s', (mounts, path, wanted) =>
-  expect(routed(mounts, path)).toBe(wanted),
-);
+  [['/', '/%C3%89'], 'request.path', '/%c3%a9'],
+  [['/', '/%CE%B1%CF%82'], 'request.path', '/%CE%91%CE%A3 /%CE%91%CE%A3.json'],
+  [['/api', '/api/v1'], 'request.path', '/api/V1/x'],
+  [['/api'], '/api', '/api/V1'],
+  // Dotless i and a letter in a circle fold to the name; the two after them fold to another one.
+  [['/admin'], 'request.path', '/Admin /%EF%BC%A1DMIN /adm%C4%B1n /ad%E2%93%9Cin'],
+  [['/admin'], 'route.unknown', '/adm%C4%B0n /admin%CC%87'],
+])('a path that an upstream could take for another route, with %j, is %s: %s', (mounts, wanted, paths) => {
+  for (const path of words(paths)) expect([path, routed(mounts, path)]).toEqual([path, wanted]);
+});
 
 describe('a path that an upstream could take for a narrower route', () => {
   const mounts = ['/api', '/api/admin', '/api/v1.0', '/deep/a/b', '/'];
