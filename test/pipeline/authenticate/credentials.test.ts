@@ -73,23 +73,18 @@ describe('a reused connection', () => {
   });
 });
 
-test.for<[header: string, servesDpop: boolean, found: string]>([
+type Read = [header: string, servesDpop: boolean, found: string];
+
+test.for<Read>([
   ['Bearer a.b-c_d~e+f/g==', false, 'bearer a.b-c_d~e+f/g=='],
   ['bEARER   one', true, 'bearer one'],
   ['DPoP one', true, 'dpop one'],
   ['dpop one', true, 'dpop one'],
   ['DPoP one', false, 'credentials.missing'],
-  ['Basic one', true, 'credentials.missing'],
-  ['Bearerone', true, 'credentials.missing'],
-  ['x Bearer one', true, 'credentials.missing'],
-  ['', true, 'credentials.missing'],
-  ['Bearer', true, 'token.malformed'],
-  ['Bearer ', true, 'token.malformed'],
-  ['Bearer one two', true, 'token.malformed'],
-  ['Bearer one=two', true, 'token.malformed'],
-  ['Bearer %00', true, 'token.malformed'],
-  ['Bearer "one"', true, 'token.malformed'],
-  ['DPoP one, DPoP two', true, 'token.malformed'],
+  ...['Basic one', 'Bearerone', 'x Bearer one', ''].map((header): Read => [header, true, 'credentials.missing']),
+  ...['Bearer', 'Bearer ', 'Bearer one two', 'Bearer one=two', 'Bearer %00', 'Bearer "one"', 'DPoP one, DPoP two'].map(
+    (header): Read => [header, true, 'token.malformed'],
+  ),
 ])(
   'RFC 6750 §2.1, RFC 9449 §7.1 — the scheme and the token: %s, with DPoP served %s: %s',
   ([header, servesDpop, found]) => {

@@ -64,12 +64,7 @@ describe('RFC 8725 §3 — algorithms and keys', () => {
     const url = `${issuer.url}/mine`;
     return [
       {},
-      { kid: 'k1' },
-      { kid: 'unknown' },
-      { kid: '../../../dev/null' },
-      { kid: "' OR 1=1 --" },
-      { kid: url },
-      { kid: '__proto__' },
+      ...['k1', 'unknown', '../../../dev/null', "' OR 1=1 --", url, '__proto__'].map((kid) => ({ kid })),
       { jwk: k2.publicJwk },
       { jwk: k2.publicJwk, kid: 'k1' },
       { jku: url },
