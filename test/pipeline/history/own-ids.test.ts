@@ -31,13 +31,13 @@ interface Options {
   readonly by?: Ledger;
 }
 
-/** Begins a request. Resolves with the counted call, undefined, or the reason of the refusal. */
+/** Begins a request, in a session unless `sessionId` is null. Resolves with the counted call or the reason of its refusal. */
 async function begin(
   messageId: string | number | object | null,
-  sessionId: string | undefined = 'session',
+  sessionId: string | null = 'session',
   { route = routeOf(), owner = 'alice', count = () => undefined, by = ledger }: Options = {},
 ): Promise<CountedCall | string | undefined> {
-  const grant = { action: { messageId, sessionId } } as unknown as Grant;
+  const grant = { action: { messageId, sessionId: sessionId ?? undefined } } as unknown as Grant;
   try {
     return await createCountUnderOwnId(route, by)(grant, () => owner, count);
   } catch (error) {
@@ -86,14 +86,7 @@ test('another id, session or route is another request', async () => {
 test('takes no id without a session, of a notification, and in shadow mode', async () => {
   const outside = { owner: 'alice', route: routeOf('tools', false) };
   for (let i = 0; i < 2; i += 1) {
-    const grant = { action: { messageId: 1, sessionId: undefined } } as unknown as Grant;
-    expect(
-      createCountUnderOwnId(routeOf(), ledger)(
-        grant,
-        () => 'alice',
-        () => undefined,
-      ),
-    ).toBeUndefined();
+    expect(await begin(1, null)).toBeUndefined();
     expect(await begin(null)).toBeUndefined();
     expect(await begin(1, 'session', outside)).toBeUndefined();
     expect(await begin(1, 'session', { route: { name: 'free' } as Route })).toBeUndefined();

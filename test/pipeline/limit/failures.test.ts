@@ -24,6 +24,8 @@ const refused = (reason: Reason) => async () => {
   throw new Denial(reason, 'for the test');
 };
 const good = async (): Promise<string> => 'alice';
+/** Refusals of the token before the limit is reached. */
+const inactive = (count: number): string[] => [...Array<string>(count).fill('token.inactive'), 'failures.exceeded'];
 
 /** What of a question matters to a test. */
 interface Question {
@@ -93,15 +95,8 @@ describe('a token that is refused repeatedly', () => {
   const one = { token: 'one' };
 
   test('counts once, and is limited by a bucket of its own', async () => {
-    expect(await times(8, refused('token.inactive'), one)).toEqual([
-      ...Array<string>(6).fill('token.inactive'),
-      'failures.exceeded',
-      'failures.exceeded',
-    ]);
-    expect(await times(5, refused('token.inactive'))).toEqual([
-      ...Array<string>(4).fill('token.inactive'),
-      'failures.exceeded',
-    ]);
+    expect(await times(8, refused('token.inactive'), one)).toEqual([...inactive(6), 'failures.exceeded']);
+    expect(await times(5, refused('token.inactive'))).toEqual(inactive(4));
   });
 
   test('takes one permit for parallel requests', async () => {
@@ -114,10 +109,7 @@ describe('a token that is refused repeatedly', () => {
     const outcomes = await Promise.all(Array.from({ length: 1000 }, () => outcome(work, one)));
     expect(new Set(outcomes)).toEqual(new Set(['token.inactive']));
     expect(asked).toBe(1);
-    expect(await times(5, refused('token.inactive'))).toEqual([
-      ...Array<string>(4).fill('token.inactive'),
-      'failures.exceeded',
-    ]);
+    expect(await times(5, refused('token.inactive'))).toEqual(inactive(4));
   });
 
   test('uses no permit once it is valid', async () => {
@@ -142,10 +134,7 @@ describe('a token that is refused repeatedly', () => {
 
 describe('questions that wait', () => {
   test('the address, and no other', async () => {
-    expect(await times(6, refused('token.inactive'))).toEqual([
-      ...Array<string>(5).fill('token.inactive'),
-      'failures.exceeded',
-    ]);
+    expect(await times(6, refused('token.inactive'))).toEqual(inactive(5));
     expect(await outcome(good, { client: '192.0.2.2' })).toBe('alice');
   });
 

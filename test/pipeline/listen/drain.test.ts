@@ -24,20 +24,20 @@ describe.each(['http', 'https'])('%s', (scheme) => {
   let listener: Listener | undefined;
   afterEach(() => listener?.close(0));
 
+  async function listenAt(host: string, port: number, onRequest: Parameters<typeof listen>[0]['onRequest']) {
+    const onMalformed = () => ({ status: 400, requestId: 'x' });
+    const address = { host, port };
+    return listen({ address, maxHeaderBytes: 16_384, onRequest, onMalformed, security: await security(scheme) });
+  }
+
   /** Listens; `/slow` answers when told, `/stream` never ends, everything else at once. */
   async function start(): Promise<{ url: string; isWaiting: () => boolean; answer: () => unknown }> {
     const waiting: ServerResponse[] = [];
-    listener = await listen({
-      address: { host: '127.0.0.1', port: 0 },
-      maxHeaderBytes: 16_384,
-      onRequest({ url }, response, first) {
-        if (first !== undefined) response.socket?.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
-        else if (url === '/stream') response.write('begun');
-        else if (url === '/slow') waiting.push(response);
-        else response.end('quick');
-      },
-      onMalformed: () => ({ status: 400, requestId: 'x' }),
-      security: await security(scheme),
+    listener = await listenAt('127.0.0.1', 0, ({ url }, response, first) => {
+      if (first !== undefined) response.socket?.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+      else if (url === '/stream') response.write('begun');
+      else if (url === '/slow') waiting.push(response);
+      else response.end('quick');
     });
     return { url: listener.url, isWaiting: () => waiting.length > 0, answer: () => waiting.pop()?.end('slow') };
   }
@@ -89,24 +89,12 @@ describe.each(['http', 'https'])('%s', (scheme) => {
 
     test('an address that is taken', async () => {
       const { url } = await start();
-      const port = Number(new URL(url).port);
-      const taken = listen({
-        address: { host: '127.0.0.1', port },
-        maxHeaderBytes: 1,
-        onRequest() {},
-        onMalformed: () => ({ status: 400, requestId: '' }),
-      });
+      const taken = listenAt('127.0.0.1', Number(new URL(url).port), () => {});
       await expect(taken).rejects.toMatchObject({ code: 'EADDRINUSE' });
     });
 
     test('IPv6 has its brackets', async () => {
-      listener = await listen({
-        address: { host: '::1', port: 0 },
-        maxHeaderBytes: 16_384,
-        onRequest: (_, response) => response.end('six'),
-        onMalformed: () => ({ status: 400, requestId: '' }),
-        security: await security(scheme),
-      });
+      listener = await listenAt('::1', 0, () => {});
       expect(listener.url).toMatch(new RegExp(`^${scheme}://\\[::1\\]:\\d+$`));
     });
   });
