@@ -33,7 +33,6 @@ export interface OidcProvider {
   readonly issuer: string;
   /** An opaque access token for `resource`, by the client credentials grant. */
   token(resource: string, scope?: string): Promise<string>;
-  revoke(token: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -84,7 +83,6 @@ export async function startOidcProvider(clients: readonly ClientMetadata[]): Pro
       keepSecret(token);
       return token;
     },
-    revoke: async (token) => void (await post('/token/revocation', { token })),
     close,
   };
 }

@@ -69,13 +69,14 @@ describe('RFC 9449 §4.3 — refuses as a proof', () => {
     expect(() => readProof(proof({}, {}, 'A'.repeat(8193 - rest)), accepted)).toThrow(invalid);
   });
 
-  test.each([
-    ...[undefined, null, 5, {}, ['x'], '', 'x'.repeat(257)].map((value) => ['jti', value]),
-    ...[undefined, null, {}, ['POST']].map((value) => ['htm', value]),
-    ...[undefined, null, {}].map((value) => ['htu', value]),
-    ...[undefined, null, {}, '1800000000', [1_800_000_000]].map((value) => ['iat', value]),
+  type Member = [name: string, value: unknown];
+  test.each<Member>([
+    ...[undefined, null, 5, {}, ['x'], '', 'x'.repeat(257)].map((value): Member => ['jti', value]),
+    ...[undefined, null, {}, ['POST']].map((value): Member => ['htm', value]),
+    ...[undefined, null, {}].map((value): Member => ['htu', value]),
+    ...[undefined, null, {}, '1800000000', [1_800_000_000]].map((value): Member => ['iat', value]),
   ])('3: a %s that is %j', (name, value) => {
-    expect(() => readProof(proof({}, { [String(name)]: value }), accepted)).toThrow(invalid);
+    expect(() => readProof(proof({}, { [name]: value }), accepted)).toThrow(invalid);
   });
 
   test('3: an infinite iat', () => {
