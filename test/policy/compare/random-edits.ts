@@ -75,9 +75,9 @@ export function withoutListings(policy: PolicyDocument): PolicyDocument {
 
 const givens = ['', 'read', 'pay', 'read pay'].flatMap((scope) =>
   [undefined, 'a', 'b', 'c'].flatMap((r) =>
-    [undefined, '60s', '61s'].map((lifetime) => {
+    ['60s', '61s'].map((lifetime) => {
       const claims = r === undefined ? {} : { r };
-      return Object.assign({ claims }, scope !== '' && { scope }, lifetime !== undefined && { lifetime });
+      return Object.assign({ claims }, scope !== '' && { scope }, { lifetime });
     }),
   ),
 );
