@@ -8,6 +8,7 @@ import { annotations, validatorsModule, validatorsTypes } from '../../schema/com
 import schema from '../../schema/gateway.schema.json' with { type: 'json' };
 import { ConfigError, pathText } from '../../src/config/problems.ts';
 import { violations } from '../../src/config/schema.ts';
+import { runs } from '../support/runs.ts';
 import { base, loaded, refusals } from './folder.ts';
 import { at, everyKey, places, replaced } from './every-key.ts';
 
@@ -138,7 +139,7 @@ describe('the schema and the loader agree', () => {
       const lines = await refusals({ yaml: stringify(document), env: { SECRET: 'http' } });
       return lines.length > 0 || editorAccepts(document);
     });
-    expect((await fc.check(property, { numRuns: 200 })).counterexample).toBeNull();
+    expect((await fc.check(property, { numRuns: runs / 6 })).counterexample).toBeNull();
   });
 
   test('on the base configuration of the other tests', () => {

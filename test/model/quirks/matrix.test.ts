@@ -1,6 +1,7 @@
 /**
  * Known clients × known providers, from the tables of `src/model/quirks`: each cell is signed in, listed, called, stepped up,
- * refreshed and stepped up again, or stops at the step and for the cause that the table says.
+ * refreshed and stepped up again, or stops at the step and for the cause that the table says. Clients whose rows differ only
+ * in what no provider sees send the same requests, so that one of them walks for all.
  *
  * @module
  */
@@ -17,6 +18,13 @@ import { startBeforeAll } from '../../support/start-before.ts';
 
 const policy = 'scope: read\ntools:\n  look: {}\n  pay: { scope: write }\n  admin: { scope: admin }\n';
 const rows = Object.entries<ClientQuirks>(clients);
+/** The first row of each kind of client: the providers here accept any redirect URI. */
+const kinds = [...Map.groupBy(rows, ([, row]) => kindOf(row)).values()].flatMap((alike) => alike.slice(0, 1));
+
+function kindOf(row: ClientQuirks): string {
+  const unseen = { title: '', facts: {}, redirectUris: [], metadataDocument: undefined };
+  return JSON.stringify({ ...row, ...unseen, stepUp: row.stepUp !== 'no' });
+}
 
 /** An MCP server with the three tools. */
 const tools: RequestHandler = (_request, response, body) => {
@@ -45,7 +53,7 @@ const direct = products.filter(([, row]) => row.isOwnApisOnly !== true).map(([na
 describe.each(direct)('%s', (name) => {
   const world = startBeforeAll(() => startBefore(name));
 
-  test.each(rows)('R-313: with %s', async (_name, client) => {
+  test.each(kinds)('R-313: with %s', async (_name, client) => {
     const [obstacle] = obstaclesOf({ client, server: providers[name], endpointsAtRoot: false });
     const mustBeKnown = providers[name].registration === 'none' || name === 'cognito';
     const walked = walk(client, world.url, mustBeKnown ? { clientId: ownClient } : {});
@@ -118,7 +126,13 @@ test('R-313: oauth_endpoints_at_root leads a client that refuses the metadata', 
   await expect(walk(clients.claude, url, { clientId: ownClient })).resolves.toBeUndefined();
 });
 
-describe.each(['entra', 'cognito', 'keycloak', 'google'] as const)('the front door before %s', (name) => {
+// The clients see nothing of the provider, and the provider nothing of them: one client walks the others.
+describe.each([
+  ['entra', rows],
+  ['cognito', kinds.slice(0, 1)],
+  ['keycloak', kinds.slice(0, 1)],
+  ['google', kinds.slice(0, 1)],
+] as const)('the front door before %s', (name, walking) => {
   const world = startBeforeAll(() =>
     startFrontDoorWorld({
       startProvider: () => startQuirkyServer(name, 'https://not.asked.for/'),
@@ -136,7 +150,7 @@ describe.each(['entra', 'cognito', 'keycloak', 'google'] as const)('the front do
     }),
   );
 
-  test.each(rows)('R-313: with %s', async (_name, client) => {
+  test.each(walking)('R-313: with %s', async (_name, client) => {
     const walked = walk(client, world.mcpUrl.href, { query: '?utm_source=x' });
     const stops = ['step-up', 'no step-up'];
     expect(await outcomeOf(walked)).toEqual(client.stepUp === 'no' ? stops : 'through');
