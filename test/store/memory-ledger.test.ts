@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Timers } from '../../src/lib/clock.ts';
 import { createMemoryLedger, createProcessLedger, type MemoryLedger } from '../../src/store/memory-ledger.ts';
-import type { LedgerCheck, LedgerEntry, Reservation, LedgerVerdict } from '../../src/model/ledger.ts';
+import type { Reservation, LedgerVerdict } from '../../src/model/ledger.ts';
 import { call } from '../pipeline/history/call.ts';
 import { play } from './play.ts';
 import { steps } from './random-calls.ts';
@@ -20,8 +20,6 @@ function spend(amount: number, limit: number, wanted: Partial<Reservation> = {})
 }
 
 const left = (track: string): Reservation => call({ entries: [{ track, amount: 0, keepMs: HOUR }] });
-const looks = (kind: LedgerCheck['kind'], track = 't'): Reservation =>
-  call({ checks: [{ kind, track, amount: 0, limit: 0 }] });
 const passed: LedgerVerdict = { passed: true, failed: undefined };
 const refused = (retryAfterMs = 0, check = 0): LedgerVerdict => ({
   passed: false,
@@ -54,126 +52,6 @@ test('decides as a ledger that walks over everything, for random calls and times
     }),
     { numRuns: 500 },
   );
-});
-
-describe('a quota', () => {
-  test('lets exactly two calls of 2,000 pass under 5,000', () => {
-    const ledger = ledgerAt();
-    const verdicts = [1, 2, 3].map(() => ledger.reserve(spend(2000, 5000)));
-    expect(verdicts).toEqual([passed, passed, refused(HOUR)]);
-  });
-
-  test('lets a call pass when the time that it named is over, and not a millisecond before', () => {
-    const ledger = ledgerAt();
-    ledger.reserve(spend(3, 5));
-    ledger.wait(1000);
-    ledger.reserve(spend(1, 5));
-    ledger.wait(1000);
-    ledger.reserve(spend(1, 5));
-    expect(ledger.reserve(spend(4, 5))).toEqual(refused(HOUR - 1000));
-    ledger.wait(HOUR - 1001);
-    expect(ledger.reserve(spend(4, 5))).toEqual(refused(1));
-    ledger.wait(1);
-    expect(ledger.reserve(spend(4, 5))).toEqual(passed);
-  });
-});
-
-describe('a rule that looks back', () => {
-  test('finds a call for `after` once it was answered, until its window is over', () => {
-    const ledger = ledgerAt();
-    const approve = left('t');
-    expect(ledger.reserve(looks('after'))).toEqual(refused());
-    ledger.reserve(approve);
-    expect(ledger.reserve(looks('after'))).toEqual(refused());
-    ledger.settle(approve.id, 'answered');
-    expect(ledger.reserve(looks('after'))).toEqual(passed);
-    ledger.wait(HOUR - 1);
-    expect(ledger.reserve(looks('after'))).toEqual(passed);
-    ledger.wait(1);
-    expect(ledger.reserve(looks('after'))).toEqual(refused());
-  });
-
-  test('finds a call for `never_after` from its beginning, also if it is never settled', () => {
-    const ledger = ledgerAt();
-    expect(ledger.reserve(looks('never_after'))).toEqual(passed);
-    ledger.reserve(left('t'));
-    expect(ledger.reserve(looks('never_after'))).toEqual(refused());
-    ledger.wait(HOUR);
-    expect(ledger.reserve(looks('never_after'))).toEqual(passed);
-  });
-});
-
-test.each(['answered', 'returned', 'waiting'] as const)('settles a call once: %s is final', (outcome) => {
-  const ledger = ledgerAt();
-  const first = left('t');
-  ledger.reserve(first);
-  ledger.settle(first.id, outcome);
-  const seen = (): unknown => [ledger.reserve(looks('after')), ledger.reserve(looks('never_after'))];
-  const before = seen();
-  ledger.settle(first.id, 'returned');
-  ledger.settle(first.id, 'answered');
-  expect(seen()).toEqual(before);
-});
-
-describe('the rounds of one call', () => {
-  const q = (amount: number): LedgerEntry => ({ track: 'q', amount, keepMs: HOUR });
-  const waiting = (ledger: MemoryLedger, wanted: Partial<Reservation> = {}): Reservation => {
-    const first = spend(3, 5, wanted);
-    ledger.reserve(first);
-    ledger.settle(first.id, 'waiting');
-    return first;
-  };
-
-  test('count once', () => {
-    const ledger = ledgerAt();
-    const first = waiting(ledger);
-    const second = spend(3, 5, { continues: first.id });
-    expect(ledger.reserve(second)).toEqual(passed);
-    ledger.settle(second.id, 'waiting');
-    expect(ledger.reserve(spend(3, 5, { continues: second.id }))).toEqual(passed);
-    expect(ledger.reserve(spend(3, 5))).toEqual(refused(HOUR));
-  });
-
-  test('count anew if one is replayed', () => {
-    const ledger = ledgerAt();
-    const first = waiting(ledger);
-    ledger.reserve(spend(3, 5, { continues: first.id }));
-    expect(ledger.reserve(spend(3, 5, { continues: first.id }))).toEqual(refused(HOUR));
-  });
-
-  test.each<{ title: string; before?: Partial<Reservation>; next: Partial<Reservation> }>([
-    { title: 'another amount', next: { entries: [q(2)] } },
-    { title: 'another track', next: { entries: [{ ...q(3), track: 'r' }] } },
-    { title: 'fewer entries', next: { entries: [] } },
-    { title: 'more entries', next: { entries: [q(3), { ...q(0), track: 'r' }] } },
-    {
-      title: 'another one of two amounts',
-      before: { entries: [q(3), { ...q(1), track: 'r' }] },
-      next: { entries: [q(3), { ...q(2), track: 'r' }] },
-    },
-    { title: 'another caller', next: { owner: 'bob' } },
-    { title: 'an unknown round before', next: { continues: 'unknown' } },
-  ])('count anew with $title', ({ before, next }) => {
-    const ledger = ledgerAt();
-    const first = waiting(ledger, before);
-    expect(ledger.reserve(spend(3, 5, { continues: first.id, ...next }))).toEqual(refused(HOUR));
-  });
-
-  test('do not forbid themselves', () => {
-    const ledger = ledgerAt();
-    const once = (continues?: string): Reservation => ({
-      ...left('t'),
-      checks: looks('never_after').checks,
-      continues,
-    });
-    const first = once();
-    expect(ledger.reserve(first)).toEqual(passed);
-    ledger.settle(first.id, 'waiting');
-    expect(ledger.reserve(once())).toEqual(refused());
-    expect(ledger.reserve(once(first.id))).toEqual(passed);
-    ledger.reserve(left('t'));
-    expect(ledger.reserve(once(first.id))).toEqual(refused());
-  });
 });
 
 describe('bounds', () => {
@@ -337,14 +215,6 @@ describe('what ends while no call comes', () => {
     const ledger = createMemoryLedger(() => 0, undefined, { now: () => 0, after });
     expect(ledger.reserve(call())).toEqual(passed);
   });
-});
-
-test('counts in shadow mode whatever the checks say', () => {
-  const ledger = ledgerAt();
-  ledger.reserve(spend(3, 5));
-  const { failed } = refused(HOUR);
-  expect(ledger.reserve(spend(3, 5, { isShadow: true }))).toEqual({ passed: true, failed });
-  expect(ledger.reserve(spend(0, 5))).toEqual(refused(HOUR));
 });
 
 test('stands still while the clock goes backwards', () => {

@@ -1,6 +1,20 @@
 import type { Ledger, Reservation, LedgerVerdict } from '../../src/model/ledger.ts';
 import type { Step } from './random-calls.ts';
 
+/** What the next round of a call leaves: usually what the call left. */
+function roundAfter(
+  before: Reservation,
+  { repeats, owner, entries }: Extract<Step, { kind: 'reserve' }>,
+): Pick<Reservation, 'owner' | 'entries'> {
+  if (repeats === 'all') return before;
+  if (repeats === 'entries') return { owner, entries: before.entries };
+  if (repeats === 'nothing') return { owner, entries };
+  const changed = before.entries.map((entry) =>
+    repeats === 'tracks' ? { ...entry, track: `other ${entry.track}` } : { ...entry, amount: entry.amount + 1 },
+  );
+  return { owner: before.owner, entries: changed };
+}
+
 /** Plays steps on a ledger. Returns all verdicts, and what was reserved for each. */
 export async function play(
   ledger: Ledger,
@@ -17,8 +31,7 @@ export async function play(
       if (call !== undefined) await ledger.settle(call.id, step.outcome, 'main');
     } else {
       const before = step.continues === undefined ? undefined : reserved.at(-1 - step.continues);
-      // The next round of a call usually leaves what the call left.
-      const { entries, owner } = step.repeats && before !== undefined ? before : step;
+      const { entries, owner } = before === undefined ? step : roundAfter(before, step);
       const { checks, isShadow } = step;
       const id = `call-${reserved.length}`;
       const reservation = { id, route: 'main', owner, checks, entries, isShadow, continues: before?.id };

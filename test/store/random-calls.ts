@@ -13,7 +13,8 @@ export type Step =
       readonly isShadow: boolean;
       /** Counted back from the newest call. */
       readonly continues: number | undefined;
-      readonly repeats: boolean;
+      /** What the next round has of the call before. */
+      readonly repeats: 'all' | 'entries' | 'tracks' | 'amounts' | 'nothing';
     };
 
 const tracks = ['a', 'b', 'c', 'd'] as const;
@@ -46,7 +47,7 @@ const reserve = fc.record({
   ),
   isShadow: fc.nat(9).map((number) => number === 0),
   continues: fc.option(fc.nat(3), { nil: undefined }),
-  repeats: fc.boolean(),
+  repeats: fc.constantFrom('all', 'all', 'entries', 'tracks', 'amounts', 'nothing'),
 });
 
 /** Steps in which calls often pass, end, wait, and go on. */
