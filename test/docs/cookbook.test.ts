@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { cp, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { testPolicies } from '../../src/cli/test-policies.ts';
-import { loadConfig } from '../../src/config/load.ts';
-import { certificate } from '../support/certificates.ts';
+import { expect, test } from 'vitest';
+import { outcome } from '../cli/run.ts';
+import { inFolder, loaded, type Situation } from '../config/folder.ts';
+import { pem } from '../support/certificates.ts';
 import { blocksIn, sectionsOf } from './page.ts';
 
 /** The keys of gateway.yaml that a recipe leaves out. */
@@ -24,86 +23,48 @@ const testFolder = new URL('../../docs/cookbook/', import.meta.url);
 const tests = new Set((await readdir(testFolder)).map((file) => file.replace('.test.yaml', '')));
 /** The other pages that show parts of `gateway.yaml` or a policy: page and section → its text. */
 const shown = new Map<string, string>();
-for (const page of [
-  'running.md',
-  'deployment.md',
-  'forward-auth.md',
-  'sender-constrained-tokens.md',
-  'configuration.md',
-]) {
+const pages = 'running deployment forward-auth sender-constrained-tokens configuration'.split(' ');
+for (const page of pages.map((name) => `${name}.md`)) {
   const intro = (await readFile(new URL(`../../docs/${page}`, import.meta.url), 'utf8')).split(/^## /m)[0] ?? '';
   for (const [heading, text] of [['', intro] as const, ...(await sectionsOf(page))]) {
     if (/^# (?:gateway|policies\/\w+)\.yaml$/m.test(text)) shown.set(`${page}#${heading}`, text);
   }
 }
-let folder: string;
+const secrets = 'GATEWAY_CLIENT_SECRET HOOK_SECRET PDP_TOKEN BANK_SECRET PARTNER_SECRET PROVIDER_SECRET'.split(' ');
+const env = {
+  ...Object.fromEntries(secrets.map((name) => [name, 'secret'])),
+  SESSION_KEY: randomBytes(32).toString('base64'),
+  SSF_TOKEN: 'a-token-of-the-receiver',
+  ADMIN_TOKEN: 'of-the-operators-0123',
+};
+const tls = { 'tls/tls.crt': pem('server'), 'tls/tls.key': pem('server-key'), 'tls/clients.crt': pem('ca') };
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sallyport-cookbook-'));
-  await mkdir(join(folder, 'policies'));
-  await mkdir(join(folder, 'tls'));
-  await cp(certificate('server'), join(folder, 'tls/tls.crt'));
-  await cp(certificate('server-key'), join(folder, 'tls/tls.key'));
-  await cp(certificate('ca'), join(folder, 'tls/clients.crt'));
-  vi.stubEnv('SESSION_KEY', randomBytes(32).toString('base64'));
-  vi.stubEnv('SSF_TOKEN', 'a-token-of-the-receiver');
-  const secrets = [
-    'GATEWAY_CLIENT_SECRET',
-    'HOOK_SECRET',
-    'PDP_TOKEN',
-    'BANK_SECRET',
-    'PARTNER_SECRET',
-    'PROVIDER_SECRET',
-  ];
-  for (const name of secrets) vi.stubEnv(name, 'secret');
-  vi.stubEnv('ADMIN_TOKEN', 'of-the-operators-0123');
-});
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  vi.restoreAllMocks();
-});
-
-/** Writes a recipe's files, completed by the usual keys, and returns the names of its policies. */
-async function written(recipe: string): Promise<readonly string[]> {
-  const blocks = blocksIn(recipe)
-    .filter(({ language }) => language === 'yaml')
-    .map(({ file, text }) => ({ file: file ?? '', text }));
-  const names = blocks.flatMap(({ file }) => /^policies\/([\w-]+)\.yaml$/.exec(file)?.[1] ?? []);
+/** A recipe's files, completed by the usual keys, and the names of its policies. */
+function situationOf(recipe: string): { readonly names: readonly string[]; readonly situation: Situation } {
+  const blocks = blocksIn(recipe).filter(({ language }) => language === 'yaml');
+  const names = blocks.flatMap(({ file = '' }) => /^policies\/([\w-]+)\.yaml$/.exec(file)?.[1] ?? []);
   const own = blocks.find(({ file }) => file === 'gateway.yaml')?.text ?? '';
   const missing = Object.entries(usual).filter(([key]) => !new RegExp(`^${key}:`, 'm').test(own));
   const around = missing.map(([key, value]) => `${key}: ${value(names[0] ?? '')}\n`).join('');
-  for (const { file, text } of blocks) {
-    await writeFile(join(folder, file), file === 'gateway.yaml' ? `${text}${around}` : text);
-  }
-  if (own === '') await writeFile(join(folder, 'gateway.yaml'), around);
-  for (const name of names.filter((name) => tests.has(name))) {
-    await cp(new URL(`${name}.test.yaml`, testFolder), join(folder, `policies/${name}.test.yaml`));
-  }
-  return names;
+  const files = Object.fromEntries(blocks.flatMap(({ file, text }) => (file === undefined ? [] : [[file, text]])));
+  return { names, situation: { yaml: own + around, files: { ...tls, ...files, 'gateway.yaml': own + around }, env } };
 }
 
 test.each([...sections.keys()])('%s: the files load, and the tests decide every rule', async (recipe) => {
-  const names = await written(sections.get(recipe) ?? '');
-  const config = await loadConfig(join(folder, 'gateway.yaml'));
+  const { names, situation } = situationOf(sections.get(recipe) ?? '');
+  const config = await loaded(situation);
   expect([...config.policies.keys()].toSorted()).toEqual(names.toSorted());
   if (names.length === 0) return;
   // Each policy is used by a route, so that the recipe shows its purpose.
   expect(new Set(config.routes.flatMap(({ policy }) => policy?.name ?? []))).toEqual(new Set(names));
-
-  let said = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((said += String(text))));
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((said += String(text))));
-  const code = await testPolicies({
-    config: join(folder, 'gateway.yaml'),
-    filter: undefined,
-    watch: false,
-    junit: undefined,
-    coverage: true,
-    'require-coverage': true,
+  await inFolder(situation, async (folder) => {
+    for (const name of names.filter((name) => tests.has(name))) {
+      await cp(new URL(`${name}.test.yaml`, testFolder), join(folder, `policies/${name}.test.yaml`));
+    }
+    const { code, stdout } = await outcome(['test', '--require-coverage'], folder, { env });
+    expect({ code, stdout }).toMatchObject({ code: 0 });
+    for (const name of names) expect(stdout).toContain(`${name}.test.yaml`);
   });
-  vi.restoreAllMocks();
-  expect({ code, said }).toMatchObject({ code: 0 });
-  for (const name of names) expect(said).toContain(`${name}.test.yaml`);
 });
 
 test('the other pages have parts of the files, and docs/configuration.md has one in each section', async () => {
@@ -121,8 +82,8 @@ test('the other pages have parts of the files, and docs/configuration.md has one
 });
 
 test.each([...shown])('%s: what it shows loads', async (_, text) => {
-  const names = await written(text);
-  const { policies } = await loadConfig(join(folder, 'gateway.yaml'));
+  const { names, situation } = situationOf(text);
+  const { policies } = await loaded(situation);
   expect([...policies.keys()]).toEqual(names);
 });
 

@@ -4,41 +4,31 @@
  * @module
  */
 
-import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { loadConfig } from '../../src/config/load.ts';
+import { loaded } from '../config/folder.ts';
 import { blocksIn, sectionsOf, type Block } from './page.ts';
 
 const page = (name: string): Promise<string> => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 const yamlIn = (text: string): readonly Block[] => blocksIn(text).filter(({ language }) => language === 'yaml');
 
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sallyport-pages-'));
-  await mkdir(join(folder, 'policies'));
-  vi.stubEnv('ZITADEL_SECRET', 'secret');
-  vi.stubEnv('PROVIDER_SECRET', 'secret');
-  vi.stubEnv('DESK_SECRET', 'secret');
-  vi.stubEnv('SESSION_KEY', 'a key of at least 32 random characters');
-});
-afterEach(async () => {
-  vi.unstubAllEnvs();
-});
+const env = {
+  ZITADEL_SECRET: 'secret',
+  PROVIDER_SECRET: 'secret',
+  DESK_SECRET: 'secret',
+  SESSION_KEY: 'a key of at least 32 random characters',
+};
 
 /** Loads the blocks of a section; the keys and policies that it leaves out are from `common`. */
-async function loaded(section: readonly Block[], common: readonly Block[]) {
+function loadedFrom(section: readonly Block[], common: readonly Block[]) {
   const parts = (blocks: readonly Block[]) =>
     blocks.filter(({ file }) => file === 'gateway.yaml').map(({ text }) => text);
   const keysOf = (text: string) => text.split(/^(?=[a-z_]+:)/m).filter((part) => /^[a-z_]+:/.test(part));
   const keys = new Map([...parts(common), ...parts(section)].flatMap(keysOf).map((part) => [part.split(':')[0], part]));
-  await writeFile(join(folder, 'gateway.yaml'), [...keys.values()].join(''));
-  for (const { file = '', text } of [...common, ...section]) {
-    if (file.startsWith('policies/')) await writeFile(join(folder, file), text);
-  }
-  return loadConfig(join(folder, 'gateway.yaml'));
+  const policies = [...common, ...section].filter(({ file }) => file?.startsWith('policies/') === true);
+  const files = Object.fromEntries(policies.map(({ file = '', text }) => [file, text]));
+  return loaded({ yaml: [...keys.values()].join(''), files, env });
 }
 
 const providers = await sectionsOf('authorization-servers.md');
@@ -54,7 +44,7 @@ function blocksOf(text: string): readonly Block[] {
 
 describe('docs/authorization-servers.md', () => {
   test.each(withClients)('%s loads as an MCP route', async (_, text) => {
-    const { routes } = await loaded(blocksOf(text), yamlIn(forClients));
+    const { routes } = await loadedFrom(blocksOf(text), yamlIn(forClients));
     expect(routes).toMatchObject([{ protocol: 'mcp', name: 'tools', resource: { name: 'Tools' } }]);
     expect(routes[0]?.policy).toBeDefined();
   });
@@ -74,7 +64,7 @@ test('docs/front-door.md has blocks that load, each within the first one', async
   const policies = named.filter(({ name }) => name.startsWith('policies/'));
   const [first, ...rest] = named.filter((block) => !policies.includes(block) && block.name !== 'in the pod');
   expect([policies.length, rest.length]).toEqual([2, 3]);
-  await Promise.all(policies.map(({ name, text }) => writeFile(join(folder, name), text)));
+  const files = Object.fromEntries(policies.map(({ name, text }) => [name, text]));
   const whole = parse(first?.text ?? '') as Record<string, Record<string, unknown>>;
   for (const { text } of [{ text: '' }, ...rest]) {
     const {
@@ -95,10 +85,7 @@ test('docs/front-door.md has blocks that load, each within the first one', async
       },
       routes: [...(whole['routes'] as unknown as readonly unknown[]), ...routes],
     };
-    // oxlint-disable-next-line no-await-in-loop: one file
-    await writeFile(join(folder, 'gateway.yaml'), stringify(merged));
-    // oxlint-disable-next-line no-await-in-loop
-    const { frontDoor } = await loadConfig(join(folder, 'gateway.yaml'));
+    const { frontDoor } = await loaded({ yaml: stringify(merged), files, env });
     expect([...(frontDoor?.providers.keys() ?? [])]).toEqual(['corporate']);
   }
 });

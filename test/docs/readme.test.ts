@@ -1,10 +1,8 @@
-import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { attemptOf, callerOf, foundOf, fulfils } from '../../src/review/described-caller.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { loaded } from '../config/folder.ts';
 import type { PolicyTest } from '../../src/config/policy-tests.ts';
 import { blocksIn } from './page.ts';
 
@@ -12,13 +10,10 @@ test('the policy of the README loads, on the route that is shown, and passes the
   const blocks = blocksIn(await readFile('README.md', 'utf8')).filter(({ language }) => language === 'yaml');
   const [policy, tests, routes] = blocks.map(({ text }) => text);
   expect(blocks).toHaveLength(3);
-  const folder = await mkdtemp(join(tmpdir(), 'sallyport-readme-'));
-  await mkdir(join(folder, 'policies'));
-  await writeFile(join(folder, 'policies/demo-tools.yaml'), policy ?? '');
   const around =
     'public_url: http://a.test\nauthorization_servers: { main: { issuer: http://b.test, jwt: { algorithms: [RS256] } } }\n';
-  await writeFile(join(folder, 'gateway.yaml'), around + (routes ?? ''));
-  const config = await loadConfig(join(folder, 'gateway.yaml'));
+  const files = { 'policies/demo-tools.yaml': policy ?? '' };
+  const config = await loaded({ yaml: around + (routes ?? ''), files });
   for (const { given, when, then } of parse(tests ?? '') as readonly PolicyTest[]) {
     const decision = config.policies.get('demo-tools')?.decide(callerOf(given, new Map(), ''), attemptOf(when));
     expect(decision && { found: foundOf(decision), passes: fulfils(decision, then) }).toMatchObject({ passes: true });
