@@ -1,14 +1,19 @@
-import { describe, expect, test } from 'vitest';
-import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
-import { type Given, call, caller, decide, message, plain } from './caller.ts';
+import { decides } from './decides.ts';
 
-const own = 'The words of the policy.';
+/** Tests the reason of a denial, and the words that the client gets with it. */
+function words(title: string, document: PolicyDocument, lines: string): void {
+  decides(title, document, lines, (decision) =>
+    decision.allow
+      ? `allow ${decision.rule}`
+      : `${decision.denial.reason} ${'because' in decision.denial ? decision.denial.because : '-'}`,
+  );
+}
 
 const policy: PolicyDocument = {
   scope: 'read',
   claims: { blocked: { not: true } },
-  because: own,
+  because: 'of the policy',
   tools: {
     'get_*': {},
     pay: {
@@ -16,87 +21,53 @@ const policy: PolicyDocument = {
       claims: { role: 'trader' },
       arguments: { '/amount': { at_most: 1000 }, '/note': { matches: '^x' } },
       max_lifetime: '60s',
-      because: 'For more than 1000 use request_transfer.',
+      because: 'of pay',
     },
     ops: { claims: { role: 'ops' } },
   },
-  resources: { 'a:b': { claims: { role: 'ops' }, because: 'Only ops read this.' } },
-  prompts: { plan: { claims: { role: 'ops' }, because: 'Only ops plan.' } },
+  resources: { 'a:b': { claims: { role: 'ops' }, because: 'of a:b' } },
+  prompts: { plan: { claims: { role: 'ops' }, because: 'of plan' } },
   methods: {
-    'prompts/get': { claims: { region: 'EU' }, because: 'Prompts are for the EU.' },
+    'prompts/get': { claims: { region: 'EU' }, because: 'of prompts/get' },
     'x/y': { claims: { role: 'ops' } },
   },
 };
+const trader = 'read payments {"role":"trader","region":"EU"} for 60s';
 
-const trader: Given = { scope: 'read payments', claims: { role: 'trader', region: 'EU' }, lifetime: 60 };
-const ops: Given = { ...trader, claims: { role: 'ops' } };
+words(
+  'a final refusal has the words of the entry that refuses, or else those of the policy',
+  policy,
+  `
+{"blocked":true} | call pay → claim.denied of the policy
+read {"role":"ops"} | call pay → claim.denied of pay
+${trader} | call pay {"amount":1001} → argument.denied of pay
+${trader} | call pay {"amount":1,"note":"${'x'.repeat(5000)}"} → policy.error of the policy
+${trader} | call ops → claim.denied of the policy
+${trader} | call drop → tool.unlisted of the policy
+${trader} | x/z → method.unlisted of the policy
+${trader} | x/y → claim.denied of the policy
+${trader} | read a:b → claim.denied of a:b
+${trader} | read a:c → resource.unlisted of the policy
+${trader} | get plan → claim.denied of plan
+read {"role":"ops"} | get plan → claim.denied of prompts/get
+${trader} | call get_x → allow tools.get_*`,
+);
 
-/** The reason of a denial, and the words that the client gets. */
-function words(given: Given, attempt: Parameters<typeof decide>[2], document = policy): readonly unknown[] {
-  const decision = decide(document, given, attempt);
-  return decision.allow ? ['allow'] : [decision.denial.reason, decision.denial.because];
-}
+words(
+  'a refusal that a new token can mend has none',
+  policy,
+  `
+read {"role":"trader"} for 60s | call pay {"amount":1,"note":"x"} → scope.insufficient -
+{"role":"trader"} for 60s | call pay {"amount":1,"note":"x"} → scope.insufficient -
+read payments {"role":"trader"} | call pay {"amount":1,"note":"x"} → lifetime.exceeded -`,
+);
 
-describe('a final refusal has the words of the entry that refuses, or else those of the policy', () => {
-  test.each<[string, Given, Parameters<typeof decide>[2], string, string]>([
-    ['a claim of the policy', { claims: { blocked: true } }, call('pay'), 'claim.denied', own],
-    ['a claim of an entry', ops, call('pay'), 'claim.denied', 'For more than 1000 use request_transfer.'],
-    [
-      'an argument',
-      trader,
-      call('pay', { amount: 1001 }),
-      'argument.denied',
-      'For more than 1000 use request_transfer.',
-    ],
-    ['an entry without words', trader, call('ops'), 'claim.denied', own],
-    ['an unlisted tool', trader, call('drop'), 'tool.unlisted', own],
-    ['an unlisted method', trader, message('x/z'), 'method.unlisted', own],
-    ['a resource', trader, message('resources/read', 'resource a:b'), 'claim.denied', 'Only ops read this.'],
-    ['an unlisted resource', trader, message('resources/read', 'resource a:c'), 'resource.unlisted', own],
-    ['a prompt', trader, message('prompts/get', 'prompt plan'), 'claim.denied', 'Only ops plan.'],
-    ['the method of a prompt', ops, message('prompts/get', 'prompt plan'), 'claim.denied', 'Prompts are for the EU.'],
-    ['a method without words', trader, message('x/y'), 'claim.denied', own],
-    ['an error', trader, call('pay', { amount: 1, note: 'x'.repeat(5000) }), 'policy.error', own],
-  ])('%s', (_what, given, attempt, reason, because) => {
-    expect(words(given, attempt)).toEqual([reason, because]);
-  });
-
-  test.each<[string, PolicyDocument]>([
-    ['alternatives.exhausted', { because: own, any: [{ claims: { a: 1 } }] }],
-    ['exclusion.matched', { because: own, not: { claims: { role: 'trader' } } }],
-  ])('%s', (reason, document) => {
-    expect(words(trader, { kind: 'http' }, document)).toEqual([reason, own]);
-  });
-
-  test('the words of a policy follow the entries of its lists, not the first entry', () => {
-    const twoTargets = message('subscriptions/listen', 'resource a:b', 'resource c:d');
-    const document: PolicyDocument = {
-      resources: { 'a:b': { because: 'first' }, 'c:d': { claims: { role: 'ops' }, because: 'second' } },
-    };
-    expect(words(trader, twoTargets, document)).toEqual(['claim.denied', 'second']);
-  });
-});
-
-describe('a refusal that a new token can mend has none', () => {
-  test.each<[string, Given, string]>([
-    ['a scope', { ...trader, scope: 'read' }, 'scope.insufficient'],
-    ['a scope of the policy', { ...trader, scope: '' }, 'scope.insufficient'],
-    ['a lifetime', { ...trader, lifetime: 900 }, 'lifetime.exceeded'],
-  ])('%s', (_what, given, reason) => {
-    const decision = decide(policy, given, call('pay', { amount: 1, note: 'x' }));
-    expect(decision).toMatchObject({ allow: false, denial: { reason } });
-    expect(decision).not.toHaveProperty('denial.because');
-  });
-});
-
-test('a policy without words adds no member to its denials', () => {
-  const decision = decide({ tools: { a: { claims: { b: 1 } } } }, {}, call('a'));
-  expect(decision).toMatchObject({ allow: false, denial: { reason: 'claim.denied' } });
-  expect(decision).not.toHaveProperty('denial.because');
-});
-
-test('an allowed call has none, nor does the list of rules', () => {
-  const compiled = compilePolicy('p', policy);
-  expect(plain(compiled.decide(caller(trader), call('get_x')))).toEqual({ allow: true, rule: 'tools.get_*' });
-  expect(compiled.rules.filter((rule) => rule.includes('because'))).toEqual([]);
-});
+const own = { because: 'of the policy' };
+words('any has words', { ...own, any: [{ claims: { a: 1 } }] }, 'http → alternatives.exhausted of the policy');
+words('not has words', { ...own, not: {} }, 'http → exclusion.matched of the policy');
+words('a policy without words adds no member', { tools: { a: { claims: { b: 1 } } } }, 'call a → claim.denied -');
+words(
+  'the words follow the entries of its lists, not the first entry',
+  { resources: { 'a:b': { because: 'first' }, 'c:d': { claims: { role: 'ops' }, because: 'second' } } },
+  'listen a:b c:d → claim.denied second',
+);

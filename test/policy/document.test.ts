@@ -1,4 +1,3 @@
-import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   type ConditionDocument,
@@ -11,10 +10,7 @@ import {
   type PredicateDocument,
   type QuotaDocument,
   rulePath,
-  type ValueDocument,
 } from '../../src/policy/document.ts';
-import { compilePolicy } from '../../src/policy/compile.ts';
-
 import schema from '../../schema/policy.schema.json' with { type: 'json' };
 
 test('finds every pattern with its place', () => {
@@ -38,62 +34,6 @@ test('finds every pattern with its place', () => {
     'prompts p arguments /i matches: 8',
     'methods m claims k matches: 9',
   ]);
-});
-
-const source = fc.stringMatching(/^[a-z]{1,4}$/);
-const { value, condition } = fc.letrec<{ value: ValueDocument; condition: ConditionDocument }>((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 3 },
-    fc.constantFrom<ValueDocument>('matches', ['matches']),
-    fc.record({ matches: source, not: tie('value'), present: fc.boolean() }, { requiredKeys: [] }),
-  ),
-  condition: fc.oneof(
-    { maxDepth: 2 },
-    fc.constant({}),
-    fc.record(
-      {
-        claims: fc.dictionary(fc.constantFrom('a', '/b/c', 'matches', 'not'), tie('value')),
-        any: fc.array(tie('condition'), { maxLength: 2 }),
-        all: fc.array(tie('condition'), { maxLength: 2 }),
-        not: tie('condition'),
-      },
-      { requiredKeys: [], noNullPrototype: true },
-    ),
-  ),
-})) as { value: fc.Arbitrary<ValueDocument>; condition: fc.Arbitrary<ConditionDocument> };
-const entry: fc.Arbitrary<EntryDocument> = fc
-  .tuple(condition, fc.dictionary(fc.constantFrom('/a', '/b'), value))
-  .map(([own, args]) => Object.assign({}, own, { arguments: args }));
-
-test('finds each pattern that the compiler compiles, and no other', () => {
-  const document = fc
-    .tuple(condition, fc.dictionary(fc.constantFrom('a', 'b*'), entry), fc.dictionary(fc.constantFrom('m'), condition))
-    .map(([own, listed, methods]): PolicyDocument =>
-      Object.assign({}, own, { tools: listed, prompts: listed, methods }),
-    );
-  fc.assert(
-    fc.property(document, (policy) => {
-      const compiled: string[] = [];
-      const native = globalThis.RegExp;
-      globalThis.RegExp = new Proxy(native, {
-        construct(target, [pattern, flags]: [string, string]) {
-          if (flags === 'u') compiled.push(pattern);
-          return new target(pattern, flags);
-        },
-      });
-      try {
-        compilePolicy('p', policy);
-      } finally {
-        globalThis.RegExp = native;
-      }
-      expect(
-        matchedPatterns(policy)
-          .map((found) => found.source)
-          .toSorted(),
-      ).toEqual(compiled.toSorted());
-    }),
-    { numRuns: 300 },
-  );
 });
 
 type Same<One, Other> = [One, Other] extends [Other, One] ? true : false;

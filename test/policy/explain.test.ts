@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { mcpMethod } from '../../src/model/mcp.ts';
 import { unknownArguments, type Attempt, type Explanation } from '../../src/model/policy.ts';
@@ -73,12 +72,6 @@ describe('R-175: explains each condition by what it wanted and what it found', (
       'tools fails: wanted a tool that is listed, found "a, found b"',
     ]);
     expect(explained(document, {}, message('initialize'))).toEqual([]);
-  });
-  test('names the entry that some servers read an unlisted name as', () => {
-    const document = { tools: { 'get_*': {}, get_secret: { scope: 'admin' } } };
-    expect(explained(document, {}, call('get_SECRET'))).toEqual([
-      'tools fails: wanted a tool that is listed, found "get_SECRET": only an exact entry covers a name that some servers read as "get_secret"',
-    ]);
   });
   test('shows each of several entries with its own conditions on arguments', () => {
     const tools = { a: { arguments: { '/x': 1 } }, b: { arguments: { '/y': 2 } } };
@@ -186,26 +179,6 @@ test('a decision leaves out arguments that were not recorded', () => {
   const policy = compilePolicy('p', { tools: { pay: { arguments: { '/amount': { at_most: 10 } } } } });
   expect(policy.decide(caller({}), call('pay')).allow).toBe(false);
   expect(policy.decide(caller({}), call('pay', unknownArguments)).allow).toBe(true);
-});
-
-test('a call is allowed exactly when every condition holds', () => {
-  const document = {
-    scope: 'a',
-    claims: { n: { below: 5 } },
-    any: [{ scope: 'b' }, { claims: { role: 'x' } }],
-    tools: { t: { scope: 'c' } },
-  };
-  const policy = compilePolicy('p', document);
-  const scopes = fc.subarray(['a', 'b', 'c']).map((list) => list.join(' '));
-  const claims = fc.record({ n: fc.integer({ min: 0, max: 9 }), role: fc.constantFrom('x', 'y') });
-  fc.assert(
-    fc.property(scopes, claims, fc.constantFrom('t', 'u'), (scope, found, tool) => {
-      const principal = caller({ scope, claims: found });
-      const { allow, plan } = policy.decide(principal, call(tool));
-      const conditions = plan.explain(principal, call(tool));
-      expect(conditions.every(({ outcome }) => outcome === 'holds')).toBe(allow);
-    }),
-  );
 });
 
 describe('explains rules over time as far as the call alone decides them', () => {

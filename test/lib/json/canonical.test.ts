@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainNumber } from '../../../src/lib/json/canonical.ts';
+import { canonicalJson, plainNumber } from '../../../src/lib/json/canonical.ts';
+import { parseToRewrite } from '../../../src/lib/json/lossless.ts';
 
 test.each([
   ['9007199254740993', '9007199254740993e0'],
@@ -43,3 +44,11 @@ test('gives equal numbers one text, and others different ones', () => {
     }),
   );
 });
+
+test.each([
+  ['{"b":1,"a":2}', '{"a":2,"b":1}'],
+  ['[1.0, 1e0, 10e-1, 1, -0, 0.0]', '[1,1,1,1,0,0]'],
+  ['[10e399, 9007199254740993, 9007199254740992]', '[1e400,9007199254740993e0,9007199254740992]'],
+  ['[0.1, 1000000000000000000000]', '[0.1,1e+21]'],
+  ['{"ä":"\\u00e4","\\ud83d\\ude00":null}', '{"ä":"ä","😀":null}'],
+])('canonical JSON of %s is %s', (text, canonical) => expect(canonicalJson(parseToRewrite(text))).toBe(canonical));

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import type { ConditionDocument } from '../../../src/policy/document.ts';
-import { and, atom, not, or, search } from '../../../src/policy/prove/formula.ts';
 import { prove } from '../../../src/policy/prove/prove.ts';
 import { compiled, deciding, policyOf, proofOf } from './deciding.ts';
 
@@ -35,12 +34,4 @@ test('R-230: a proof that would take too long is undecided, and names the part',
 test('a position far behind in an array is undecided', () => {
   const policy = { claims: { '/roles/32': 'x' } };
   expect(proofOf(policy, deny)).toEqual({ outcome: 'undecided', why: ['the position 32 of an array'] });
-});
-
-test('the search takes no more steps than it may', () => {
-  const variable = { index: 0, all: 7n };
-  const formula = and([or([atom(variable, 1n), atom(variable, 2n)]), not(atom(variable, 1n))]);
-  expect(search(formula, [7n], { steps: 20 })).toEqual([2n]);
-  expect(search(formula, [1n], { steps: 20 })).toBeUndefined();
-  expect(() => search(formula, [7n], { steps: 2 })).toThrow('too many combinations');
 });
