@@ -389,36 +389,20 @@ describe('load', () => {
 });
 
 const key = 'session_key: k3y-of-at-least-thirty-two-characters';
-const shared = (url: string, more = key): string => top(`shared: ${url}\n${more}`);
 
 describe('shared', () => {
-  test.each([
-    ['a host alone', 'redis://redis'],
-    ['a port', 'redis://127.0.0.1:6379'],
-    ['a database', 'redis://redis:6379/15'],
-    ['a user and a password, over TLS', 'rediss://gateway:p%2Fw@redis.example:6380/0'],
-    ['a password alone', 'redis://:password@[::1]:6379/'],
-  ])('%s', async (_title, url) => {
-    const config = await loaded({ yaml: shared(url) });
-    expect(config.shared).toEqual({ url, onFailure: 'closed' });
-  });
-
-  test('reads on_store_failure', async () => {
-    const config = await loaded({ yaml: shared('redis://redis', `on_store_failure: open\n${key}`) });
-    expect(config.shared?.onFailure).toBe('open');
-  });
-
-  test('accepts a URL from the environment', async () => {
-    const config = await loaded({ yaml: shared('${env:STORE}'), env: { STORE: 'redis://:password@redis' } });
-    expect(config.shared?.url).toBe('redis://:password@redis');
-  });
-
   test.for([
+    'redis://redis',
+    'rediss://gateway:p%2Fw@redis.example:6380/0',
+    'redis://:password@[::1]:6379/',
     'rediss+sentinel://u:p%40ss@[::1]:26379,h2/mymaster?db=3&sentinel_password=x%2By',
     'redis+cluster://u:p%40ss@[::1]:7000,h2',
-  ])('accepts the URL of several servers: %s', async (url) => {
-    const config = await loaded({ yaml: shared('${env:STORE}'), env: { STORE: url } });
-    expect(config.shared?.url).toBe(url);
+  ])('accepts %s from the environment', async (url) => {
+    const yaml = (more = '') => top(`shared: \${env:STORE}\n${more}${key}`);
+    const env = { STORE: url };
+    expect((await loaded({ yaml: yaml(), env })).shared).toEqual({ url, onFailure: 'closed' });
+    const open = await loaded({ yaml: yaml('on_store_failure: open\n'), env });
+    expect(open.shared).toEqual({ url, onFailure: 'open' });
   });
 
   test('is off by default', async () => {
