@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
+import { casesOf } from './edits.ts';
 import { inFolder, refusals } from './folder.ts';
 
 /** A front door with these settings of one issuer of assertions, in line 13. */
@@ -29,37 +30,22 @@ describe('front_door.assertions', () => {
     expect(await refusals({ yaml })).toEqual([]);
   });
 
-  test.each([
-    [
-      'a client that is not registered here',
-      'clients: [desk-app, laptop], scopes: [read]',
-      'clients[1]: "laptop" is not in front_door.clients.registered; it has desk-app, open-app',
-    ],
-    [
-      'a misspelt client',
-      'clients: [desk-ap], scopes: [read]',
-      'clients[0]: "desk-ap" is not in front_door.clients.registered; did you mean desk-app?',
-    ],
-    [
-      'a public client',
-      'clients: [desk-app, open-app], scopes: [read]',
-      'clients[1]: "open-app" is a public client; set front_door.clients.registered.open-app.client_secret',
-    ],
-    [
-      'a scope that the front door does not have',
-      'clients: [desk-app], scopes: [read, admin]',
-      'scopes[1]: "admin" is not in front_door.scopes; it has read, payments',
-    ],
-    [
-      'a provider that is not defined',
-      'clients: [desk-app], scopes: [read], provider: google',
-      'provider: "google" is not in front_door.identity_providers; it has corporate',
-    ],
-  ])('refuses %s', async (_title, settings, problem) => {
+  test.each(
+    casesOf(`
+clients: [desk-app, laptop], scopes: [read]
+  clients[1]: "laptop" is not in front_door.clients.registered; it has desk-app, open-app
+clients: [desk-ap], scopes: [read]
+  clients[0]: "desk-ap" is not in front_door.clients.registered; did you mean desk-app?
+clients: [desk-app, open-app], scopes: [read]
+  clients[1]: "open-app" is a public client; set front_door.clients.registered.open-app.client_secret
+clients: [desk-app], scopes: [read, admin] → scopes[1]: "admin" is not in front_door.scopes; it has read, payments
+clients: [desk-app], scopes: [read], provider: google
+  provider: "google" is not in front_door.identity_providers; it has corporate
+`),
+  )('refuses %s', async (settings, problems) => {
     const lines = await refusals({ yaml: assertionsOf(settings) });
-    expect(lines.map((line) => line.replace(/^gateway.yaml:13:\d+: front_door\.assertions\.acme\./, ''))).toEqual([
-      problem,
-    ]);
+    const place = /^gateway.yaml:13:\d+: front_door\.assertions\.acme\./;
+    expect(lines.map((line) => line.replace(place, ''))).toEqual(problems);
   });
 
   test('refuses a client where none is registered', async () => {

@@ -4,6 +4,7 @@ import { lockFileText, readLockFile } from '../../src/config/lock-file.ts';
 import { load } from '../../src/config/load.ts';
 import { definitionOf } from '../../src/mcp/guarded-message.ts';
 import type { DescribedDefinition } from '../../src/model/lock.ts';
+import { casesOf } from './edits.ts';
 import { edited, inFolder, loaded, refusals } from './folder.ts';
 
 const yaml = edited(['path: /api', 'path: /api\n    protocol: mcp\n    policy: tools']);
@@ -44,36 +45,21 @@ test('an edit of a lock file is an edit of the configuration', async () => {
 });
 
 describe('refuses', () => {
-  test.for([
-    [
-      'lock without its file',
-      'scope: a\nlock: deny',
-      undefined,
-      'policies/tools.yaml:2:7: lock: policies/tools.lock.yaml does not exist; sallyport lock writes it',
-    ],
-    ['a file that is no mapping', 'lock: deny', '[]', 'policies/tools.lock.yaml:1:1: expected a mapping, found a list'],
-    ['a file that is no YAML', 'lock: deny', 'tools: {', 'policies/tools.lock.yaml:1:8: this { is not closed'],
-    [
-      'a digest that is none',
-      'lock: deny',
-      'tools:\n  pay: { sha256: abc }',
-      'policies/tools.lock.yaml:2:18: tools.pay.sha256: "abc" is not a SHA-256 in hex',
-    ],
-    ['another value', 'lock: "on"', undefined, 'policies/tools.yaml:1:7: lock: "on" is neither deny nor report'],
-    [
-      'deny in shadow mode',
-      'mode: shadow\nlock: deny',
-      '{}',
-      'policies/tools.yaml:2:7: lock: deny contradicts mode: shadow, which refuses nothing; write report',
-    ],
-  ])('%s', async ([, policy, lock, message]) => {
-    const files = {
-      'policies/tools.yaml': policy ?? '',
-      ...(lock !== undefined && { 'policies/tools.lock.yaml': lock }),
-    };
-    const found = await refusals({ yaml, files });
-    expect(found).toHaveLength(1);
-    expect(found[0]).toContain(message);
+  test.each(
+    casesOf(`
+scope: a⏎lock: deny → policies/tools.yaml:2:7: lock: policies/tools.lock.yaml does not exist; sallyport lock writes it
+lock: deny LOCK [] → policies/tools.lock.yaml:1:1: expected a mapping, found a list
+lock: deny LOCK tools: { → policies/tools.lock.yaml:1:8: this { is not closed
+lock: deny LOCK tools:⏎  pay: { sha256: abc }
+  policies/tools.lock.yaml:2:18: tools.pay.sha256: "abc" is not a SHA-256 in hex
+lock: "on" → policies/tools.yaml:1:7: lock: "on" is neither deny nor report
+mode: shadow⏎lock: deny LOCK {}
+  policies/tools.yaml:2:7: lock: deny contradicts mode: shadow, which refuses nothing; write report
+`),
+  )('%s', async (written, [message = '']) => {
+    const [policy = '', lock] = written.replaceAll('⏎', '\n').split(' LOCK ');
+    const files = { 'policies/tools.yaml': policy, ...(lock && { 'policies/tools.lock.yaml': lock }) };
+    expect(await refusals({ yaml, files })).toEqual([expect.stringContaining(message)]);
   });
 
   test('a lock on an http route', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { load } from '../../src/config/load.ts';
 import { ConfigError } from '../../src/config/problems.ts';
 import { certificate, pem } from '../support/certificates.ts';
-import type { Row } from './edits.ts';
+import { casesOf } from './edits.ts';
 import { base, edited, inFolder, loaded, refusals } from './folder.ts';
 
 const names = ['server', 'server-key', 'renewed', 'renewed-key', 'encrypted-key', 'expired', 'expired-key', 'ca'];
@@ -46,57 +46,40 @@ describe('tls', () => {
     expect(await refusals({ yaml, files: { 'both.pem': both } })).toEqual([]);
   });
 
-  test.each<Row>([
-    ['no members', tls(''), ':13:6: tls: missing key: cert', ':13:6: tls: missing key: key'],
-    ['an unknown one', tls(`${pair}, ca: x`), ':13:55: tls.ca: unknown key; accepted: cert, key, client_ca'],
-    [
-      'files that are not there, all of them',
-      tls('cert: a.pem, key: b.pem, client_ca: c.pem'),
-      ':13:14: tls.cert: "a.pem" does not exist',
-      ':13:26: tls.key: "b.pem" does not exist',
-      ':13:44: tls.client_ca: "c.pem" does not exist',
-    ],
-    ['a folder', tls('cert: tls, key: tls/server-key.pem'), ':13:14: tls.cert: "tls" is not a file'],
-    [
-      'a key for a certificate, and the other way round',
-      tls('cert: tls/server-key.pem, key: tls/server.pem'),
-      ':13:14: tls.cert: "tls/server-key.pem" holds no PEM certificate',
-      ':13:39: tls.key: "tls/server.pem" holds no PEM private key',
-    ],
-    [
-      'another certificate’s key',
-      tls('cert: tls/server.pem, key: tls/renewed-key.pem'),
-      ':13:35: tls.key: "tls/renewed-key.pem" is not the key of the certificate (the first one in its file)',
-    ],
-    [
-      'a key with a passphrase',
-      tls('cert: tls/server.pem, key: tls/encrypted-key.pem'),
-      ':13:35: tls.key: "tls/encrypted-key.pem" is encrypted: a key without passphrase is needed',
-    ],
-    [
-      'an expired certificate',
-      tls('cert: tls/expired.pem, key: tls/expired-key.pem'),
-      ':13:14: tls.cert: "tls/expired.pem" expired at 2020-01-02T00:00:00.000Z',
-    ],
-    [
-      'authorities that are none',
-      tls(`${pair}, client_ca: tls/server-key.pem`),
-      ':13:66: tls.client_ca: "tls/server-key.pem" holds no PEM certificate',
-    ],
-    [
-      'a damaged certificate',
-      tls('cert: damaged.pem, key: tls/server-key.pem'),
-      ':13:14: tls.cert: "damaged.pem" holds a damaged certificate',
-    ],
-    [
-      'what is published as http',
-      `${base}tls: { ${pair} }\n`,
-      ':1:13: public_url: "http://127.0.0.1:8080" is not https, which tls requires',
-    ],
-  ])('refuses %s', async (_title, yaml, ...lines) => {
-    const damaged = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
+  const damaged = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
+  test.each(
+    casesOf(`
+{  }
+  :13:6: tls: missing key: cert
+  :13:6: tls: missing key: key
+{ ${pair}, ca: x } → :13:55: tls.ca: unknown key; accepted: cert, key, client_ca
+{ cert: a.pem, key: b.pem, client_ca: c.pem }
+  :13:14: tls.cert: "a.pem" does not exist
+  :13:26: tls.key: "b.pem" does not exist
+  :13:44: tls.client_ca: "c.pem" does not exist
+{ cert: tls, key: tls/server-key.pem } → :13:14: tls.cert: "tls" is not a file
+{ cert: tls/server-key.pem, key: tls/server.pem }
+  :13:14: tls.cert: "tls/server-key.pem" holds no PEM certificate
+  :13:39: tls.key: "tls/server.pem" holds no PEM private key
+{ cert: tls/server.pem, key: tls/renewed-key.pem }
+  :13:35: tls.key: "tls/renewed-key.pem" is not the key of the certificate (the first one in its file)
+{ cert: tls/server.pem, key: tls/encrypted-key.pem }
+  :13:35: tls.key: "tls/encrypted-key.pem" is encrypted: a key without passphrase is needed
+{ cert: tls/expired.pem, key: tls/expired-key.pem }
+  :13:14: tls.cert: "tls/expired.pem" expired at 2020-01-02T00:00:00.000Z
+{ ${pair}, client_ca: tls/server-key.pem } → :13:66: tls.client_ca: "tls/server-key.pem" holds no PEM certificate
+{ cert: damaged.pem, key: tls/server-key.pem } → :13:14: tls.cert: "damaged.pem" holds a damaged certificate
+`),
+  )('refuses %s', async (members, lines) => {
+    const yaml = `${https}tls: ${members}\n`;
     const found = await refusals({ yaml, files: { ...files, 'damaged.pem': damaged } });
-    expect(found.map((line) => line.replace(/^gateway\.yaml/, ''))).toEqual(lines);
+    expect(found).toEqual(lines.map((line) => `gateway.yaml${line}`));
+  });
+
+  test('refuses what is published as http', async () => {
+    expect(await refusals({ yaml: `${base}tls: { ${pair} }\n`, files })).toEqual([
+      'gateway.yaml:1:13: public_url: "http://127.0.0.1:8080" is not https, which tls requires',
+    ]);
   });
 
   test('does not show a key that was written in the place of its file name', async () => {
