@@ -105,18 +105,6 @@ describe('src/', () => {
     expect(named.filter((file) => !paths.has(`src/${file}`) && !paths.has(`src/pipeline/${file}`))).toEqual([]);
   });
 
-  test('has no circular imports, with console/ and demo/', () => {
-    expect(rules.cycles([...src, ...filesIn('console', /\.tsx?$/), ...filesIn('demo', /\.ts$/)])).toEqual([]);
-  });
-
-  test('planted: a circle of three', () => {
-    const circle = ['a', 'b', 'c'].map((name, i, { length }) => ({
-      path: `src/lib/${name}.ts`,
-      text: `import './${'abc'[(i + 1) % length]}.ts';`,
-    }));
-    expect(rules.cycles(circle)).toEqual(['src/lib/a.ts → src/lib/b.ts → src/lib/c.ts → src/lib/a.ts']);
-  });
-
   test('exports each name of a type from one file only', () => {
     expect(rules.homonyms(src)).toEqual([]);
     const twice = ['a', 'b'].map((name) => ({ path: `src/${name}.ts`, text: 'export interface Answer {}' }));
@@ -134,17 +122,6 @@ describe('src/', () => {
 });
 
 describe('src/, test/ and demo/', () => {
-  test('imports own files with their extension', () => {
-    expect(rules.withoutExtension(typescript)).toEqual([]);
-    expect(rules.withoutExtension(planted('src/lib/x.ts', `import './y';`))).toHaveLength(1);
-  });
-
-  test('has no default exports', () => {
-    expect(rules.defaultExports(typescript)).toEqual([]);
-    expect(rules.defaultExports(planted('src/lib/x.ts', 'export default 1;'))).toHaveLength(1);
-    expect(rules.defaultExports(planted('src/lib/x.ts', 'export { x as default };'))).toHaveLength(1);
-  });
-
   test('has no barrels', () => {
     expect(typescript.filter(({ path }) => path.endsWith('/index.ts')).map(({ path }) => path)).toEqual([]);
   });

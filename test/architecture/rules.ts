@@ -101,35 +101,6 @@ function mayUse(path: string, target: string): boolean {
   return isIn(path, owners[target] ?? []);
 }
 
-/** Groups of files that import each other in a circle, each as the way around. */
-export function cycles(files: readonly SourceFile[]): readonly string[] {
-  const edges = new Map(files.map((file) => [file.path, importsOf(file).map(({ target }) => target)]));
-  const done = new Set<string>();
-  const found: string[] = [];
-  const visit = (path: string, way: readonly string[]): void => {
-    if (way.includes(path)) found.push([...way.slice(way.indexOf(path)), path].join(' → '));
-    if (done.has(path) || way.includes(path)) return;
-    for (const target of edges.get(path) ?? []) visit(target, [...way, path]);
-    done.add(path);
-  };
-  for (const path of edges.keys()) visit(path, []);
-  return found;
-}
-
-/** Imports of our own files without the extension that Node needs to run the sources as they are. */
-export function withoutExtension(files: readonly SourceFile[]): readonly string[] {
-  return files.flatMap((file) =>
-    importsOf(file)
-      .filter(({ isOurs, specifier }) => isOurs && !/\.(?:ts|json)$|\/schema\/validators\.js$/.test(specifier))
-      .map(({ specifier }) => `${file.path} imports ${specifier}`),
-  );
-}
-
-/** Files that export something without a name. */
-export function defaultExports(files: readonly SourceFile[]): readonly string[] {
-  return files.filter(({ text }) => /^export (?:default\b|\{[^}]*\bas default\b)/m.test(text)).map(({ path }) => path);
-}
-
 /** Pure files that ask for the time, chance or the network themselves, instead of taking them as arguments. */
 export function impurities(files: readonly SourceFile[]): readonly string[] {
   const asks = /\b(?:random(?:Bytes|Int|UUID)|Math\.random|Date\.now|performance\.now|fetch)\b/;
