@@ -27,7 +27,7 @@ const atOnce = <Value>(count: number, act: () => Promise<Value>): Promise<Value[
 describe('a server that fails five times', () => {
   test('gets no calls, and clients get the time of the next one at once', async () => {
     const { server, get, calls, ready, events } = await started();
-    server.fault('introspection', 'silence');
+    server.fault('introspection', 'reset');
     await askAbout(world as OutageWorld, 5);
     const asked = server.asked('introspection');
     const refused = await atOnce(50, () => get('/api', server.opaque()));
@@ -42,7 +42,7 @@ describe('a server that fails five times', () => {
     expect(await ready()).toMatchObject({
       state: 'degraded',
       circuits: { introspection: 'open' },
-      problem: expect.stringMatching(/timeout after \d+ ms/),
+      problem: expect.stringContaining('ECONNRESET'),
     });
     expect(await events()).toMatchObject([
       { level: 'warn', server: 'main', state: 'degraded', circuits: { introspection: 'open' } },

@@ -5,6 +5,7 @@ import type { MessageHeaders } from '../../src/mcp/agreement.ts';
 import { readMessage } from '../../src/mcp/message.ts';
 import { mcpMethod, noMethod } from '../../src/model/mcp.ts';
 import { orReason } from '../support/denial.ts';
+import { runs } from '../support/runs.ts';
 
 /** The headers of a client that knows none. */
 const none: MessageHeaders = {
@@ -261,7 +262,7 @@ test('any bytes give a message or a Denial', () => {
         expect(reason(body)).toMatch(/^(?:accepted|body\.\w+)$/);
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: runs },
   );
 });
 

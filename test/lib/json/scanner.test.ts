@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { hasDuplicateMembers, JsonScanError, scanJson } from '../../../src/lib/json/scanner.ts';
 import { cpuTime } from '../../support/cpu-time.ts';
 import { property } from '../../support/property.ts';
+import { runs } from '../../support/runs.ts';
 import { wordsIn } from '../../support/words-in.ts';
 
 const wide = { depth: 1_000_000, members: 1_000_000 };
@@ -191,7 +192,7 @@ property(
     const found = scanned(text);
     expect(parses(text)).toBe(found === 'ambiguous' ? parses(text) : found === 'accepted');
   },
-  { numRuns: 5000 },
+  { numRuns: 5 * runs },
 );
 
 test('accepts what JSON.stringify writes for distinct keys', () => {
@@ -205,7 +206,7 @@ test('accepts what JSON.stringify writes for distinct keys', () => {
     fc.property(tree, fc.nat(3), (value, indent) => {
       expect(scanned(JSON.stringify(value, null, indent))).toBe('accepted');
     }),
-    { numRuns: 1000 },
+    { numRuns: runs },
   );
 });
 
@@ -226,13 +227,13 @@ const python = spawnSync('python3', ['-c', 'import json'], { stdio: 'ignore' }).
 if (!python) console.log('no python3 on this machine: the comparison with its json is skipped'); // oxlint-disable-line no-console
 
 test.skipIf(!python)('what is accepted Python reads alike, whichever of two keys it would take', () => {
-  const texts = fc.sample(text, { numRuns: 5000 }).map((json) => json.toWellFormed());
+  const texts = fc.sample(text, { numRuns: 5 * runs }).map((json) => json.toWellFormed());
   // Beyond a double's range Python has inf as we have; beyond 2^53 it is exact and we are not.
   const lines = texts
     .filter((json) => scanned(json) === 'accepted')
     .map((json) => JSON.stringify([json, JSON.stringify(JSON.parse(json))]))
     .filter((line) => !/\d{16}|e\+?\d{3}/i.test(line));
-  expect(lines.length).toBeGreaterThan(500);
+  expect(lines.length).toBeGreaterThan(runs / 2);
   const { stdout, stderr } = spawnSync('python3', ['-c', compare], { input: lines.join('\n'), encoding: 'utf8' });
   expect([stdout, stderr]).toEqual(['', '']);
 });

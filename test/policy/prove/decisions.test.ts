@@ -74,13 +74,14 @@ test.each<[what: string, policy: PolicyDocument]>([
         approve: {},
         disburse: {
           after: { tool: 'approve', within: '1h', same: ['/id'], by: 'tenant' },
-          quota: [
-            { sum: '/amount', at_most: 10, per: '1h', by: 'client' },
-            { sum: '/units', at_most: 5, integer: true, per: '1h', by: 'everyone' },
-          ],
+          quota: [{ sum: '/amount', at_most: 10, per: '1h', by: 'client' }],
         },
       },
     },
+  ],
+  [
+    'a sum of integers of every caller',
+    { tools: { pay: { quota: [{ sum: '/units', at_most: 5, integer: true, per: '1h', by: 'everyone' }] } } },
   ],
   ['nothing at all', {}],
   ['an exclusion of every caller', { not: {}, ...trader }],
