@@ -1,172 +1,95 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
 import { load, loadConfig } from '../../src/config/load.ts';
 import { ConfigError } from '../../src/config/problems.ts';
 import { refuses, top } from './edits.ts';
+import { everyKey } from './every-key.ts';
 import { base, edited, inFolder, loaded } from './folder.ts';
 
-/** A configuration that uses most keys of `docs/configuration.md`. */
-const example = `
-# yaml-language-server: $schema=./schema/gateway.schema.json
-public_url: http://127.0.0.1:8080      # the origin clients use
-listen: 127.0.0.1:8080
-admin: 127.0.0.1:9090
-authorization_servers:
-  main:
-    issuer: http://127.0.0.1:9000
-    backchannel: http://as:9000
-    jwt:
-      algorithms: [RS256]
-      types: [at+jwt, application/JWT]
-      jwks: http://as:9000/jwks?all=1
-    introspection:
-      client_id: gateway
-      client_secret: \${env:GATEWAY_CLIENT_SECRET:-gateway-secret}
-      client_auth: client_secret_basic
-      cache: 30s
-    stale: 36h
-scopes:
-  admin: [write]
-  write: [read]
-policies: ./policies
-limits:
-  request_body: 2MiB
-  request_headers: 8KiB
-log: { level: debug, decisions: denials }
-routes:
-  - name: demo-tools
-    path: /mcp
-    protocol: mcp
-    resource:
-      name: Demo tools
-      scopes_supported: [read]
-      documentation: https://docs.example/#tools
-    authorization_servers: [main]
-    audience: http://127.0.0.1:8080/mcp
-    tokens: [opaque, jwt]
-    policy: demo-tools
-    upstream:
-      url: http://127.0.0.1:3001/mcp/
-      identity: { X-Auth-Subject: sub, x-auth-client: client_id }
-      token: none
-      timeouts: { connect: 500ms, response: 1m }
-  - name: demo-data
-    path: /demo/data
-    methods: [GET]
-    authorization_servers: [main]
-    audience: https://api.demo.example
-    tokens: [jwt]
-    policy: demo-data
-    upstream: { url: http://127.0.0.1:3002/demo/data, identity: { x-auth-subject: sub, x-auth-risk: risk } }
-  - name: demo-fallback
-    path: /
-    authorization_servers: [main]
-    audience: [https://api.demo.example, "urn:demo"]
-    upgrade: websocket
-    upstream: { url: http://127.0.0.1:3002 }
-  - name: health
-    path: /public
-    public: true
-    upstream: { url: http://127.0.0.1:3002/public }
-`;
-const files = { 'policies/demo-tools.yaml': 'tools: {}', 'policies/demo-data.yaml': 'scope: read' };
-
 describe('a configuration', () => {
-  test('holds every value of the example', async () => {
-    const config = await loaded({ yaml: example, files });
+  test('holds every value', async () => {
+    const config = await loaded({ yaml: stringify(everyKey), files: { 'policies/a.yaml': 'tools: {}' } });
     const main = config.authorizationServers.get('main');
     expect(main).toEqual({
       name: 'main',
       issuer: 'http://127.0.0.1:9000',
       backchannel: 'http://as:9000',
-      jwt: { algorithms: ['RS256'], types: ['at+jwt', 'jwt'], issuers: [], jwksUri: 'http://as:9000/jwks?all=1' },
-      introspection: {
-        credentials: { clientId: 'gateway', clientSecret: 'gateway-secret', clientAuth: 'client_secret_basic' },
-        response: { kind: 'json' },
-        endpoint: undefined,
-        cacheMs: 30_000,
-        audience: 'required',
+      jwt: {
+        algorithms: ['RS256'],
+        types: ['at+jwt'],
+        issuers: ['http://127.0.0.1:9000/v1'],
+        jwksUri: 'http://as:9000/jwks',
       },
-      scopePrefix: undefined,
-      audienceClaim: undefined,
-      clockToleranceMs: 5000,
-      timeoutMs: 5000,
-      staleMs: 36 * 3_600_000,
+      introspection: {
+        credentials: { clientId: 'gateway', clientSecret: 's3cr3t', clientAuth: 'client_secret_post' },
+        response: { kind: 'jwt', algorithms: ['ES256'] },
+        endpoint: 'http://as:9000/introspect',
+        cacheMs: 10_000,
+        audience: 'optional',
+        prefix: 'main_',
+      },
+      scopePrefix: 'api://main/',
+      audienceClaim: 'client_id',
+      clockToleranceMs: 1000,
+      timeoutMs: 2000,
+      staleMs: 3_600_000,
     });
     expect(config).toMatchObject({
-      publicUrl: 'http://127.0.0.1:8080',
-      listen: { host: '127.0.0.1', port: 8080 },
-      admin: { listen: { host: '127.0.0.1', port: 9090 }, hosts: [], token: undefined },
-      limits: { requestBodyBytes: 2 * 1024 * 1024, requestHeadersBytes: 8 * 1024 },
+      publicUrl: 'https://127.0.0.1:8080',
+      listen: { host: '127.0.0.1', port: 8081 },
+      limits: { requestBodyBytes: 1024, requestHeadersBytes: 8 * 1024 },
       log: { level: 'debug', decisions: 'denials' },
     });
-    expect(config.scopeHierarchy).toEqual(
-      new Map([
-        ['admin', ['write', 'read']],
-        ['write', ['read']],
-      ]),
-    );
-    expect([...config.policies.keys()]).toEqual(['demo-data', 'demo-tools']);
-
-    const [tools, data, fallback, health] = config.routes;
-    expect(tools).toEqual({
-      name: 'demo-tools',
-      path: '/mcp',
-      protocol: 'mcp',
-      methods: undefined,
+    expect([...config.policies.keys()]).toEqual(['a']);
+    const [api, tools] = config.routes;
+    expect(api).toMatchObject({
+      name: 'api',
+      path: '/api',
+      protocol: 'http',
+      methods: new Set(['GET']),
       public: false,
       isFrontDoor: false,
       resource: {
-        name: 'Demo tools',
+        name: 'API',
         scopesSupported: ['read'],
-        documentation: 'https://docs.example/#tools',
-        policyUri: undefined,
-        tosUri: undefined,
+        documentation: 'https://docs.example',
+        policyUri: 'https://docs.example/policy',
+        tosUri: 'https://docs.example/tos',
       },
       authorizationServers: [main],
-      audiences: ['http://127.0.0.1:8080/mcp'],
-      tokens: new Set(['opaque', 'jwt']),
+      audiences: ['https://api.example'],
+      tokens: new Set(['jwt']),
       statesTokens: true,
-      policy: config.policies.get('demo-tools'),
-      upstream: {
-        origin: 'http://127.0.0.1:3001',
-        path: '/mcp',
-        identity: new Map([
-          ['x-auth-subject', 'sub'],
-          ['x-auth-client', 'client_id'],
-        ]),
-        token: { kind: 'none' },
-        allowedCommands: [],
-        connectTimeoutMs: 500,
-        responseTimeoutMs: 60_000,
-      },
-      below: 'refuse',
-      query: 'refuse',
-      firstChallenge: 'policy',
-      finalRefusals: 'http',
-      upgrade: undefined,
-      decisionPoint: undefined,
-    });
-    expect(data).toMatchObject({
-      protocol: 'http',
+      policy: undefined,
       below: 'pass',
       query: 'pass',
-      firstChallenge: 'none',
+      firstChallenge: 'supported',
       finalRefusals: 'http',
-      methods: new Set(['GET']),
-      resource: undefined,
+      upgrade: 'websocket',
+      upstream: {
+        origin: 'http://127.0.0.1:3000',
+        path: '',
+        identity: new Map([['x-auth-subject', 'sub']]),
+        allowedCommands: ['x-accel-redirect', 'alt-svc'],
+        connectTimeoutMs: 1000,
+        responseTimeoutMs: 2000,
+      },
     });
-    expect(fallback).toMatchObject({ audiences: ['https://api.demo.example', 'urn:demo'], upgrade: 'websocket' });
-    expect(fallback?.policy).toBeUndefined();
-    expect(fallback?.upstream).toMatchObject({ origin: 'http://127.0.0.1:3002', path: '' });
-    expect(health).toMatchObject({
-      public: true,
-      authorizationServers: [],
-      audiences: [],
-      tokens: new Set(),
-      statesTokens: false,
-      resource: undefined,
+    expect(tools).toMatchObject({ protocol: 'mcp', below: 'pass', query: 'refuse', finalRefusals: 'tool_error' });
+  });
+
+  test('closes the hierarchy of scopes', async () => {
+    const { scopeHierarchy } = await loaded({ yaml: top('scopes: { admin: [write], write: [read] }') });
+    expect(Object.fromEntries(scopeHierarchy)).toEqual({ admin: ['write', 'read'], write: ['read'] });
+  });
+
+  test('a public route has no server and accepts no token', async () => {
+    const { routes } = await loaded({
+      yaml: edited(['    audience: https://api.example\n', '    public: true\n']),
     });
+    const none = { authorizationServers: [], audiences: [], tokens: new Set(), statesTokens: false };
+    expect(routes).toMatchObject([{ public: true, ...none, resource: undefined, firstChallenge: 'none' }]);
   });
 
   test('has a safe default for every optional key', async () => {

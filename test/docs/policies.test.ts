@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import policySchema from '../../schema/policy.schema.json' with { type: 'json' };
 import testSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
-import { attemptOf, callerOf, foundOf, fulfils } from '../../src/review/described-caller.ts';
+import { attemptOf, callerOf, fulfils } from '../../src/review/described-caller.ts';
 import type { PolicyTest } from '../../src/config/policy-tests.ts';
 import { violations } from '../../src/config/schema.ts';
 import { slowPart } from '../../src/policy/patterns/slow-pattern.ts';
@@ -96,21 +96,6 @@ test('the page names only existing reasons, and every reason of a policy', () =>
   const named = [...spans].filter((span) => /^[a-z_]+\.[a-z_]+$/.test(span) && !span.endsWith('.yaml'));
   expect(named.filter((name) => !Object.hasOwn(refusals, name) && name !== 'params.arguments')).toEqual([]);
   expect(policyReasons.filter((reason) => !spans.has(reason))).toEqual([]);
-});
-
-test('a refusal for several causes names the most important one', () => {
-  const policy = compilePolicy('p', {
-    scope: 'read',
-    claims: { tenant: 'acme' },
-    tools: { pay: { scope: 'pay', max_lifetime: '60s', arguments: { '/amount': { at_most: 10 } } } },
-  });
-  const refusal = (given: PolicyTest['given'], amount: number): string =>
-    foundOf(policy.decide(callerOf(given, new Map(), ''), attemptOf({ tool: 'pay', arguments: { amount } })));
-  const claims = { tenant: 'acme' };
-  expect(refusal({}, 11)).toMatch(/^deny claim\.denied, by/);
-  expect(refusal({ claims }, 11)).toMatch(/^deny argument\.denied, by/);
-  expect(refusal({ claims }, 10)).toMatch(/^deny scope\.insufficient, challenge "read pay"/);
-  expect(refusal({ claims, scope: 'read pay', lifetime: '61s' }, 10)).toMatch(/^deny lifetime\.exceeded, by/);
 });
 
 test('the page lists the housekeeping methods', () => {

@@ -106,17 +106,6 @@ describe('an event', () => {
     }
   });
 
-  test.each([
-    ['event: endpoint\ndata: /messages?sessionId=1\n\n', true],
-    ['event:endpoint\r\ndata: https://x.example/messages\r\n\r\n', true],
-    ['event: endpoint\ndata: {"result":{}}\n\n', false],
-    ['event: message\ndata: /messages\n\n', false],
-    ['data: event: endpoint\n\n', false],
-  ])('%j passes unread: %s', (text, goesOn) => {
-    const out = new EventFilter(reading).push(Buffer.from(text)).join('');
-    expect(out === text).toBe(goesOn);
-  });
-
   test('of up to 8 MiB is held until it is complete', () => {
     for (const rewriting of [changing, reading]) {
       expect(new EventFilter(rewriting).push(spaces(LONGEST))).toEqual([]);
@@ -174,7 +163,7 @@ describe('HTTP+SSE of 2024-11-05: an event that names the URL for messages', () 
     'data: http://tools.example/a\nevent: endpoint\n\n',
     'event: endpoint\ndata: https://tools.example/a\n\n',
   ])('is no message: %j', (event) => {
-    expect(new EventFilter(changing).push(Buffer.from(event)).join('')).toBe(event);
+    expect(new EventFilter(reading).push(Buffer.from(event)).join('')).toBe(event);
   });
 
   test.each([

@@ -60,34 +60,25 @@ describe('the schema and the compiler accept', () => {
 describe('the schema refuses', () => {
   test.each([
     ['null', ' type'],
-    ['[]', ' type'],
-    ['"read"', ' type'],
     ['{"scopes":"read"}', ' additionalProperties'],
-    ['{"__proto__":{}}', ' additionalProperties'],
     ['{"scope":""}', '/scope pattern'],
     ['{"scope":" read"}', '/scope pattern'],
     ['{"scope":"read  write"}', '/scope pattern'],
     ['{"scope":"read\\twrite"}', '/scope pattern'],
     ['{"scope":"a\\"b"}', '/scope pattern'],
-    ['{"scope":"a\\\\b"}', '/scope pattern'],
     ['{"scope":"é"}', '/scope pattern'],
     ['{"scope":[]}', '/scope minItems'],
     ['{"scope":["read write"]}', '/scope/0 pattern'],
     ['{"scope":[1]}', '/scope/0 type'],
-    ['{"scope":null}', '/scope type'],
-    ['{"scope":true}', '/scope type'],
-    ['{"claims":null}', '/claims type'],
     ['{"claims":{}}', '/claims minProperties'],
     ['{"claims":{"":1}}', '/claims minLength'],
     ['{"claims":{"a":null}}', '/claims/a type'],
     ['{"claims":{"a":{}}}', '/claims/a minProperties'],
     ['{"claims":{"a":[]}}', '/claims/a minItems'],
     ['{"claims":{"a":[null]}}', '/claims/a/0 type'],
-    ['{"claims":{"a":[["x"]]}}', '/claims/a/0 type'],
     ['{"claims":{"a":{"belw":1}}}', '/claims/a additionalProperties'],
     ['{"claims":{"a":{"below":"50"}}}', '/claims/a/below type'],
     ['{"claims":{"a":{"equals":[1]}}}', '/claims/a/equals type'],
-    ['{"claims":{"a":{"equals":null}}}', '/claims/a/equals type'],
     ['{"claims":{"a":{"one_of":"x"}}}', '/claims/a/one_of type'],
     ['{"claims":{"a":{"one_of":[]}}}', '/claims/a/one_of minItems'],
     ['{"claims":{"a":{"contains":["x"]}}}', '/claims/a/contains type'],
@@ -96,10 +87,7 @@ describe('the schema refuses', () => {
     ['{"claims":{"a":{"present":"yes"}}}', '/claims/a/present type'],
     ['{"claims":{"a":{"integer":false}}}', '/claims/a/integer const'],
     ['{"claims":{"a":{"not":{}}}}', '/claims/a/not minProperties'],
-    ['{"claims":{"a":{"not":null}}}', '/claims/a/not type'],
     ['{"any":[]}', '/any minItems'],
-    ['{"any":{}}', '/any type'],
-    ['{"any":[null]}', '/any/0 type'],
     ['{"any":[{"mode":"shadow"}]}', '/any/0 additionalProperties'],
     ['{"any":[{"tools":{}}]}', '/any/0 additionalProperties'],
     ['{"all":[]}', '/all minItems'],
@@ -119,17 +107,14 @@ describe('the schema refuses', () => {
     ['{"because":"two\\nlines"}', '/because pattern'],
     ['{"because":"two\\u2028lines"}', '/because pattern'],
     ['{"because":"\\u001b[2J"}', '/because pattern'],
+    ['{"because":"isolated \\u2066"}', '/because pattern'],
     ['{"because":"\\u0085"}', '/because pattern'],
     ['{"because":"\\ud800"}', '/because pattern'],
     ['{"because":"right to left \\u202e"}', '/because pattern'],
-    ['{"because":"isolated \\u2066"}', '/because pattern'],
     ['{"because":"a tag \\udb40\\udc41"}', '/because pattern'],
     ['{"any":[{"because":"x"}]}', '/any/0 additionalProperties'],
-    ['{"not":{"because":"x"}}', '/not additionalProperties'],
-    ['{"tools":null}', '/tools type'],
     ['{"tools":[]}', '/tools type'],
     ['{"tools":{"":{}}}', '/tools minLength'],
-    ['{"tools":{"a":null}}', '/tools/a type'],
     ['{"tools":{"a":{"mode":"shadow"}}}', '/tools/a additionalProperties'],
     ['{"tools":{"a":{"tools":{}}}}', '/tools/a additionalProperties'],
     ['{"tools":{"a":{"arguments":{}}}}', '/tools/a/arguments minProperties'],
@@ -138,16 +123,12 @@ describe('the schema refuses', () => {
     ['{"tools":{"a":{"arguments":{"/a":null}}}}', '/tools/a/arguments/~1a type'],
     ['{"tools":{"a":{"any":[{"arguments":{"/a":1}}]}}}', '/tools/a/any/0 additionalProperties'],
     ['{"arguments":{"/a":1}}', ' additionalProperties'],
-    ['{"resources":null}', '/resources type'],
-    ['{"resources":{"":{}}}', '/resources minLength'],
     ['{"resources":{"a:b":{"arguments":{"/a":1}}}}', '/resources/a:b additionalProperties'],
     ['{"prompts":[]}', '/prompts type'],
-    ['{"prompts":{"":{}}}', '/prompts minLength'],
     ['{"methods":{"ping":null}}', '/methods/ping type'],
     ['{"methods":{"ping":{"arguments":{"/a":1}}}}', '/methods/ping additionalProperties'],
     ['{"lists":"hide"}', '/lists enum'],
     ['{"lock":true}', '/lock enum'],
-    ['{"any":[{"resources":{}}]}', '/any/0 additionalProperties'],
   ])('%s', (json, error) => {
     expect(refused(json)).toContain(error);
   });
@@ -156,8 +137,4 @@ describe('the schema refuses', () => {
 test('refuses numbers that are not finite', () => {
   expect(accepts({ claims: { a: { below: Number.NaN } } })).toBe(false);
   expect(accepts({ claims: { a: Number.POSITIVE_INFINITY } })).toBe(false);
-});
-
-test('reports one mistake once', () => {
-  expect(refused('{"claims":{"a":{"belw":1}}}')).toEqual(['/claims/a additionalProperties']);
 });

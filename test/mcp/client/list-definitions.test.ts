@@ -2,10 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../demo/listen.ts';
-import { startMcpServer } from '../../../demo/mcp-server.ts';
 import { definitionOf } from '../../../src/mcp/guarded-message.ts';
 import { listDefinitions } from '../../../src/mcp/client/ask-server.ts';
-import { startStatefulServer } from '../../clients/stateful-server.ts';
 
 /** The URL of a server of 2025-11-25 whose lists are as the test says, each a list of pages. */
 async function serverWith(pages: Readonly<Record<string, readonly unknown[]>>, instructions?: string): Promise<string> {
@@ -62,23 +60,6 @@ test('returns tools and prompts of all pages with every member that the server s
 test('asks for no list that the server does not announce', async () => {
   expect(await listDefinitions(await serverWith({}))).toEqual([]);
   expect(await listDefinitions(await serverWith({ prompts: [[]] }))).toEqual([]);
-});
-
-test('a server of the stateless revision shows what its own list holds', async () => {
-  const server = await startMcpServer({ port: 0, apiUrl: 'http://127.0.0.1:9' });
-  onTestFinished(() => server.close());
-  const found = await listDefinitions(`${server.url}/mcp`);
-  expect(found.map(({ name }) => name)).toContain('transfer_funds');
-  expect(found.every(({ sha256, members }) => sha256 !== '' && members['inputSchema'] !== undefined)).toBe(true);
-});
-
-test('a server with sessions shows the same as it did before, and has no session left', async () => {
-  const server = await startStatefulServer();
-  onTestFinished(() => server.close());
-  const found = await listDefinitions(`${server.url}/mcp`);
-  expect(found.map(({ name }) => name)).toEqual(['list_accounts', 'close_account', 'transfer_funds']);
-  expect(await listDefinitions(`${server.url}/mcp`)).toEqual(found);
-  expect(server.sessions.size).toBe(0);
 });
 
 test.for([

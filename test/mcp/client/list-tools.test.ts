@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../demo/listen.ts';
 import { startMcpServer } from '../../../demo/mcp-server.ts';
-import { listTools } from '../../../src/mcp/client/ask-server.ts';
+import { listDefinitions, listTools } from '../../../src/mcp/client/ask-server.ts';
 import { startStatefulServer } from '../../clients/stateful-server.ts';
 
 /** The URL of a server that answers as the test says. */
@@ -19,6 +19,9 @@ test('lists the tools of a server of the stateless revision, with their hints', 
   expect(revision).toBe('2026-07-28');
   expect(tools).toContainEqual({ name: 'get_balance', readOnly: true });
   expect(tools).toContainEqual({ name: 'transfer_funds', readOnly: false });
+  const found = await listDefinitions(`${server.url}/mcp`);
+  expect(found.map(({ name }) => name)).toContain('transfer_funds');
+  expect(found.every(({ sha256, members }) => sha256 !== '' && members['inputSchema'] !== undefined)).toBe(true);
 });
 
 test('lists the tools of a server with sessions, and ends its session', async () => {
@@ -27,6 +30,9 @@ test('lists the tools of a server with sessions, and ends its session', async ()
   const { revision, tools } = await listTools(`${server.url}/mcp`);
   expect(revision).toBe('2025-11-25');
   expect(tools.map(({ name }) => name)).toEqual(['list_accounts', 'close_account', 'transfer_funds']);
+  const found = await listDefinitions(`${server.url}/mcp`);
+  expect(found.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
+  expect(await listDefinitions(`${server.url}/mcp`)).toEqual(found);
   expect(server.sessions.size).toBe(0);
 });
 
