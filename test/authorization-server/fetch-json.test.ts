@@ -78,6 +78,14 @@ describe('any status is an answer', () => {
   });
 });
 
+/** Sends a text again and again. */
+function dripping(text: string, everyMs: number): (response: ServerResponse) => void {
+  return (response) => {
+    const timer = setInterval(() => response.write(text), everyMs);
+    response.on('close', () => clearInterval(timer));
+  };
+}
+
 describe('no answer', () => {
   test.each<[string, (response: ServerResponse) => void, string]>([
     ['a body beyond the limit', (response) => response.end('x'.repeat(2000)), 'more than 1000 bytes'],
@@ -86,24 +94,10 @@ describe('no answer', () => {
       (response) => response.writeHead(200, { 'content-length': 2000 }).flushHeaders(),
       'more than 1000 bytes',
     ],
-    [
-      'one that never ends',
-      (response) => {
-        const timer = setInterval(() => response.write('x'.repeat(400)), 5);
-        response.on('close', () => clearInterval(timer));
-      },
-      'more than 1000 bytes',
-    ],
+    ['one that never ends', dripping('x'.repeat(400), 5), 'more than 1000 bytes'],
     ['silence', () => {}, `timeout after ${SHORT_MS} ms`],
     ['silence after the first byte', (response) => response.write('{'), `timeout after ${SHORT_MS} ms`],
-    [
-      'a byte now and then',
-      (response) => {
-        const timer = setInterval(() => response.write(' '), 20);
-        response.on('close', () => clearInterval(timer));
-      },
-      `timeout after ${SHORT_MS} ms`,
-    ],
+    ['a byte now and then', dripping(' ', 20), `timeout after ${SHORT_MS} ms`],
     ['a reset', (response) => response.destroy(), 'ECONNRESET'],
     [
       'an answer that is cut off',
@@ -139,21 +133,13 @@ describe('no answer', () => {
   });
 
   test.each([
-    ['no HTTP', (socket: Socket) => socket.write('SSH-2.0-OpenSSH_9.6\r\n'), 'HPE_'],
-    [
-      'two lengths',
-      (socket: Socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}'),
-      'HPE_',
-    ],
-    [
-      'another protocol',
-      (socket: Socket) => socket.write('HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
-      '',
-    ],
-    ['nothing but promises', (socket: Socket) => socket.write('HTTP/1.1 100 Continue\r\n\r\n'), 'timeout'],
-    ['an end', (socket: Socket) => socket.end(), 'ECONNRESET'],
-  ])('%s', async (_what, say, message) => {
-    const raw = await startRaw(say);
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n', 'HPE_'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}', 'HPE_'],
+    ['another protocol', 'HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n', ''],
+    ['nothing but promises', 'HTTP/1.1 100 Continue\r\n\r\n', 'timeout'],
+    ['an end', undefined, 'ECONNRESET'],
+  ])('%s', async (_what, text, message) => {
+    const raw = await startRaw((socket) => (text === undefined ? socket.end() : socket.write(text)));
     const failure = await outcome(raw.url, message === 'timeout' ? SHORT_MS : undefined);
     expect(failure).toBeInstanceOf(FetchError);
     expect((failure as FetchError).message).toContain(message);
