@@ -27,10 +27,11 @@ async function begin(page: string): Promise<void> {
     `#!/bin/sh\ncase $1 in sallyport) shift; node '${root}bin/sallyport.js' "$@";; *) "$@";; esac\nexit $?\n`,
   );
   await chmod(join(folder, 'path/npx'), 0o755);
-  const { PATH = '', HOME = '' } = process.env;
+  const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
   shell = openShell(folder, {
     PATH: `${folder}/path:${dirname(process.execPath)}:${PATH}`,
     HOME,
+    NODE_COMPILE_CACHE,
     // The ports of the demo's programs that the page does not set.
     PORT: local('9000'),
     ISSUER: local('http://127.0.0.1:9000'),
