@@ -4,8 +4,8 @@ import { Denial } from '../../src/model/denial.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import type { Route } from '../../src/model/route.ts';
-import { Log } from '../../src/telemetry/log.ts';
 import { call as toolCall } from '../policy/caller.ts';
+import { linesOf } from '../telemetry/lines-of.ts';
 
 const policyDenial = {
   reason: 'scope.insufficient',
@@ -57,15 +57,8 @@ const everything: Outcome = {
 };
 
 function line(outcome: Outcome): Record<string, unknown> {
-  const lines: string[] = [];
-  const writeText = (text: string): void => void lines.push(text);
-  const write = (entry: object): void => writeText(JSON.stringify(entry));
-  const log = new Log(
-    { level: 'info', decisions: 'all' },
-    { write, writeText, close: () => Promise.resolve(), dropped: 0 },
-  );
-  log.decided(outcome);
-  return JSON.parse(lines[0] ?? '') as Record<string, unknown>;
+  const [text = ''] = linesOf((log) => log.decided(outcome));
+  return JSON.parse(text) as Record<string, unknown>;
 }
 
 test('R-168: the members of a denial, in order', () => {
@@ -128,19 +121,16 @@ test('leaves out unknown members', () => {
 });
 
 test('R-251: the members of the line for a call that gave its part back, only where allowed calls are logged', () => {
-  const lines: string[] = [];
-  const writeText = (text: string): void => void lines.push(text);
-  const output = { write: () => {}, writeText, close: () => Promise.resolve(), dropped: 0 };
-  const log = new Log({ level: 'info', decisions: 'all' }, output, output);
   const { call, route } = everything;
-  const settled = (): void => log.returned(call, route as Route, 'the upstream answered 500');
-  settled();
-  log.configure({ level: 'info', decisions: 'denials' });
-  settled();
-  log.configure({ level: 'warn', decisions: 'all' });
-  settled();
-  expect(lines).toHaveLength(2);
-  expect(lines[1]).toBe(lines[0]);
+  const lines = linesOf((log) => {
+    const settled = (): void => log.returned(call, route as Route, 'the upstream answered 500');
+    settled();
+    log.configure({ level: 'info', decisions: 'denials' });
+    settled();
+    log.configure({ level: 'warn', decisions: 'all' });
+    settled();
+  });
+  expect(lines).toHaveLength(1);
   expect(Object.entries(JSON.parse(lines[0] ?? '') as object)).toEqual([
     ['time', expect.stringMatching(/^\d{4}-\d\d-\d\dT/)],
     ['level', 'info'],

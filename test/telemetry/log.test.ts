@@ -4,8 +4,9 @@ import { describe, expect, test, vi } from 'vitest';
 import { Denial } from '../../src/model/denial.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { createJsonLines } from '../../src/telemetry/json-lines.ts';
-import { Log } from '../../src/telemetry/log.ts';
+import type { Log } from '../../src/telemetry/log.ts';
 import { call } from '../policy/caller.ts';
+import { linesOf } from './lines-of.ts';
 
 const outcome: Outcome = {
   call: { id: 'r1', decision: 'd1', method: 'POST', startedAt: 1, trace: undefined },
@@ -21,12 +22,9 @@ const outcome: Outcome = {
 };
 const denied: Outcome = { ...outcome, allow: false, denial: new Denial('route.unknown', 'no route') };
 
-function linesOf(act: (log: Log) => void, config: ConstructorParameters<typeof Log>[0]): string[] {
-  const written: string[] = [];
-  const writeText = (line: string): void => void written.push(line);
-  const write = (entry: object): void => writeText(JSON.stringify(entry));
-  act(new Log(config, { write, writeText, dropped: 0, close: () => Promise.resolve() }));
-  return written;
+function both(log: Log): void {
+  log.decided(outcome);
+  log.decided(denied);
 }
 
 describe('logged lines', () => {
@@ -36,31 +34,18 @@ describe('logged lines', () => {
     ['debug', 'all', 2],
     ['warn', 'all', 0],
   ] as const)('with level %s and decisions %s: %d lines', (level, decisions, expected) => {
-    const lines = linesOf(
-      (log) => {
-        log.decided(outcome);
-        log.decided(denied);
-      },
-      { level, decisions },
-    );
-    expect(lines.length).toBe(expected);
+    expect(linesOf(both, { level, decisions }).length).toBe(expected);
   });
 
   test('with decisions: denials, include what shadow mode would have denied', () => {
     const shadow = { reason: 'claim.denied', detail: 'x', scope: [], rule: 'claims.x' } as const;
-    const lines = linesOf((log) => log.decided({ ...outcome, shadow }), { level: 'info', decisions: 'denials' });
+    const lines = linesOf((log) => log.decided({ ...outcome, shadow }), { decisions: 'denials' });
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ allow: true, shadow: true, reason: 'claim.denied' });
   });
 
   test.each([0, 7, 86, 999, 1_000, 61_042])('have the time of the decision: %d ms after a full minute', (ms) => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 22, 17) + ms });
-    const lines = linesOf(
-      (log) => {
-        log.decided(outcome);
-        log.decided(denied);
-      },
-      { level: 'info', decisions: 'all' },
-    );
+    const lines = linesOf(both);
     const time = new Date().toISOString();
     vi.useRealTimers();
     expect(lines.map((line) => (JSON.parse(line) as { time: string }).time)).toEqual([time, time]);
@@ -69,7 +54,7 @@ describe('logged lines', () => {
   test('do not end at a tool name', () => {
     const name = 'a"\r\n{"allow":true}\u2028';
     const attempt = call(name, {});
-    const [line] = linesOf((log) => log.decided({ ...denied, attempt }), { level: 'info', decisions: 'all' });
+    const [line] = linesOf((log) => log.decided({ ...denied, attempt }));
     expect(line).not.toMatch(/[\r\n]/);
     expect(JSON.parse(line ?? '')).toMatchObject({ tool: name, allow: false });
   });

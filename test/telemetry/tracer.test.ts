@@ -5,6 +5,7 @@ import { readTraceContext } from '../../src/lib/http/trace-context.ts';
 import type { Tracer } from '../../src/model/tracer.ts';
 import { type SpanExportObserver, createTracer } from '../../src/telemetry/tracer.ts';
 import { startCollector } from '../support/collector.ts';
+import { startBeforeEach } from '../support/start-before.ts';
 
 const sampled = readTraceContext('00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', undefined);
 const unsampled = readTraceContext('00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00', undefined);
@@ -34,6 +35,8 @@ function call(trace = sampled) {
 function makeSpans(tracer: Tracer, count: number): void {
   for (let i = 0; i < count; i += 1) tracer.join(call(), true, {}).span?.end();
 }
+
+const collector = startBeforeEach(startCollector);
 
 /** No server listens there: 9 is the port of discard. */
 const unreachable = 'http://127.0.0.1:9';
@@ -74,7 +77,6 @@ describe('recording', () => {
 
 describe('a collector', () => {
   test('gets spans as protobuf below its URL, with the configured headers', async () => {
-    const collector = await startCollector();
     const { tracer, told } = tracerFor(`${collector.url}/otlp`);
     makeSpans(tracer, 3);
     await tracer.close();
@@ -90,11 +92,9 @@ describe('a collector', () => {
     expect(collector.spans).toHaveLength(3);
     expect(collector.spans[0]?.resource).toMatchObject({ 'service.name': 'test' });
     expect(told).toEqual({ exported: 3, dropped: 0, collector: [] });
-    await collector.close();
   });
 
   test('that refuses is reported once, and once when it accepts spans again', async () => {
-    const collector = await startCollector();
     const { tracer, told } = tracerFor(collector.url);
     collector.status = 401;
     for (const dropped of [2, 4]) {
@@ -107,7 +107,6 @@ describe('a collector', () => {
     await expect.poll(() => told.exported).toBe(1);
     expect(told.collector).toEqual(['status 401', undefined]);
     await tracer.close();
-    await collector.close();
   });
 
   test('that is unavailable loses only queued spans, and does not delay the exit', async () => {
@@ -132,22 +131,18 @@ describe('a collector', () => {
 });
 
 test('cuts a value that a caller chose', async () => {
-  const collector = await startCollector();
   const { tracer } = tracerFor(collector.url);
   const { span } = tracer.join(call(), true, { 'url.path': `/${'x'.repeat(10_000)}` });
   span?.end();
   await tracer.close();
   expect(collector.spans[0]?.attributes['url.path']).toHaveLength(512);
-  await collector.close();
 });
 
 test('names no span after an unknown method', async () => {
-  const collector = await startCollector();
   const { tracer } = tracerFor(collector.url);
   tracer.join({ ...call(), method: 'BREW' }, true, {}).span?.end();
   await tracer.close();
   expect(collector.spans[0]).toMatchObject({ name: 'HTTP', attributes: { 'http.request.method': '_OTHER' } });
-  await collector.close();
 });
 
 test('work begun within a span finds the span later, other work does not', async () => {
