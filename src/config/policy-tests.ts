@@ -102,7 +102,8 @@ export async function testsOf({ config, policyFolder, files }: Loaded): Promise<
   return found.files;
 }
 
-type Tested = Pick<Policy, 'listsRequests' | 'listed'>;
+/** The parts of a policy that its tests must fit. */
+export type Tested = Pick<Policy, 'listsRequests' | 'listed'>;
 
 type Item = PolicyTest | PropertyDocument;
 

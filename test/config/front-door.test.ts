@@ -1,8 +1,6 @@
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config/load.ts';
 import { casesOf } from './edits.ts';
-import { inFolder, refusals } from './folder.ts';
+import { loaded, refusals } from './folder.ts';
 
 /** A front door with these settings of one issuer of assertions, in line 13. */
 function assertionsOf(settings: string): string {
@@ -89,8 +87,7 @@ routes:
 
   test('reads the name of a known client as its patterns, and leaves the port of loopback open', async () => {
     const load = async (pattern: string) =>
-      (await inFolder({ yaml: registration(pattern) }, async (folder) => loadConfig(join(folder, 'gateway.yaml'), {})))
-        .frontDoor?.clients.registration;
+      (await loaded({ yaml: registration(pattern) })).frontDoor?.clients.registration;
     expect(await load('known:claude')).toMatchObject({
       redirectUris: ['https://claude.ai/api/mcp/auth_callback', 'https://claude.com/api/mcp/auth_callback'],
       known: ['claude'],

@@ -1,34 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import policyTestSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
-import { readPolicyTests } from '../../src/config/policy-tests.ts';
-import type { PolicyReason } from '../../src/model/reasons.ts';
+import type { Files } from '../../src/config/files.ts';
+import { readPolicyTests, type Tested } from '../../src/config/policy-tests.ts';
+import { policyReasons } from '../../src/model/reasons.ts';
 import { casesOf } from './edits.ts';
 import { base, inFolder } from './folder.ts';
 
-const wanted: Record<PolicyReason, true> = {
-  'scope.insufficient': true,
-  'authentication.insufficient': true,
-  'claim.denied': true,
-  'argument.denied': true,
-  'lifetime.exceeded': true,
-  'alternatives.exhausted': true,
-  'exclusion.matched': true,
-  'tool.unlisted': true,
-  'resource.unlisted': true,
-  'prompt.unlisted': true,
-  'method.unlisted': true,
-  'request.unlisted': true,
-  'policy.error': true,
-  'history.missing': true,
-  'history.forbidden': true,
-  'quota.exceeded': true,
-  'approval.required': true,
-};
-const anyPolicy = { listed: [], listsRequests: false };
-const reasons = Object.keys(wanted).join(', ');
+const anyPolicy: Tested = { listed: [], listsRequests: false };
+const reasons = policyTestSchema.$defs.reason.enum.join(', ');
+
+/** The problems in the tests of a policy, without the name of their file. */
+async function problemsIn(text: string, tested: Tested = anyPolicy): Promise<readonly string[]> {
+  const files: Files = { at: 0, names: async () => ['api.test.yaml'], text: async () => ({ text }) };
+  const { problems } = await readPolicyTests('policies', 'policies', new Map([['api', tested]]), files);
+  return problems.map((problem) => String(problem).replace('policies/api.test.yaml', ''));
+}
 
 test('a test can want each reason of a policy', () => {
-  expect(policyTestSchema.$defs.reason.enum).toEqual(Object.keys(wanted));
+  expect(policyTestSchema.$defs.reason.enum.toSorted()).toEqual(policyReasons.toSorted());
 });
 
 describe('R-218: a mistake in a test has its place and its remedy', () => {
@@ -95,11 +84,7 @@ describe('R-218: a mistake in a test has its place and its remedy', () => {
   :1:52: [0].then.deny[0]: "no.such" is not one of ${reasons}
 `),
   )('%s', async (written, lines) => {
-    const files = { 'policies/api.test.yaml': written.replaceAll('⏎', '\n') };
-    await inFolder({ yaml: base, files }, async (folder) => {
-      const { problems } = await readPolicyTests(`${folder}/policies`, 'policies', new Map([['api', anyPolicy]]));
-      expect(problems.map(String)).toEqual(lines.map((line) => `policies/api.test.yaml${line}`));
-    });
+    expect(await problemsIn(written.replaceAll('⏎', '\n'))).toEqual(lines);
   });
 
   test('is not UTF-8 text', async () => {
@@ -112,23 +97,17 @@ describe('R-218: a mistake in a test has its place and its remedy', () => {
 
 test('R-296: a test of a policy with requests names its request', async () => {
   const text = '- { name: a, given: {}, when: {}, then: allow }\n- { name: b, for_all: {}, when: {}, then: deny }\n';
-  await inFolder({ yaml: base, files: { 'policies/api.test.yaml': text } }, async (folder) => {
-    const listing = new Map([['api', { listed: [], listsRequests: true }]]);
-    const { problems } = await readPolicyTests(`${folder}/policies`, 'policies', listing);
-    const message = "names no request, and the policy has requests; write { request: 'GET /path' }";
-    expect(problems.map(String)).toEqual([
-      `policies/api.test.yaml:1:31: [0].when: ${message}`,
-      `policies/api.test.yaml:2:33: [1].when: ${message}`,
-    ]);
-  });
+  const message = "names no request, and the policy has requests; write { request: 'GET /path' }";
+  expect(await problemsIn(text, { listed: [], listsRequests: true })).toEqual([
+    `:1:31: [0].when: ${message}`,
+    `:2:33: [1].when: ${message}`,
+  ]);
 });
 
 test('a test of a policy with tools names no request', async () => {
   const text = '- { name: a, given: {}, when: { request: GET /orders }, then: allow }\n';
-  await inFolder({ yaml: base, files: { 'policies/api.test.yaml': text } }, async (folder) => {
-    const listing = new Map([['api', { listed: [{ key: 'tools', name: 'pay' } as const], listsRequests: false }]]);
-    const { problems } = await readPolicyTests(`${folder}/policies`, 'policies', listing);
-    const remedy = 'the policy has tools, which is for MCP routes; name a tool, resource, prompt or method instead';
-    expect(problems.map(String)).toEqual([`policies/api.test.yaml:1:33: [0].when.request: ${remedy}`]);
-  });
+  const remedy = 'the policy has tools, which is for MCP routes; name a tool, resource, prompt or method instead';
+  expect(await problemsIn(text, { listed: [{ key: 'tools', name: 'pay' }], listsRequests: false })).toEqual([
+    `:1:33: [0].when.request: ${remedy}`,
+  ]);
 });
