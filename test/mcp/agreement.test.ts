@@ -37,6 +37,7 @@ const claiming = (version: unknown) => ({
   ...call,
   params: { name: 'echo', _meta: { 'io.modelcontextprotocol/protocolVersion': version } },
 });
+const named = (name: unknown) => ({ params: { name, _meta: meta } });
 const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString('base64')}?=`;
 
 describe('R-103: a legacy message: the gateway does not compare its headers', () => {
@@ -50,49 +51,27 @@ describe('R-103: a legacy message: the gateway does not compare its headers', ()
 });
 
 describe('R-102: MCP 2026-07-28, Streamable HTTP §Server Validation: agreement', () => {
-  test.each([
-    ['as it is', headers, call],
-    ['encoded', { ...headers, mcpName: base64('écho') }, { ...call, params: { name: 'écho', _meta: meta } }],
-    ['with white space around', { ...headers, mcpName: ' echo ' }, call],
-    [
-      'a method without a name',
-      { ...headers, mcpMethod: 'tools/list', mcpName: undefined },
-      { ...call, method: 'tools/list' },
-    ],
-    [
-      'a method without a target, whatever Mcp-Name says',
-      { ...headers, mcpMethod: 'ping', mcpName: 'x' },
-      { ...call, method: 'ping' },
-    ],
-    ['encoded without need', { ...headers, mcpName: base64('echo') }, call],
-    [
-      'encoded, in whole groups',
-      { ...headers, mcpName: base64('abc') },
-      { ...call, params: { name: 'abc', _meta: meta } },
-    ],
-    [
-      'a name that is not a string, which is refused as a message',
-      { ...headers, mcpName: 'x' },
-      { ...call, params: { name: 1, _meta: meta } },
-    ],
+  const silent = { mcpMethod: undefined, mcpName: undefined };
+  const claim = { _meta: meta };
+  test.each<[string, Partial<MessageHeaders>, Partial<Written>]>([
+    ['as it is', {}, {}],
+    ['encoded', { mcpName: base64('écho') }, named('écho')],
+    ['encoded without need', { mcpName: base64('echo') }, {}],
+    ['encoded, in whole groups', { mcpName: base64('abc') }, named('abc')],
+    ['with white space around', { mcpName: ' echo ' }, {}],
+    ['a method without a name', { mcpMethod: 'tools/list', mcpName: undefined }, { method: 'tools/list' }],
+    ['no target, whatever Mcp-Name says', { mcpMethod: 'ping', mcpName: 'x' }, { method: 'ping' }],
+    ['a name that is not a string, which is refused as a message', { mcpName: 'x' }, named(1)],
     [
       'initialize that claims the version, which the server answers',
-      { ...headers, mcpMethod: 'initialize', mcpName: undefined },
-      { ...call, method: 'initialize', params: { _meta: meta } },
+      { mcpMethod: 'initialize', mcpName: undefined },
+      { method: 'initialize', params: claim },
     ],
-    [
-      'a notification that claims the version, without headers',
-      none,
-      { ...call, method: 'notifications/x', params: { _meta: meta }, isRequest: false },
-    ],
-    ['a response', { ...none, mcpProtocolVersion: modern }, { method: undefined, id: 7, params: {}, isRequest: false }],
-    [
-      'a notification without headers but the version',
-      { ...none, mcpProtocolVersion: modern },
-      { ...call, method: 'notifications/x', params: {}, isRequest: false },
-    ],
+    ['a claiming notification without headers', none, { method: 'notifications/x', params: claim, isRequest: false }],
+    ['a response', silent, { method: undefined, params: {}, isRequest: false }],
+    ['a notification with the version alone', silent, { method: 'notifications/x', params: {}, isRequest: false }],
   ])('%s', (_, given, message) => {
-    expect(agreement(given, message)).toBe('modern');
+    expect(agreement({ ...headers, ...given }, { ...call, ...message })).toBe('modern');
   });
 });
 

@@ -11,6 +11,7 @@ import { Denial } from '../../src/model/denial.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
 
 const related = 'io.modelcontextprotocol/related-task';
+const relatedIds = 'io.modelcontextprotocol/relatedTaskIds';
 
 /** Each handle as `kind path value`. */
 function shown(method: string | undefined, message: object): readonly string[] | string {
@@ -55,11 +56,8 @@ describe('the handles that a client presents', () => {
     ['elicitation/x', { params: { _meta: { [related]: { taskId: 'a' } } } }, [`task params._meta.${related}.taskId a`]],
     [
       'tools/call',
-      { params: { _meta: { 'io.modelcontextprotocol/relatedTaskIds': ['a', 'b'] } } },
-      [
-        'task params._meta.io.modelcontextprotocol/relatedTaskIds.0 a',
-        'task params._meta.io.modelcontextprotocol/relatedTaskIds.1 b',
-      ],
+      { params: { _meta: { [relatedIds]: ['a', 'b'] } } },
+      [`task params._meta.${relatedIds}.0 a`, `task params._meta.${relatedIds}.1 b`],
     ],
     [
       'subscriptions/listen',
@@ -107,8 +105,8 @@ describe('the handles that a client presents', () => {
     ),
     ['ping', (requestState) => ({ requestState })],
     ['ping', (taskId) => ({ _meta: { [related]: { taskId } } })],
-    ['ping', (id) => ({ _meta: { 'io.modelcontextprotocol/relatedTaskIds': [id] } })],
-    ['ping', (ids) => ({ _meta: { 'io.modelcontextprotocol/relatedTaskIds': ids } })],
+    ['ping', (id) => ({ _meta: { [relatedIds]: [id] } })],
+    ['ping', (ids) => ({ _meta: { [relatedIds]: ids } })],
     ['notifications/x', (taskId) => ({ _meta: { [related]: { taskId } } })],
     ['subscriptions/listen', (id) => ({ notifications: { taskIds: [id] } })],
     ['subscriptions/listen', (taskIds) => ({ notifications: { taskIds } })],

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { MessageHeaders } from '../../src/mcp/agreement.ts';
 import { readMessage } from '../../src/mcp/message.ts';
-import { mcpMethod, noMethod } from '../../src/model/mcp.ts';
+import { mcpMethod } from '../../src/model/mcp.ts';
 import { orReason } from '../support/denial.ts';
 import { runs } from '../support/runs.ts';
 
@@ -26,33 +26,20 @@ function reason(body: string | Buffer): string {
 const call = (params: string): string => `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;
 
 describe('what a message says', () => {
-  test.each([
-    ['a request', '{"jsonrpc":"2.0","id":7,"method":"ping"}', { method: mcpMethod('ping'), id: 7, targets: [] }],
-    [
-      'an id in words',
-      '{"jsonrpc":"2.0","id":"x","method":"ping"}',
-      { method: mcpMethod('ping'), id: 'x', targets: [] },
-    ],
-    ['a notification', '{"jsonrpc":"2.0","method":"n"}', { method: mcpMethod('n'), id: null, targets: [] }],
-    [
-      'a call',
-      call('{"name":"pay"}'),
-      { method: mcpMethod('tools/call'), id: 1, targets: [{ kind: 'tool', name: 'pay' }] },
-    ],
-    [
-      'an escaped name',
-      call('{"name":"p\\u0061y"}'),
-      { method: mcpMethod('tools/call'), id: 1, targets: [{ kind: 'tool', name: 'pay' }] },
-    ],
-    [
-      'an empty name',
-      call('{"name":""}'),
-      { method: mcpMethod('tools/call'), id: 1, targets: [{ kind: 'tool', name: '' }] },
-    ],
-    ['a result', '{"jsonrpc":"2.0","id":1,"result":{}}', { method: noMethod, id: null, targets: [] }],
-    ['an error', '{"jsonrpc":"2.0","id":1,"error":{}}', { method: noMethod, id: null, targets: [] }],
-    ['space around', ' \t\r\n{"jsonrpc":"2.0","method":"n"} \n', { method: mcpMethod('n'), id: null, targets: [] }],
-  ])('%s', (_what, text, message) => expect(readMessage(Buffer.from(text), none)).toMatchObject(message));
+  test.each<[string, string, string | undefined, number | string | null, string?]>([
+    ['a request', '{"jsonrpc":"2.0","id":7,"method":"ping"}', 'ping', 7],
+    ['an id in words', '{"jsonrpc":"2.0","id":"x","method":"ping"}', 'ping', 'x'],
+    ['a notification', '{"jsonrpc":"2.0","method":"n"}', 'n', null],
+    ['a call', call('{"name":"pay"}'), 'tools/call', 1, 'pay'],
+    ['an escaped name', call('{"name":"p\\u0061y"}'), 'tools/call', 1, 'pay'],
+    ['an empty name', call('{"name":""}'), 'tools/call', 1, ''],
+    ['a result', '{"jsonrpc":"2.0","id":1,"result":{}}', undefined, null],
+    ['an error', '{"jsonrpc":"2.0","id":1,"error":{}}', undefined, null],
+    ['space around', ' \t\r\n{"jsonrpc":"2.0","method":"n"} \n', 'n', null],
+  ])('%s', (_what, text, method, id, name) => {
+    const targets = name === undefined ? [] : [{ kind: 'tool', name }];
+    expect(readMessage(Buffer.from(text), none)).toMatchObject({ method: mcpMethod(method), id, targets });
+  });
 });
 
 describe('what is refused', () => {

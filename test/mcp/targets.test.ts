@@ -5,16 +5,11 @@ import { mcpMethod } from '../../src/model/mcp.ts';
 import { Denial } from '../../src/model/denial.ts';
 import { runs } from '../support/runs.ts';
 import { property } from '../support/property.ts';
+import { words } from '../support/words.ts';
 
 const method = fc.constantFrom(
-  'tools/call',
-  'prompts/get',
-  'resources/read',
-  'resources/subscribe',
-  'completion/complete',
-  'subscriptions/listen',
-  'tools/list',
-  '__proto__',
+  ...words('tools/call prompts/get resources/read resources/subscribe completion/complete subscriptions/listen'),
+  ...words('tools/list __proto__'),
 );
 const anything = fc.jsonValue({ maxDepth: 2 });
 const params = fc.record(

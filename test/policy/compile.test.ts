@@ -62,13 +62,13 @@ describe('faults', () => {
       all: [{ not: { claims: { id: 2 ** 53 } } }],
       tools: { 'get_*': {}, 'get_**': { claims: { name: { not: { matches: '[' } } } } },
     });
-    expect(found.map(({ path }) => path)).toEqual([
-      ['claims', '/a~b'],
-      ['claims', 'name', 'matches'],
-      ['any', 1, 'claims', 'risk', 'below'],
-      ['all', 0, 'not', 'claims', 'id'],
-      ['tools', 'get_**', 'claims', 'name', 'not', 'matches'],
-      ['tools', 'get_**'],
+    expect(found.map(({ path }) => path.join(' '))).toEqual([
+      'claims /a~b',
+      'claims name matches',
+      'any 1 claims risk below',
+      'all 0 not claims id',
+      'tools get_** claims name not matches',
+      'tools get_**',
     ]);
   });
 
@@ -160,22 +160,10 @@ describe('rules', () => {
       tools: { 'get_*': {}, pay: { scope: 'payments', arguments: { '/amount': { below: 5 } } } },
       prompts: { hello: {} },
     });
-    expect(policy.rules).toEqual([
-      'scope',
-      'claims.tenant',
-      'any',
-      'any[0].scope',
-      'any[1].claims.role',
-      'all[0].max_lifetime',
-      'not',
-      'tools.get_*',
-      'tools.pay',
-      'tools.pay.scope',
-      'tools.pay.arguments./amount',
-      'prompts.hello',
-      'tools',
-      'prompts',
-    ]);
+    expect(policy.rules.join(' ')).toBe(
+      'scope claims.tenant any any[0].scope any[1].claims.role all[0].max_lifetime not tools.get_* tools.pay ' +
+        'tools.pay.scope tools.pay.arguments./amount prompts.hello tools prompts',
+    );
   });
 
   test('reads the claims of all conditions, and no others', () => {

@@ -52,9 +52,7 @@ beforeEach(() => {
 });
 afterEach(() => routes.close());
 
-const call: Action = {
-  attempt: toolCall('pay', {}),
-} as unknown as Action;
+const call = { attempt: toolCall('pay', {}) } as unknown as Action;
 
 /** The refusal of a call of `pay` on a route; undefined if it is allowed. */
 function denialOf(route: Route): Denial | undefined {
@@ -75,6 +73,13 @@ function outcome(route: Route): string {
 function use(route: Route): void {
   routes.of(route);
   routes.use([route]);
+}
+
+/** The same, and what its server shows is compared. */
+async function compared(route = routeWith(lockOf('deny', pay))): Promise<Route> {
+  use(route);
+  await timers.pass(0);
+  return route;
 }
 
 const answer = (...tools: readonly unknown[]): string => JSON.stringify({ result: { tools } });
@@ -99,8 +104,7 @@ test('asks the server of a route, and says when it did', async () => {
 });
 
 test('a configuration with the same lock and server keeps what was compared', async () => {
-  use(routeWith(lockOf('deny', pay)));
-  await timers.pass(0);
+  await compared();
   const again = routeWith(lockOf('deny', pay));
   expect(outcome(again)).toBe('allowed');
   await timers.pass(MINUTE);
@@ -140,8 +144,7 @@ test('a call that is refused under an earlier configuration makes the newest loo
 
 test('another lock is compared at once with what the server showed', async () => {
   shown = [evil];
-  use(routeWith(lockOf('deny', pay)));
-  await timers.pass(0);
+  await compared();
   expect(outcome(routeWith(lockOf('deny', pay)))).toBe('tool.changed');
   const approved = routeWith(lockOf('deny', evil));
   expect(outcome(approved)).toBe('allowed');
@@ -152,8 +155,7 @@ test('another lock is compared at once with what the server showed', async () =>
 });
 
 test('another server was never compared, and the one before is no longer asked', async () => {
-  use(routeWith(lockOf('deny', pay)));
-  await timers.pass(0);
+  await compared();
   const other = routeWith(lockOf('deny', pay), 'http://b');
   expect(outcome(other)).toBe('lock.unverified');
   use(other);
@@ -170,8 +172,7 @@ test.for([
 ] as const)('a look of an earlier configuration that %s late says nothing', async ([, end]) => {
   const held = Promise.withResolvers<void>();
   shown = held.promise.then(end);
-  use(routeWith(lockOf('deny', pay)));
-  await timers.pass(0);
+  await compared();
   shown = [pay];
   use(routeWith(undefined));
   held.resolve();
@@ -180,8 +181,7 @@ test.for([
 });
 
 test('a configuration that was not put in force changes nothing', async () => {
-  use(routeWith(lockOf('deny', pay)));
-  await timers.pass(0);
+  await compared();
   routes.of(routeWith(lockOf('report', evil), 'http://b'));
   expect(routes.states()).toMatchObject([{ mode: 'deny' }]);
   routes.of(routeWith(lockOf('deny', pay), 'http://b', '/mcp', 'other'));
@@ -195,9 +195,7 @@ test('a configuration that was not put in force changes nothing', async () => {
 
 test('logs an outage once, and its end', async () => {
   shown = new Error('ECONNREFUSED');
-  const route = routeWith(lockOf('deny', pay));
-  use(route);
-  await timers.pass(0);
+  const route = await compared();
   expect(events).toEqual(['warn: definitions cannot be compared']);
   expect(fields).toEqual([{ route: 'tools', reason: 'ECONNREFUSED' }]);
   expect(denialOf(route)).toMatchObject({ reason: 'lock.unverified', rule: 'lock', retryAfterSeconds: 1 });
@@ -217,8 +215,7 @@ test('logs an outage once, and its end', async () => {
 
 test('names the first twenty differences', async () => {
   shown = Array.from({ length: 25 }, (_, index) => tool(`t${index}`));
-  use(routeWith(lockOf('report')));
-  await timers.pass(0);
+  await compared(routeWith(lockOf('report')));
   const names = Array.from({ length: 20 }, (_, index) => `t${index}`);
   const differences = names.map((name) => `tool "${name}" is new`);
   expect(fields.at(-1)).toEqual({ route: 'tools', mode: 'report', count: 25, differences });
@@ -233,9 +230,7 @@ test('names the first twenty differences', async () => {
 });
 
 test.for(['deny', 'report'] as const)('under %s a whole list without a new tool ends the difference', async (mode) => {
-  const before = routeWith(lockOf(mode, pay));
-  use(before);
-  await timers.pass(0);
+  const before = await compared(routeWith(lockOf(mode, pay)));
   const [newTool, other] = [{ name: 'exfiltrate' }, { name: 'other' }];
   routes.of(before)?.guarded(answer({ name: 'pay' }, newTool, other), 'tool');
   expect([counts.at(-1), fields.at(-1)]).toMatchObject([2, { count: 2 }]);
@@ -265,8 +260,7 @@ test.for(['deny', 'report'] as const)('under %s a whole list without a new tool 
 
 test('ends the difference that another process no longer sees', async () => {
   shown = [pay, tool('exfiltrate')];
-  use(routeWith(lockOf('deny', pay)));
-  await timers.pass(0);
+  await compared();
   expect(counts.at(-1)).toBe(1);
   routes.adopt('tools', [{ definition: tool('exfiltrate'), isTwice: false, isGone: true }]);
   expect(counts.at(-1)).toBe(0);
@@ -288,9 +282,7 @@ test('looks soon when the server announces a change, but not for a configuration
 });
 
 test('shares what it saw, and adopts what others saw', async () => {
-  const route = routeWith(lockOf('deny', pay));
-  use(route);
-  await timers.pass(0);
+  const route = await compared();
   expect(shared).toEqual([['tools', [{ definition: pay, isTwice: false }]]]);
   await timers.pass(5 * MINUTE);
   expect(shared).toHaveLength(1);
@@ -318,9 +310,7 @@ test('shares what it saw, and adopts what others saw', async () => {
 });
 
 test('what passes under the lock of an earlier configuration counts for the newest one', async () => {
-  const before = routeWith(lockOf('deny', pay));
-  use(before);
-  await timers.pass(0);
+  const before = await compared();
   const old = routes.of(before);
   routes.use([before]);
   const newest = routeWith(lockOf('deny', pay, tool('read')));

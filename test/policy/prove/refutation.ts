@@ -6,6 +6,7 @@ import { isExpected } from '../../../src/policy/property.ts';
 import { isDescribed } from '../../../src/policy/prove/prove.ts';
 import { compiled, deciding, policyOf } from './deciding.ts';
 import type { RandomProperty } from './random-properties.ts';
+import { words } from '../../support/words.ts';
 import { wordsIn } from '../../support/words-in.ts';
 
 /** The code that serves, with a hierarchy of scopes. */
@@ -13,7 +14,7 @@ export const setting = deciding({ write: ['read'] });
 
 /** JSON values on both sides of whatever random conditions can tell apart. */
 const numbers = [0, 1, 2, 3, 5, 6, -1, 0.5, 1.25, 1.75, 4.5, 5.5, 2 ** 60, Infinity];
-const words = ['', 'a', 'b', 'c', 'ab', 'aa', 'cb', 'a5', 'https://as.example'];
+const texts = ['', 'a', 'b', 'c', 'ab', 'aa', 'cb', 'a5', 'https://as.example'];
 const digits = ['5', '05', '055', '1', '01', '3', '6', '-1', '0', '99999999999999999999'];
 const arrays = [[], ['a'], ['b'], ['a', 'b'], ['c'], [1], [0, 'a'], [null], [true, 5], ['5'], [{}], [[], 'a']];
 const objects = [{}, { x: 'a' }, { x: 1 }, { x: null }, { x: { y: 'a' } }, { x: { y: 5 } }, { x: ['a'] }, { x: '05' }];
@@ -25,32 +26,15 @@ const oddObjects = [
   { X: 'a' },
   { 0: 'b', 1: 'a' },
 ];
-const values = [null, true, false, ...numbers, ...words, ...digits, ...arrays, ...objects, ...oddObjects];
+const values = [null, true, false, ...numbers, ...texts, ...digits, ...arrays, ...objects, ...oddObjects];
 const names = [...wordsIn`get_x get_y get_ g zzz x Get_x a:x a:y a:x/y a:xy a:x?q a:X a:Xy p px ping tools/call`];
 const methods = [...wordsIn`ping tools/call tasks/x tasks/list resources/list x zz notifications/x x/list`];
 
 const requests = [
-  'GET /a',
-  'GET /a/',
-  'GET /a/x',
-  'GET /a/X',
-  'GET /a/x/',
-  'GET /a/b',
-  'GET /a/b/c',
-  'GET /A/x',
-  'GET /A',
-  'GET /a/%20',
-  'GET /%C3%A9',
-  'GET /',
-  'HEAD /a',
-  'HEAD /a/x',
-  'HEAD /a/b',
-  'HEAD /x',
-  'POST /a',
-  'POST /x',
-  'POST /X/',
-  'DELETE /a/x',
-  'DELETE /',
+  ...words('/a /a/ /a/x /a/X /a/x/ /a/b /a/b/c /A/x /A /a/%20 /%C3%A9 /').map((path) => `GET ${path}`),
+  ...words('/a /a/x /a/b /x').map((path) => `HEAD ${path}`),
+  ...words('/a /x /X/').map((path) => `POST ${path}`),
+  ...words('/a/x /').map((path) => `DELETE ${path}`),
 ];
 
 const oneValue = fc.constantFrom(...values);
