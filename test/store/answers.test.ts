@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import type { SharedStore } from '../../src/model/config.ts';
 import { createShared, type Shared } from '../../src/store/store.ts';
-import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 import { KEY, listener, type Told } from './opened.ts';
 
 describe.skipIf(!hasRedis)('answers', () => {
-  let redis: Redis;
+  const redis = startBeforeAll(startRedis);
   let now: number;
   let replicas: { readonly shared: Shared; readonly told: Told }[];
   const clock = (): number => now;
 
-  beforeAll(async () => {
-    redis = await startRedis();
-  });
-  afterAll(() => redis.close());
   beforeEach(async () => {
     now = Date.now();
     await redis.client.flushAll();

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import slotOf from 'cluster-key-slot';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createSharedStore } from '../../src/front-door/shared-store.ts';
 import type { Store } from '../../src/front-door/store.ts';
 import type { Reservation } from '../../src/model/ledger.ts';
@@ -21,6 +21,7 @@ import {
   listener,
   opened,
   redisWith,
+  problemAt,
   PATIENT_MS,
   replicaAt,
   revocationOf,
@@ -104,18 +105,8 @@ function numbersIn(slot: number, count: number): readonly string[] {
 }
 
 /** Asks again while the store is unavailable. On a busy machine a command may take too long. */
-async function patiently<Value>(question: () => Promise<Value>): Promise<Value> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      // oxlint-disable-next-line no-await-in-loop
-      return await question();
-    } catch (error) {
-      if (tries === 50) throw error;
-      // oxlint-disable-next-line no-await-in-loop
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  }
-}
+const patiently = async <Value>(question: () => Promise<Value>): Promise<Value> =>
+  vi.waitFor(question, { timeout: 10_000, interval: 100 });
 
 /** A route whose counts a master has. */
 async function routeAt(cluster: Cluster, master: ClusterNode): Promise<string> {
@@ -143,7 +134,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
   describe('all of whose servers run', { shuffle: true }, () => {
     test('R-341: keeps used proofs, answers, rates and quotas for all replicas, at every master', async () => {
       const [one, other] = [await replicaAt(url, listener(), patient), await replicaAt(url, listener(), patient)];
-      const numbers = Array.from({ length: 40 }, (_, index) => String(index));
+      const numbers = Array.from({ length: 16 }, (_, index) => String(index));
       const used = new Set<ClusterNode>();
       for (const number of numbers) {
         used.add(await cluster.masterOf(slotOf(sealing.place('replay', number))));
@@ -156,12 +147,9 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
         expect(await other.ledger.reserve(spend(1, `route ${number}`))).toMatchObject({ failed: { why: 'check' } });
       }
       expect(used.size).toBe(3);
+      const hourly = { requests: 1, perMs: 3_600_000, burst: 1 };
       const limiters = [one, other].map((shared) =>
-        shared.prepare({ url: url, onFailure: 'closed' }, KEY).limiters('requests', {
-          requests: 1,
-          perMs: 3_600_000,
-          burst: 1,
-        }),
+        shared.prepare({ url, onFailure: 'closed' }, KEY).limiters('requests', hourly),
       );
       expect(await limiters[0]?.take('alice')).toBe(0);
       expect(await limiters[1]?.take('alice')).toBeGreaterThan(0);
@@ -221,10 +209,8 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
       await other.removeMember('set', 'a');
       expect(await other.addMember('set', 'b', expiry(), 9)).toBe(true);
       expect(await one.takeMembers('set')).toEqual(['b']);
-      expect([await one.firstSeen('code', expiry(), 'c'), await other.firstSeen('code', expiry(), 'c')]).toEqual([
-        true,
-        false,
-      ]);
+      expect(await one.firstSeen('code', expiry(), 'c')).toBe(true);
+      expect(await other.firstSeen('code', expiry(), 'c')).toBe(false);
       await one.publishRevoked(['digest']);
       await expect.poll(() => heard).toEqual(['digest']);
     });
@@ -247,13 +233,8 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
         [`redis+cluster://:wr%6Fng-s3cr3t@${host}`, 'WRONGPASS'],
         [`redis+cluster://${host}`, 'NOAUTH'],
         ['redis+cluster://:s3cr3t@127.0.0.1:1', 'no server names the masters of the cluster'],
-      ] as const) {
-        const told = listener();
-        const connection = connected(url, told);
-        await expect.poll(() => connection.state().problem, { timeout: 10_000 }).toContain(problem);
-        expect(told.lines).toHaveLength(1);
-        expect(JSON.stringify([told.lines, connection.state()])).not.toContain('s3cr3t');
-      }
+      ] as const)
+        expect(await problemAt(url)).toContain(problem);
     });
 
     test('R-341: is reached over TLS, also at a server that does not know its own address', async () => {

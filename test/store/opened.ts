@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { SharedStore } from '../../src/model/config.ts';
 import type { Revocation } from '../../src/model/revocation.ts';
 import type { StoreObserver, StoreOperation, StoreResult } from '../../src/model/shared.ts';
@@ -79,6 +80,15 @@ export function connected(url: string, told: Told, commandMs?: number): StoreCon
   const connection = connectStore(url, told.observer, told.log, undefined, commandMs);
   opened.push(() => connection.close());
   return connection;
+}
+
+/** What is wrong with the store at a URL: said in one line, without a word of its passwords. */
+export async function problemAt(url: string): Promise<string | undefined> {
+  const told = listener();
+  const connection = connected(url, told);
+  await expect.poll(() => told.lines, { timeout: 10_000 }).toHaveLength(1);
+  expect(JSON.stringify([told.lines, connection.state()])).not.toContain('s3cr3t');
+  return connection.state().problem;
 }
 
 /** A replica of the gateway on the store at `url`, once it is up. With `revocations` it listens to the front door. */

@@ -1,9 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import type { RateLimiter, RateLimiters } from '../../src/model/shared.ts';
 import type { Rate } from '../../src/model/route.ts';
 import { createShared, type Prepared, type Shared } from '../../src/store/store.ts';
-import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 import { KEY } from './opened.ts';
 
 const hourly = (requests: number, burst = requests): Rate => ({ requests, perMs: 3_600_000, burst });
@@ -28,14 +29,10 @@ test('answers synchronously without a store', () => {
 
 // A store that answers late, as on a busy machine, counts as away; then each replica counts alone.
 describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
-  let redis: Redis;
+  const redis = startBeforeAll(startRedis);
   let replicas: (Shared & Pick<Prepared, 'limiters'>)[];
   let up: number;
   let asked: string[];
-  beforeAll(async () => {
-    redis = await startRedis();
-  });
-  afterAll(() => redis.close());
   beforeEach(async () => {
     await redis.client.flushAll();
     asked = [];

@@ -11,6 +11,7 @@ import {
   listener,
   opened,
   redisWith,
+  problemAt,
   replicaAt,
   revocationOf,
   revocationsAt,
@@ -143,13 +144,8 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
       [`:s3cr3t-of-stores@127.0.0.1:${port}/mymaster`, 'NOAUTH'],
       [`:s3cr3t-of-stores@127.0.0.1:${port}/other?sentinel_password=s3cr3t-of-sentinels`, 'No such master'],
       [`:s3cr3t-of-stores@127.0.0.1:1/mymaster?sentinel_password=s3cr3t-of-sentinels`, 'ECONNREFUSED'],
-    ] as const) {
-      const told = listener();
-      const connection = connected(`redis+sentinel://${rest}`, told);
-      await expect.poll(() => connection.state().problem, { timeout: 10_000 }).toContain(problem);
-      expect(told.lines).toHaveLength(1);
-      expect(JSON.stringify([told.lines, connection.state()])).not.toContain('s3cr3t');
-    }
+    ] as const)
+      expect(await problemAt(`redis+sentinel://${rest}`)).toContain(problem);
   });
 
   test('R-338: is reached over TLS, as the sentinels are, and only with a trusted certificate', async () => {
@@ -165,8 +161,8 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
     await sentinelOf({ port: storePort }, tlsOptions(sentinelPort));
     const url = `rediss+sentinel://127.0.0.1:${sentinelPort}/mymaster`;
     const [strict, trusting] = [listener(), listener()];
-    const refused = connected(url, strict);
-    await expect.poll(() => refused.state().problem, { timeout: 10_000 }).toContain('certificate');
+    const untrusted = connected(url, strict);
+    await expect.poll(() => untrusted.state().problem, { timeout: 10_000 }).toContain('certificate');
     const before = getCACertificates();
     setDefaultCACertificates([pem('ca')]);
     opened.push(async () => setDefaultCACertificates(before));
