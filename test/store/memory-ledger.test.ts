@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Timers } from '../../src/lib/clock.ts';
 import { createMemoryLedger, createProcessLedger, type MemoryLedger } from '../../src/store/memory-ledger.ts';
-import type { Reservation, LedgerVerdict } from '../../src/model/ledger.ts';
+import type { Ledger, LedgerVerdict, Reservation } from '../../src/model/ledger.ts';
 import { call } from '../pipeline/history/call.ts';
 import { play } from './play.ts';
 import { steps } from './random-calls.ts';
@@ -34,21 +34,15 @@ function ledgerAt(start = 1000): MemoryLedger & { wait(ms: number): void } {
 test('decides as a ledger that walks over everything, for random calls and times', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (random) => {
-      let now = 0;
-      const wait = (ms: number): void => void (now += ms);
-      const expected = await play(
-        createReferenceLedger(() => now),
-        random,
-        wait,
-      );
-      now = 0;
-      expect(
-        await play(
-          createMemoryLedger(() => now),
+      const played = (create: (clock: () => number) => Ledger): ReturnType<typeof play> => {
+        let now = 0;
+        return play(
+          create(() => now),
           random,
-          wait,
-        ),
-      ).toEqual(expected);
+          (ms) => void (now += ms),
+        );
+      };
+      expect(await played(createMemoryLedger)).toEqual(await played(createReferenceLedger));
     }),
     { numRuns: 500 },
   );
