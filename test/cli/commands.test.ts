@@ -6,7 +6,6 @@ import { commandHelp, programHelp as listOf } from '../../src/cli/help.ts';
 import { casesOf } from '../config/edits.ts';
 import { base, edited, inFolder } from '../config/folder.ts';
 import { outcome } from './run.ts';
-import { hasTerminal, onTerminal } from '../serve/terminal.ts';
 
 const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for MCP servers and HTTP APIs
 
@@ -227,29 +226,21 @@ describe('schema', () => {
   });
 });
 
-describe.runIf(hasTerminal)('colours', () => {
-  test('mark the result on a terminal, and NO_COLOR turns them off', async () => {
-    const files = {
-      'policies/a.yaml': '{}',
-      'policies/a.test.yaml': '- { name: n, given: {}, when: {}, then: { deny: claim.denied } }\n',
-    };
-    await inFolder({ yaml: `${base}trusted_proxies: [0.0.0.0/0]\n`, files }, async (folder) => {
-      const { code, text } = await onTerminal(['check'], folder);
-      expect(code).toBe(0);
-      expect(text).toContain('\u001b[33mwarning\u001b[39m: gateway.yaml');
-      expect(text).toContain('1 policy: \u001b[33mok, with 1 warning\u001b[39m\n');
-      const failed = await onTerminal(['test'], folder);
-      expect(failed).toMatchObject({
-        code: 1,
-        text: expect.stringContaining('\u001b[31mFAILED\u001b[39m\n') as string,
-      });
-      const plain = await onTerminal(['check'], folder, { NO_COLOR: '1' });
-      expect(plain.text).not.toContain('\u001b');
-      const broken = await onTerminal(['check', '--config', 'nope.yaml'], folder);
-      expect(broken).toMatchObject({
-        code: 1,
-        text: expect.stringContaining('nope.yaml: \u001b[31m1 problem\u001b[39m\n') as string,
-      });
-    });
+test('colours mark the result on a terminal, and NO_COLOR turns them off', async () => {
+  const files = {
+    'policies/a.yaml': '{}',
+    'policies/a.test.yaml': '- { name: n, given: {}, when: {}, then: { deny: claim.denied } }\n',
+  };
+  await inFolder({ yaml: `${base}trusted_proxies: [0.0.0.0/0]\n`, files }, async (folder) => {
+    const run = (args: readonly string[], env = {}) => outcome(args, folder, { isTerminal: true, env });
+    const { stdout, stderr } = await run(['check']);
+    expect(stderr).toContain('\u001b[33mwarning\u001b[39m: gateway.yaml');
+    expect(stdout).toContain('1 policy: \u001b[33mok, with 1 warning\u001b[39m\n');
+    expect((await run(['test'])).stdout).toContain('\u001b[31mFAILED\u001b[39m\n');
+    expect((await run(['check', '--config', 'nope.yaml'])).stderr).toContain(
+      'nope.yaml: \u001b[31m1 problem\u001b[39m\n',
+    );
+    const plain = await run(['check'], { NO_COLOR: '1' });
+    expect(plain.stdout + plain.stderr).not.toContain('\u001b');
   });
 });

@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { inFolder } from '../config/folder.ts';
 import { freePort } from '../support/ports.ts';
-import { outcome, sallyport } from '../serve/process.ts';
+import { outcome as ofProcess, sallyport } from '../serve/process.ts';
+import { outcome } from './run.ts';
 
 const secret = 'k3y-of-at-least-thirty-two-characters';
 
@@ -31,126 +32,96 @@ routes:
   };
 }
 
+function register(issuer: string, registration: object): Promise<Response> {
+  const headers = { 'content-type': 'application/json' };
+  return fetch(`${issuer}/register`, { method: 'POST', headers, body: JSON.stringify(registration) });
+}
+
 async function issuerOf(url: string): Promise<unknown> {
   const response = await fetch(`${url}/.well-known/oauth-authorization-server`);
   return ((await response.json()) as { readonly issuer: unknown }).issuer;
 }
 
-describe('serve', () => {
-  test.each([['1'], ['2']])('with %s workers: starts it, restarts it, and ends it', async (workers) => {
-    const { yaml, issuer } = await yamlWith();
-    await inFolder({ yaml }, async (folder) => {
-      const gateway = sallyport(['serve', '--workers', workers], folder);
-      const [, adminUrl = ''] = await gateway.says(/"msg":"listening".*"admin":"(http:[^"]+)"/);
-      await gateway.says(/"msg":"front door listening"/);
-      await gateway.says(/the front door keeps its state in memory: a restart signs all people out/);
-      expect(await issuerOf(issuer)).toBe(issuer);
+test('serve starts it, restarts it, reloads it and ends it', async () => {
+  const { yaml, issuer } = await yamlWith();
+  await inFolder({ yaml }, async (folder) => {
+    const gateway = sallyport(['serve', '--workers', '2'], folder);
+    const [, adminUrl = ''] = await gateway.says(/"msg":"listening".*"admin":"(http:[^"]+)"/);
+    await gateway.says(/"msg":"front door listening"/);
+    await gateway.says(/the front door keeps its state in memory: a restart signs all people out/);
+    expect(await issuerOf(issuer)).toBe(issuer);
 
-      const registered = await fetch(`${issuer}/register`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ redirect_uris: ['http://127.0.0.1:7/cb'], token_endpoint_auth_method: 'none' }),
-      });
-      expect(registered.status).toBe(201);
-      await vi.waitFor(async () => {
-        const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
-        expect(metrics).toContain('sallyport_front_door_registrations_total{result="ok"} 1');
-        expect(metrics).toContain('sallyport_config_last_reload_successful 1');
-      });
-
-      process.kill(await childOf(gateway.pid), 'SIGKILL');
-      await gateway.says(/"msg":"the front door ended and is started again".*"signal":"SIGKILL"/);
-      await vi.waitFor(async () => expect(await issuerOf(issuer)).toBe(issuer), 10_000);
-
-      gateway.signal('SIGTERM');
-      expect(await gateway.ended).toBe(0);
-      await expect(issuerOf(issuer)).rejects.toThrow('fetch failed');
+    const client = { redirect_uris: ['http://127.0.0.1:7/cb'], token_endpoint_auth_method: 'none' };
+    expect((await register(issuer, client)).status).toBe(201);
+    await vi.waitFor(async () => {
+      const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
+      expect(metrics).toContain('sallyport_front_door_registrations_total{result="ok"} 1');
+      expect(metrics).toContain('sallyport_config_last_reload_successful 1');
     });
-  });
 
-  test('reloads it with the configuration', async () => {
-    const { yaml, issuer } = await yamlWith();
-    await inFolder({ yaml }, async (folder) => {
-      const gateway = sallyport(['serve'], folder);
-      await gateway.says(/"msg":"front door listening"/);
-      const file = join(folder, 'gateway.yaml');
-      const text = await readFile(file, 'utf8');
-      await writeFile(
-        file,
-        text.replace('{ read: { title: Read } }', '{ read: { title: Read }, write: { title: W } }'),
-      );
-      await vi.waitFor(async () => {
-        const response = await fetch(`${issuer}/.well-known/openid-configuration`);
-        expect(await response.json()).toMatchObject({ scopes_supported: ['read', 'write'] });
-      }, 10_000);
-      gateway.signal('SIGTERM');
-      expect(await gateway.ended).toBe(0);
-    });
-  });
+    process.kill(await childOf(gateway.pid), 'SIGKILL');
+    await gateway.says(/"msg":"the front door ended and is started again".*"signal":"SIGKILL"/);
+    await vi.waitFor(async () => expect(await issuerOf(issuer)).toBe(issuer), 10_000);
 
-  test('does not start where the front door cannot listen', async () => {
-    const { yaml } = await yamlWith();
-    const taken = yaml.replace(/listen: (127\.0\.0\.1:\d+)\n {2}identity/, 'listen: 192.0.2.1:1\n  identity');
-    await inFolder({ yaml: taken }, async (folder) => {
-      const { code, stderr } = await outcome(['serve'], folder);
-      expect([code, stderr]).toEqual([1, expect.stringContaining('192.0.2.1')]);
-    });
-  });
+    await writeFile(join(folder, 'gateway.yaml'), yaml.replace('{ read: {', '{ write: { title: Write }, read: {'));
+    await vi.waitFor(async () => {
+      const response = await fetch(`${issuer}/.well-known/openid-configuration`);
+      expect(await response.json()).toMatchObject({ scopes_supported: ['write', 'read'] });
+    }, 10_000);
 
-  test('leaves the front door to another process with --without-front-door', async () => {
-    const { yaml, issuer } = await yamlWith(`session_key: ${secret}`);
-    await inFolder({ yaml }, async (folder) => {
-      const gateway = sallyport(['serve', '--without-front-door'], folder);
-      await gateway.says(/"msg":"listening"/);
-      await expect(issuerOf(issuer)).rejects.toThrow('fetch failed');
-      const alone = sallyport(['front-door'], folder);
-      await alone.says(/"msg":"front door listening"/);
-      expect(await issuerOf(issuer)).toBe(issuer);
-      for (const each of [gateway, alone]) each.signal('SIGTERM');
-      expect([await gateway.ended, await alone.ended]).toEqual([0, 0]);
-    });
+    gateway.signal('SIGTERM');
+    expect(await gateway.ended).toBe(0);
+    await expect(issuerOf(issuer)).rejects.toThrow('fetch failed');
   });
 });
 
-describe('front-door alone', () => {
-  test('serves its metrics and its health where --metrics says, and to no name that can be registered', async () => {
-    const { yaml, issuer } = await yamlWith(`session_key: ${secret}`);
-    await inFolder({ yaml }, async (folder) => {
-      const alone = sallyport(['front-door', '--metrics', '127.0.0.1:0'], folder);
-      const [, url = ''] = await alone.says(/"msg":"front door listening".*"metrics":"(http:[^"]+)"/);
-      await fetch(`${issuer}/register`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: '{}',
-      });
-      const metrics = await fetch(`${url}/metrics`);
-      expect(metrics.headers.get('content-type')).toMatch(/^text\/plain; version=/);
-      const counted = 'sallyport_front_door_registrations_total{result="invalid_redirect_uri"} 1';
-      expect(await metrics.text()).toContain(counted);
-      const statusOf = async (path: string, host: string, method = 'GET'): Promise<number | undefined> => {
-        const [response] = (await once(request(url + path, { method, headers: { host } }).end(), 'response')) as [
-          IncomingMessage,
-        ];
-        response.resume();
-        return response.statusCode;
-      };
-      expect(await statusOf('/metrics', 'rebound.example')).toBe(403);
-      expect(await statusOf('/healthz', 'probe.example')).toBe(200);
-      expect(await statusOf('/', 'localhost')).toBe(404);
-      expect(await statusOf('/metrics', 'localhost', 'POST')).toBe(405);
-      alone.signal('SIGTERM');
-      expect(await alone.ended).toBe(0);
-    });
+test('serve does not start where the front door cannot listen', async () => {
+  const { yaml } = await yamlWith();
+  const taken = yaml.replace(/listen: (127\.0\.0\.1:\d+)\n {2}identity/, 'listen: 192.0.2.1:1\n  identity');
+  await inFolder({ yaml: taken }, async (folder) => {
+    const { code, stderr } = await ofProcess(['serve'], folder);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('192.0.2.1')]);
   });
+});
 
-  test('refuses an address that is none, or that is taken', async () => {
-    const { yaml, issuer } = await yamlWith(`session_key: ${secret}`);
-    await inFolder({ yaml }, async (folder) => {
-      const none = await outcome(['front-door', '--metrics', '9091'], folder);
-      expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--metrics: "9091" is not an address')]);
-      const taken = await outcome(['front-door', '--metrics', new URL(issuer).host], folder);
-      expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining('in use')]);
-    });
+test('serve --without-front-door leaves it to front-door, which serves metrics and health to no name that can be registered', async () => {
+  const { yaml, issuer } = await yamlWith(`session_key: ${secret}`);
+  await inFolder({ yaml }, async (folder) => {
+    const gateway = sallyport(['serve', '--without-front-door'], folder);
+    await gateway.says(/"msg":"listening"/);
+    await expect(issuerOf(issuer)).rejects.toThrow('fetch failed');
+    const alone = sallyport(['front-door', '--metrics', '127.0.0.1:0'], folder);
+    const [, url = ''] = await alone.says(/"msg":"front door listening".*"metrics":"(http:[^"]+)"/);
+    expect(await issuerOf(issuer)).toBe(issuer);
+
+    await register(issuer, {});
+    const metrics = await fetch(`${url}/metrics`);
+    expect(metrics.headers.get('content-type')).toMatch(/^text\/plain; version=/);
+    const counted = 'sallyport_front_door_registrations_total{result="invalid_redirect_uri"} 1';
+    expect(await metrics.text()).toContain(counted);
+    const statusOf = async (path: string, host: string, method = 'GET'): Promise<number | undefined> => {
+      const [response] = (await once(request(url + path, { method, headers: { host } }).end(), 'response')) as [
+        IncomingMessage,
+      ];
+      response.resume();
+      return response.statusCode;
+    };
+    expect(await statusOf('/metrics', 'rebound.example')).toBe(403);
+    expect(await statusOf('/healthz', 'probe.example')).toBe(200);
+    expect(await statusOf('/', 'localhost')).toBe(404);
+    expect(await statusOf('/metrics', 'localhost', 'POST')).toBe(405);
+    for (const each of [gateway, alone]) each.signal('SIGTERM');
+    expect([await gateway.ended, await alone.ended]).toEqual([0, 0]);
+  });
+});
+
+test('front-door --metrics refuses an address that is none, or that is taken', async () => {
+  const { yaml, issuer } = await yamlWith(`session_key: ${secret}`);
+  await inFolder({ yaml }, async (folder) => {
+    const none = await outcome(['front-door', '--metrics', '9091'], folder);
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--metrics: "9091" is not an address')]);
+    const taken = await outcome(['front-door', '--metrics', new URL(issuer).host], folder);
+    expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining('in use')]);
   });
 });
 

@@ -49,10 +49,3 @@ export function startOnTerminal(args: readonly string[], cwd: string, env: NodeJ
     ended,
   };
 }
-
-/** What `sallyport ARGS` writes to a terminal of 100 columns, and its exit code. */
-export async function onTerminal(args: readonly string[], cwd: string, env?: NodeJS.ProcessEnv) {
-  const running = startOnTerminal(args, cwd, env);
-  const code = await running.ended;
-  return { code, text: running.text() };
-}

@@ -8,7 +8,7 @@ import { type Issuer, startIssuer } from '../../support/issuer.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { inFolder } from '../../config/folder.ts';
 import { freePort } from '../../support/ports.ts';
-import { outcome } from '../../serve/process.ts';
+import { outcome } from '../run.ts';
 import type { Config } from '../../../src/model/config.ts';
 import { linesOf } from './found.ts';
 
