@@ -1,97 +1,76 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
-import { createServer as createHttpServer } from 'node:http';
-import { describe, expect, test } from 'vitest';
-import { edited, inFolder } from '../config/folder.ts';
-import { outcome, sallyport } from './process.ts';
+import { createServer } from 'node:http';
+import { expect, test } from 'vitest';
+import { listen } from '../../demo/listen.ts';
+import { outcome } from '../cli/run.ts';
+import { edited, inFolder, loaded } from '../config/folder.ts';
+import { listenFault, start } from '../../src/serve/start.ts';
+import { accepts } from '../support/ports.ts';
+import { startBeforeAll } from '../support/start-before.ts';
+import { sallyport } from './process.ts';
 
 /** Public routes alone: no authorization server is needed. */
-const open = (upstream: string, listen = '127.0.0.1:0', admin = '127.0.0.1:0'): string => `
+const open = (address: string, admin = '127.0.0.1:0'): string => `
 public_url: http://gateway.test
-listen: ${listen}
+listen: ${address}
 admin: ${admin}
 routes:
-  - { name: open, path: /, public: true, upstream: { url: "${upstream}" } }
+  - { name: open, path: /, public: true, upstream: { url: "${upstream.url}" } }
 `;
+const upstream = startBeforeAll(() =>
+  listen(
+    createServer((_request, response) => void response.writeHead(200).write('hello')),
+    0,
+  ),
+);
+const taken = (): string => new URL(upstream.url).host;
 
-const listening = /"url":"(http:[^"]+)"/;
+test('R-171: serves until a signal, then exits with 0; a second one does not wait for a stream', async () => {
+  await inFolder({ yaml: open('127.0.0.1:0') }, async (folder) => {
+    const idle = sallyport(['serve'], folder);
+    const streaming = sallyport(['serve', '--config', 'gateway.yaml'], folder);
+    const [, url = ''] = await streaming.says(/"url":"(http:[^"]+)"/);
+    const reader = (await fetch(url)).body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? '').toString()).toBe('hello');
+    streaming.signal('SIGINT');
+    await expect.poll(() => accepts(Number(new URL(url).port))).toBe(false);
+    streaming.signal('SIGTERM');
+    expect(await streaming.ended).toBe(1);
+    await reader?.cancel().catch(() => undefined);
 
-describe('serve', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('R-171: serves until %s, then exits with 0', async (signal) => {
-    const upstream = createHttpServer((_request, response) => void response.end('hello')).listen(0, '127.0.0.1');
-    await once(upstream, 'listening');
-    const { port } = upstream.address() as AddressInfo;
-    await inFolder({ yaml: open(`http://127.0.0.1:${port}`) }, async (folder) => {
-      const gateway = sallyport(['serve'], folder);
-      const [, url] = await gateway.says(listening);
-      expect(await (await fetch(url ?? '')).text()).toBe('hello');
-      gateway.signal(signal);
-      expect(await gateway.ended).toBe(0);
-      expect(gateway.stderr()).toBe('');
-    });
-    upstream.close();
+    await idle.says(/"msg":"listening"/);
+    idle.signal('SIGTERM');
+    expect([await idle.ended, idle.stderr()]).toEqual([0, '']);
   });
+});
 
-  test('does not wait for a stream after a second signal', async () => {
-    const upstream = createHttpServer((_request, response) => void response.writeHead(200).write('hello')).listen(
-      0,
-      '127.0.0.1',
+test.each<[title: string, yaml: () => string, fault: RegExp]>([
+  [
+    'a listen port in use',
+    () => open(taken()),
+    /^127\.0\.0\.1:\d+ is in use: stop the process that listens there, or /,
+  ],
+  ['an admin port in use', () => open('127.0.0.1:0', taken()), /^127\.0\.0\.1:\d+ is in use: .* listen or admin in /],
+  ['a foreign address', () => open('192.0.2.1:8080'), /^192\.0\.2\.1:8080 is not an address of this machine$/],
+  [
+    'an unknown name',
+    () => open('gateway.invalid:8080'),
+    /^gateway\.invalid cannot be resolved to an address \(E\w+\)$/,
+  ],
+])('says in one line that it cannot listen at %s', async (_title, yaml, fault) => {
+  const config = await loaded({ yaml: yaml() });
+  const error: unknown = await start(config).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(listenFault(error)).toMatch(fault);
+});
+
+test('refuses a configuration with a problem as check does', async () => {
+  await inFolder({ yaml: edited(['/api\n', 'api\n']) }, async (folder) => {
+    const refused = await outcome(['check'], folder);
+    expect(refused.stderr).toBe(
+      'gateway.yaml:9:11: routes[0].path: "api" does not start with /; write "/api"\ngateway.yaml: 1 problem\n',
     );
-    await once(upstream, 'listening');
-    const { port } = upstream.address() as AddressInfo;
-    await inFolder({ yaml: open(`http://127.0.0.1:${port}`) }, async (folder) => {
-      const gateway = sallyport(['serve', '--config', 'gateway.yaml'], folder);
-      const [, url] = await gateway.says(listening);
-      const reader = (await fetch(url ?? '')).body?.getReader();
-      await reader?.read();
-      gateway.signal('SIGTERM');
-      const refused = async (): Promise<boolean> =>
-        fetch(url ?? '').then(
-          () => false,
-          () => true,
-        );
-      while (!(await refused()));
-      gateway.signal('SIGTERM');
-      expect(await gateway.ended).toBe(1);
-      await reader?.cancel().catch(() => undefined);
-    });
-    upstream.closeAllConnections();
-    upstream.close();
-  });
-
-  test.each(['listen', 'admin'])('reports in one line that its %s port is in use', async (key) => {
-    const squatter = createServer().listen(0, '127.0.0.1');
-    await once(squatter, 'listening');
-    const taken = `127.0.0.1:${(squatter.address() as AddressInfo).port}`;
-    const yaml = key === 'listen' ? open('http://127.0.0.1:1', taken) : open('http://127.0.0.1:1', undefined, taken);
-    await inFolder({ yaml }, async (folder) => {
-      expect(await outcome(['serve'], folder)).toEqual({
-        code: 1,
-        stdout: '',
-        stderr: `${taken} is in use: stop the process that listens there, or change listen or admin in the configuration\n`,
-      });
-    });
-    squatter.close();
-  });
-
-  test.each([
-    ['192.0.2.1:8080', /^192\.0\.2\.1:8080 is not an address of this machine\n$/],
-    ['gateway.invalid:8080', /^gateway\.invalid cannot be resolved to an address \(E\w+\)\n$/],
-  ])('says in one line that it cannot listen on %s', async (listen, line) => {
-    await inFolder({ yaml: open('http://127.0.0.1:1', listen) }, async (folder) => {
-      const { code, stdout, stderr } = await outcome(['serve'], folder);
-      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toMatch(line);
-    });
-  });
-
-  test('refuses a configuration with a problem as check does', async () => {
-    await inFolder({ yaml: edited(['/api\n', 'api\n']) }, async (folder) => {
-      const refused = await outcome(['check'], folder);
-      expect(refused.stderr).toBe(
-        'gateway.yaml:9:11: routes[0].path: "api" does not start with /; write "/api"\ngateway.yaml: 1 problem\n',
-      );
-      expect(await outcome(['serve'], folder)).toEqual(refused);
-    });
+    expect(await outcome(['serve'], folder)).toEqual(refused);
   });
 });

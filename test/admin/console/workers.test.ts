@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Past } from '../../../src/admin/console/messages.ts';
 import { hasChromium, launchChromium } from '../../clients/chromium.ts';
-import { pids, withWorkers } from '../../serve/workers/with-workers.ts';
+import { replaceOne, startWithWorkers } from '../../serve/workers/with-workers.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { accepts, freePort } from '../../support/ports.ts';
 import { startUpstream } from '../../support/upstream.ts';
@@ -55,38 +55,32 @@ routes: [{ name: data, path: /data, audience: https://gateway.bank.example/data,
   test('has the decisions of each worker once, also of one that replaced another', async () => {
     // With port 0, a new worker would choose another one after the last worker has died.
     const port = await freePort();
-    await withWorkers({ yaml: yamlOf(port) }, async ({ gateway, url, adminUrl }) => {
-      const kept = async (): Promise<number> => ((await (await fetch(`${adminUrl}/console/past`)).json()) as Past).kept;
-      const workers = (): Promise<readonly number[]> => pids(gateway);
-      const replace = async (worker: number): Promise<void> => {
-        process.kill(worker, 'SIGKILL');
-        await expect.poll(workers).not.toContain(worker);
-        await expect.poll(workers).toHaveLength(2);
-      };
-      const page = await browser.newPage();
-      await page.goto(adminUrl);
-      await page.getByText('No decision yet').waitFor();
+    const running = await startWithWorkers({ yaml: yamlOf(port) });
+    onTestFinished(() => running.close());
+    const { gateway, url, adminUrl } = running;
+    const kept = async (): Promise<number> => ((await (await fetch(`${adminUrl}/console/past`)).json()) as Past).kept;
+    const page = await browser.newPage();
+    await page.goto(adminUrl);
+    await page.getByText('No decision yet').waitFor();
 
-      await callAs('early', url);
-      await eachOnce(page, 'early');
-      await inThePast(page, 'early');
+    await callAs('early', url);
+    await eachOnce(page, 'early');
+    await inThePast(page, 'early');
 
-      const [one = 0, two = 0] = await workers();
-      // What a worker keeps ends with it: each of the two had a part.
-      await replace(one);
-      expect(await kept()).toBeLessThan(CALLERS);
-      await expect.poll(kept).toBeGreaterThan(0);
-      await replace(two);
-      expect(await kept()).toBe(0);
-      // Until one of the new workers listens, connections are refused.
-      await expect.poll(() => accepts(port)).toBe(true);
-      await callAs('late', url);
-      await eachOnce(page, 'late');
-      await eachOnce(page, 'early');
-      await inThePast(page, 'late');
-      expect(await page.locator('.row', { hasText: 'early-' }).count()).toBe(0);
+    // What a worker keeps ends with it: each of the two had a part.
+    await replaceOne(gateway);
+    expect(await kept()).toBeLessThan(CALLERS);
+    await expect.poll(kept).toBeGreaterThan(0);
+    await replaceOne(gateway);
+    expect(await kept()).toBe(0);
+    // Until one of the new workers listens, connections are refused.
+    await expect.poll(() => accepts(port)).toBe(true);
+    await callAs('late', url);
+    await eachOnce(page, 'late');
+    await eachOnce(page, 'early');
+    await inThePast(page, 'late');
+    expect(await page.locator('.row', { hasText: 'early-' }).count()).toBe(0);
 
-      await page.close();
-    });
+    await page.close();
   });
 });
