@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,20 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
 const run = promisify(execFile);
+const script = new URL('../../.ci/audit', import.meta.url).pathname;
+
+/** A package with one dependency and one of development: npm takes longer for more of them. */
+const root = {
+  name: 'audited',
+  version: '1.0.0',
+  dependencies: { undici: '1.0.0' },
+  devDependencies: { vitest: '1.0.0' },
+};
+const packages = {
+  '': root,
+  'node_modules/undici': { version: '1.0.0' },
+  'node_modules/vitest': { version: '1.0.0', dev: true },
+};
 
 /** How `.ci/audit` ends, and what it says, with a registry that knows these weaknesses; or answers no audits at all. */
 async function audit(known: Readonly<Record<string, string>> | undefined): Promise<{ code: number; stdout: string }> {
@@ -23,11 +37,14 @@ async function audit(known: Readonly<Record<string, string>> | undefined): Promi
   }).listen(0, '127.0.0.1');
   await once(registry, 'listening');
   const url = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-npm-'));
+  await writeFile(join(folder, 'package.json'), JSON.stringify(root));
+  await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ ...root, lockfileVersion: 3, packages }));
   // npm remembers weaknesses by their number.
-  const cache = await mkdtemp(join(tmpdir(), 'sallyport-npm-'));
+  const cache = join(folder, 'cache');
   const env = { ...process.env, npm_config_registry: url, npm_config_cache: cache, npm_config_fetch_retries: '0' };
   try {
-    const { stdout } = await run('.ci/audit', { env });
+    const { stdout } = await run(script, { env, cwd: folder });
     return { code: 0, stdout };
   } catch (error) {
     const { code, stdout } = error as { code: number; stdout: string };
@@ -37,16 +54,13 @@ async function audit(known: Readonly<Record<string, string>> | undefined): Promi
   }
 }
 
-test('passes without known vulnerabilities', async () => {
-  expect(await audit({})).toMatchObject({ code: 0, stdout: expect.not.stringContaining('skipped') });
-});
-
 test('fails for any vulnerability in the runtime', async () => {
   expect(await audit({ undici: 'low' })).toMatchObject({ code: 1, stdout: expect.stringContaining('undici') });
 });
 
-test('fails for a severe vulnerability in development packages', async () => {
-  expect(await audit({ vitest: 'moderate' })).toMatchObject({ code: 0 });
+test('fails for a severe vulnerability in development packages alone', async () => {
+  const moderate = await audit({ vitest: 'moderate' });
+  expect(moderate).toMatchObject({ code: 0, stdout: expect.not.stringContaining('skipped') });
   expect(await audit({ vitest: 'high' })).toMatchObject({ code: 1, stdout: expect.stringContaining('vitest') });
 });
 
