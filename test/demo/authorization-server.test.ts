@@ -1,13 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { text } from 'node:stream/consumers';
 
-import { createRemoteJWKSet, decodeJwt, jwtVerify, type JWTPayload } from 'jose';
+import { createRemoteJWKSet, jwtVerify, type JWTPayload } from 'jose';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { createBrowser, signIn } from '../../demo/browser.ts';
-import { signOut } from '../../demo/walk/revocation.ts';
 import {
   demoApiClient,
   obtainToken,
@@ -99,17 +96,6 @@ test('R-181: as a process, prints one line at the start, uses the issuer of the 
   expect(await once(child, 'exit')).toEqual([0, null]);
 });
 
-test('exits with 1 and one clear line if the port is busy', async () => {
-  const other = createServer().listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  const { port } = other.address() as { port: number };
-  const child = run({ PORT: String(port) });
-  const [said, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
-  other.close();
-  expect(said).toBe(`authorization server: 127.0.0.1:${port} is in use; choose another port with PORT\n`);
-  expect(code).toBe(1);
-});
-
 test.each(['oauth-authorization-server', 'openid-configuration'])('R-182: serves metadata at %s', async (name) => {
   const response = await fetch(`${issuer}/.well-known/${name}`);
   expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([200, '*']);
@@ -162,13 +148,8 @@ describe('R-183: dynamic client registration', () => {
 
   test.each([
     [{ grant_types: ['client_credentials', 'implicit', 'refresh_token'], response_types: ['token'] }],
-    [{ require_proof_key: false, requires_consent: false, access_token_ttl: 86_400 }],
     [{ scope: 'read admin everything' }],
     [{ token_endpoint_auth_method: 'none' }],
-    [{ token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://evil.example/jwks' }],
-    [{ subject_type: 'pairwise', sector_identifier_uri: 'https://evil.example/sector' }],
-    [{ post_logout_redirect_uris: ['https://evil.example/'] }],
-    [{ grant_types: 'x', scope: 7, contacts: {}, default_acr_values: null }],
     [{ grant_types: undefined, response_types: undefined, scope: undefined }],
   ])('R-185: dictates the settings of a client that asks for %j', async (wish) => {
     const { body, status } = await register(issuer, { ...modest, ...wish });
@@ -189,20 +170,11 @@ describe('R-183: dynamic client registration', () => {
     [201, ['https://agent.example/callback', 'http://localhost:1234/callback', 'http://[::1]:1/callback']],
     [400, ['http://agent.example/callback']],
     [400, ['http://127.0.0.1.evil.example/callback']],
-    [400, ['cursor://callback']],
-    [400, ['https://agent.example/callback', 'javascript:alert(1)']],
     [400, undefined],
   ])('answers %i to the redirect URIs %j', async (status, uris) => {
     const answer = await register(issuer, { ...modest, redirect_uris: uris });
     const body = status === 201 ? { redirect_uris: uris } : { error: 'invalid_redirect_uri' };
     expect(answer).toMatchObject({ status, body });
-  });
-
-  test('accepts registrations from a page of another origin', async () => {
-    const headers = { origin: 'https://inspector.example', 'access-control-request-method': 'POST' };
-    const response = await fetch(`${issuer}/oauth/v2/oauth-registration`, { method: 'OPTIONS', headers });
-    const allowed = ['origin', 'headers'].map((name) => response.headers.get(`access-control-allow-${name}`));
-    expect([response.status, ...allowed]).toEqual([204, '*', expect.stringContaining('content-type')]);
   });
 });
 
@@ -274,38 +246,6 @@ describe('a sign-in', () => {
     for (const client of [demoApiClient, demoApiClient]) await tokenFor({ browser: trusted, client });
     expect(trusted.pages).toEqual(['Sign in', 'Allow access']);
   });
-
-  test('reports a refusal to the client, and a wrong password to the user', async () => {
-    const refused = await signIn({ authorizationUrl: authorizationUrl(), user: 'alice', approve: false });
-    expect(refused.searchParams.get('error')).toBe('access_denied');
-    const attempt = signIn({ authorizationUrl: authorizationUrl(), user: 'alice', password: 'guess' });
-    await expect(attempt).rejects.toThrow('Unknown user or wrong password.');
-  });
-
-  test('shows its page to its own browser alone', async () => {
-    const { headers } = await fetch(authorizationUrl(), { redirect: 'manual' });
-    const cookie = headers.getSetCookie().join('; ');
-    const page = new URL(headers.get('location') ?? '', issuer);
-    expect((await fetch(page)).status).toBe(400);
-    expect((await fetch(`${issuer}/interaction/another`, { headers: { cookie } })).status).toBe(400);
-  });
-
-  test('names the client, the resource and the scopes, and marks high privileges', async () => {
-    const [browser, nowhere] = [createBrowser(), new URL('about:blank')];
-    const open = async (url: URL, form?: URLSearchParams) => {
-      const page = await browser.open(url, nowhere, form);
-      if (page instanceof URL) throw new Error('no page');
-      return page;
-    };
-    const login = await open(authorizationUrl({ scope: 'read payments' }));
-    const form = new URLSearchParams({ username: 'alice', password: 'wonderland', decision: 'sign-in' });
-    const { html } = await open(login.url, form);
-    for (const part of ['An AI agent', mcpResource, '<code>read</code>', 'http://127.0.0.1:7777', 'alice']) {
-      expect(html).toContain(part);
-    }
-    expect(html.match(/High privilege</g)).toHaveLength(1);
-    expect(html).toContain('(<code>payments</code>) <strong class="high">High privilege</strong>');
-  });
 });
 
 describe('tokens for the MCP server', () => {
@@ -373,20 +313,6 @@ test('a trusted client renews its token silently, but not with a high privilege;
   expect(await introspect(issuer, renewed.accessToken)).toMatchObject({ active: true, aud: mcpResource });
 });
 
-test('a client that is no resource server may not introspect, not even its own token', async () => {
-  const { accessToken: token } = await tokenFor();
-  expect((await post(issuer, 'oauth-introspect', { token, ...secretOf(agent) })).body).toEqual({ active: false });
-});
-
-test('signing out ends the tokens of the browser, and its session', async () => {
-  const browser = createBrowser();
-  const { accessToken } = await tokenFor({ browser });
-  await signOut(issuer, browser);
-  expect(await introspect(issuer, accessToken)).toEqual({ active: false });
-  await tokenFor({ browser, user: 'bob' });
-  expect(browser.pages).toEqual(['Sign in', 'Allow access', 'Sign out', 'Signed out', 'Sign in', 'Allow access']);
-});
-
 describe('token exchange, RFC 8693', () => {
   let subjectToken: string;
   beforeAll(async () => {
@@ -427,20 +353,6 @@ describe('token exchange, RFC 8693', () => {
     expect(payload).toMatchObject({ ...claims, risk: 20, role: 'trader', tenant: 'acme', country: 'SE' });
   });
 
-  test('grants all shared scopes without `scope`, and accepts `resource` and the type `jwt`', async () => {
-    expect((await exchange()).body.scope).toBe('read write');
-    const type = 'urn:ietf:params:oauth:token-type:jwt';
-    const other = { audience: undefined, resource: `${apiAudience}/`, requested_token_type: type };
-    const { body } = await exchange(other);
-    expect([decodeJwt(String(body.access_token)).aud, body.issued_token_type]).toEqual([apiAudience, type]);
-  });
-
-  test('issues a token that never outlives the subject token', async () => {
-    const { accessToken: token } = await tokenFor({ scope: 'read payments' });
-    const { body } = await exchange({ subject_token: token, scope: 'read' });
-    expect(decodeJwt(String(body.access_token)).exp).toBe((await introspect(issuer, token)).exp);
-  });
-
   test('issues a token to the gateway that grants nothing', async () => {
     expect(await introspect(issuer, await ownToken())).not.toMatchObject({ aud: expect.anything() });
     for (const resource of [mcpResource, apiAudience]) {
@@ -452,39 +364,13 @@ describe('token exchange, RFC 8693', () => {
   test.each<[string, Record<string, string | undefined> | (() => Promise<Record<string, string>>), string?]>([
     ['no subject token', { subject_token: undefined }],
     ['an unknown subject token', { subject_token: 'x'.repeat(43) }],
-    ['no type of it', { subject_token_type: undefined }],
-    ['another type of it', { subject_token_type: 'urn:ietf:params:oauth:token-type:id_token' }],
-    ['an unknown actor token', { actor_token: 'x', actor_token_type: accessTokenType }],
-    ['the type of an actor token alone', { actor_token_type: accessTokenType }],
-    ['an actor token without its type', async () => ({ actor_token: await ownToken() })],
-    ['a refresh token as the result', { requested_token_type: 'urn:ietf:params:oauth:token-type:refresh_token' }],
-    ['no target', { audience: undefined }],
     ['an unknown target', { audience: 'https://unknown.example' }, 'invalid_target'],
-    ['two targets', { resource: mcpResource }, 'invalid_target'],
     ['a scope that the subject token lacks', { scope: 'read payments' }, 'invalid_scope'],
     [
       'the token of another client as the actor token',
       async () => ({
         actor_token: await ownToken(`Basic ${btoa('other:other-secret')}`),
         actor_token_type: accessTokenType,
-      }),
-    ],
-    [
-      'a user’s token as the actor token',
-      async () => ({ actor_token: subjectToken, actor_token_type: accessTokenType }),
-    ],
-    [
-      'a subject token that was revoked',
-      async () => {
-        const { accessToken: token } = await tokenFor();
-        await post(issuer, 'oauth-revoke', { token, ...secretOf(agent) });
-        return { subject_token: token };
-      },
-    ],
-    [
-      'a JWT of the API as the subject token',
-      async () => ({
-        subject_token: (await tokenFor({ client: demoApiClient, resource: apiAudience })).accessToken,
       }),
     ],
     ['the agent itself, which may not have a JWT', async () => secretOf(agent)],
