@@ -1,4 +1,4 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -9,16 +9,15 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sallyport-lines-'));
 });
 
-async function linesIn(content: string | Buffer): Promise<readonly (string | undefined)[]> {
-  await writeFile(join(folder, 'log'), content);
-  const lines: (string | undefined)[] = [];
-  for await (const line of linesOf(join(folder, 'log'))) lines.push(line);
-  return lines;
+async function lines(): Promise<readonly (string | undefined)[]> {
+  const found: (string | undefined)[] = [];
+  for await (const line of linesOf(join(folder, 'log'))) found.push(line);
+  return found;
 }
 
 const limit = 2 ** 20;
 
-test.each<[string, string, readonly (string | undefined)[]]>([
+test.for<[string, string, readonly (string | undefined)[]]>([
   ['nothing', '', []],
   ['a last line without a newline', 'a\nb', ['a', 'b']],
   ['empty lines', '\n\na\n', ['', '', 'a']],
@@ -28,13 +27,17 @@ test.each<[string, string, readonly (string | undefined)[]]>([
   ['a line of a byte more', `${'x'.repeat(limit + 1)}\na`, [undefined, 'a']],
   ['a line of fewer characters and more bytes', `${'ä'.repeat(limit / 2 + 1)}\na`, [undefined, 'a']],
   ['a long last line', `a\n${'x'.repeat(limit + 1)}`, ['a', undefined]],
-])('splits %s', async (_what, content, lines) => {
-  expect(await linesIn(content)).toEqual(lines);
+])('splits %s', async ([, content, expected]) => {
+  await writeFile(join(folder, 'log'), content);
+  expect(await lines()).toEqual(expected);
 });
 
 test('skips 256 MiB without a newline in the time that reading takes', async () => {
+  // Zeros that take no space on the disk.
+  await writeFile(join(folder, 'log'), '');
+  await truncate(join(folder, 'log'), 256 * limit);
   const begun = performance.now();
-  expect(await linesIn(Buffer.alloc(256 * limit, 'x'))).toEqual([undefined]);
+  expect(await lines()).toEqual([undefined]);
   // Searching the whole line again with each chunk takes minutes.
   expect(performance.now() - begun).toBeLessThan(30_000);
 });

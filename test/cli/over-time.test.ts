@@ -22,39 +22,27 @@ const paid = (amount: number, ago: string, more = ''): string =>
   `{ tool: disburse, arguments: { claim_id: 7, amount: ${amount} }, ago: ${ago}${more} }`;
 const mail = 'when: { tool: send_email }';
 
-/** Each: the earlier calls, the call, and what is decided. */
+/** Each: the earlier calls, the call, and what is decided. test/policy/history.test.ts has the table of the rules. */
 const examples: readonly (readonly [history: string, call: string, then: string])[] = [
   [approved, disburse, 'allow'],
   ['', disburse, '{ deny: history.missing }'],
   // Windows: less than an hour ago.
   [approved.replace('10m', '60m'), disburse, '{ deny: history.missing }'],
-  [approved.replace('10m', '59m'), disburse, 'allow'],
   // The same value, of the same type, in both calls.
-  [approved.replace('7', '8'), disburse, '{ deny: history.missing }'],
   [approved.replace('7', '"7"'), disburse, '{ deny: history.missing }'],
-  [approved, 'when: { tool: disburse, arguments: { amount: 20 } }', '{ deny: history.missing }'],
   // An answer without an error, to the same subject.
   [approved.replace('ago', 'outcome: error, ago'), disburse, '{ deny: history.missing }'],
   [approved.replace('ago', 'outcome: unanswered, ago'), disburse, '{ deny: history.missing }'],
-  [approved.replace('ago', 'outcome: answered, ago'), disburse, 'allow'],
   [approved.replace('ago', 'subject: bob, ago'), disburse, '{ deny: history.missing }'],
   // A count for each subject.
   [`${approved}, ${paid(1, '30m')}, ${paid(1, '20m')}`, disburse, '{ deny: quota.exceeded }'],
-  [`${approved}, ${paid(1, '60m')}, ${paid(1, '20m')}`, disburse, 'allow'],
   [`${approved}, ${paid(1, '30m', ', outcome: error')}, ${paid(1, '20m')}`, disburse, 'allow'],
   [`${approved}, ${paid(1, '30m', ', outcome: unanswered')}, ${paid(1, '20m')}`, disburse, '{ deny: quota.exceeded }'],
-  [`${approved}, ${paid(1, '30m', ', subject: bob')}, ${paid(1, '20m')}`, disburse, 'allow'],
   // A sum for each tenant.
-  [`${approved}, ${paid(30.5, '23h')}`, disburse, 'allow'],
-  [`${approved}, ${paid(30.6, '23h')}`, disburse, '{ deny: quota.exceeded }'],
-  [`${approved}, ${paid(30.6, '24h')}`, disburse, 'allow'],
   [`${approved}, ${paid(30.6, '23h', ', subject: bob')}`, disburse, '{ deny: quota.exceeded }'],
   // Names and patterns; what is in progress counts.
   ['', mail, 'allow'],
-  ['{ tool: read_secret, ago: 23h }', mail, '{ deny: history.forbidden }'],
-  ['{ tool: read_secret, ago: 1d }', mail, 'allow'],
   ['{ tool: export_all, ago: 0s, outcome: unanswered }', mail, '{ deny: history.forbidden }'],
-  ['{ tool: approve, ago: 1s }', mail, 'allow'],
 ];
 
 function run(tests: string, ...args: readonly string[]): ReturnType<typeof outcome> {

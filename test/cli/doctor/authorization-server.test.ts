@@ -75,13 +75,6 @@ test('a real server that is set up well has no failure', async () => {
 });
 
 describe('metadata', () => {
-  test('that name another issuer fail, with both', async () => {
-    publish({ issuer: `${issuer.url}/` });
-    const [line] = await examined();
-    expect(line).toContain(`names the issuer "${issuer.url}/", not "${issuer.url}"`);
-    expect(line).toMatch(/^fail /);
-  });
-
   test('that name another issuer have the remedy to write it', async () => {
     publish({ issuer: `${issuer.url}/` });
     expect((await findings())[0]).toEqual({

@@ -1,6 +1,9 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadConfig } from '../../../src/config/load.ts';
+import { start } from '../../../src/serve/start.ts';
 import { inFolder } from '../../config/folder.ts';
-import { sallyport } from '../../serve/process.ts';
+import { createWrittenLog } from '../../support/written-log.ts';
 import { outcome } from '../run.ts';
 import { startIssuer, type Issuer } from '../../support/issuer.ts';
 import { freePort } from '../../support/ports.ts';
@@ -49,11 +52,11 @@ ok   routes.api.upstream: ${upstream.url}/ answers (200 to HEAD)
 test('finds a running gateway well', async () => {
   const port = await freePort();
   await inFolder({ yaml: yamlFor(port) }, async (folder) => {
-    const gateway = sallyport(['serve'], folder);
-    await gateway.says(/"msg":"listening"/);
+    const gateway = await start(await loadConfig(join(folder, 'gateway.yaml'), {}), {
+      output: createWrittenLog().output,
+    });
     const { code, stdout } = await outcome(['doctor'], folder);
-    gateway.signal('SIGTERM');
-    await gateway.ended;
+    await gateway.close(0);
     expect(stdout).toMatch(/^ok {3}routes\.api: .* has the metadata of this configuration\n/);
     expect({ code, last: stdout.trimEnd().split('\n').at(-1) }).toEqual({ code: 0, last: '6 ok, 0 warn, 0 fail' });
   });

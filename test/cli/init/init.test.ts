@@ -10,7 +10,6 @@ import { startMcpServer } from '../../../demo/mcp-server.ts';
 import { load } from '../../../src/config/load.ts';
 import { violations } from '../../../src/config/schema.ts';
 import { startOidcProvider } from '../../support/oidc-provider.ts';
-import { sallyport } from '../../serve/process.ts';
 import { outcome } from '../run.ts';
 
 const files = [
@@ -62,20 +61,6 @@ and, while it serves,
       code: 0,
       last: '12 passed, 0 failed; 7 of 7 rules decided by a test',
     });
-  });
-
-  test('gets a configuration that serves and challenges a client', async () => {
-    await outcome(['init'], folder);
-    const env = { GATEWAY_LISTEN: '127.0.0.1:0', GATEWAY_ADMIN: 'off' };
-    const gateway = sallyport(['serve'], folder, { env });
-    const [, url] = await gateway.says(/"msg":"listening","url":"([^"]+)"/);
-    const answer = await fetch(`${url}/mcp`, { headers: { host: '127.0.0.1:8080' } });
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get('www-authenticate')).toBe(
-      'Bearer error="invalid_token", scope="read", resource_metadata="http://127.0.0.1:8080/.well-known/oauth-protected-resource/mcp"',
-    );
-    gateway.signal('SIGTERM');
-    expect(await gateway.ended).toBe(0);
   });
 
   test('gets the schemas that the first lines name', async () => {
@@ -281,18 +266,6 @@ describe('--issuer', () => {
 });
 
 describe('--client', () => {
-  test.for(['claude', 'vscode', 'cursor', 'inspector'])(
-    'prints the configuration of %s, and writes nothing',
-    async (client) => {
-      await outcome(['init'], folder);
-      const before = await filesIn(folder);
-      const { code, stdout, stderr } = await outcome(['init', '--client', client], folder);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toContain('http://127.0.0.1:8080/mcp');
-      expect(await filesIn(folder)).toEqual(before);
-    },
-  );
-
   test('prints it after a first configuration, too', async () => {
     const { code, stdout } = await outcome(['init', '--client', 'cursor'], folder);
     expect(code).toBe(0);
