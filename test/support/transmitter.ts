@@ -52,8 +52,6 @@ export interface Transmitter {
   aud: unknown;
   /** Whether a receiver may have only one stream. */
   hasOneStream: boolean;
-  /** Whether an empty poll is answered at once. */
-  answersAtOnce: boolean;
   /** Sees each request first; returns whether it has answered. */
   intercept: ((request: IncomingMessage, response: ServerResponse, body: string) => boolean) | undefined;
   /** Signs a SET with one event. */
@@ -173,7 +171,7 @@ export async function startTransmitter(port = 0, key?: IssuerKey): Promise<Trans
       polls.delete(give);
       json(200, { sets: Object.fromEntries(it.waiting) });
     };
-    if (it.waiting.size > 0 || it.answersAtOnce) return give();
+    if (it.waiting.size > 0) return give();
     polls.add(give);
     request.socket.once('close', () => polls.delete(give));
   }
@@ -203,7 +201,6 @@ export async function startTransmitter(port = 0, key?: IssuerKey): Promise<Trans
     },
     aud: 'https://receiver.example',
     hasOneStream: false,
-    answersAtOnce: false,
     intercept: undefined,
     async sign(uri, subject, event = {}, { claims, header, key: signer = signing } = {}) {
       const payload = {

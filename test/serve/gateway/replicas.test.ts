@@ -148,52 +148,6 @@ routes:
       expect(everything.filter((text) => text.includes(secret))).toEqual([]);
     }
   });
-
-  test('keep serving while the store restarts, and log it', async () => {
-    const [one, other] = [await replica(), await replica()];
-    const [token, jwt] = [opaque('token-of-alice'), await issuer.sign({ aud: 'r' })];
-    const statuses = new Map<number, number>();
-    const until = new AbortController();
-    const load = [one, other].flatMap((gateway) =>
-      [token, jwt].map(async (each) => {
-        while (!until.signal.aborted) {
-          const status = await statusOf(gateway, each);
-          statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        }
-      }),
-    );
-    const both = async (wanted: string): Promise<void> => {
-      for (const gateway of [one, other]) {
-        await expect.poll(() => state(gateway)).toMatchObject({ state: wanted });
-      }
-    };
-    const more = async (): Promise<void> => {
-      const before = statuses.get(200) ?? 0;
-      await expect.poll(() => statuses.get(200) ?? 0).toBeGreaterThan(before + 20);
-    };
-    await more();
-    await redis.kill();
-    await both('unavailable');
-    await more();
-    expect(await one.metrics()).toContain('sallyport_shared_store_up 0');
-    expect(await statusOf(one, opaque('while-it-is-away'))).toBe(200);
-    await redis.restart();
-    await both('available');
-    expect(await one.metrics()).toContain('sallyport_shared_store_up 1');
-    await more();
-    until.abort();
-    await Promise.all(load);
-
-    expect([...statuses.keys()]).toEqual([200]);
-    const told = (await one.lines()).map(({ msg }) => String(msg));
-    expect(told.filter((msg) => msg.startsWith('shared store'))).toEqual([
-      'shared store available',
-      'shared store unavailable',
-      'shared store available',
-    ]);
-    expect(await statusOf(one, opaque('afterwards'))).toBe(200);
-    await expect.poll(() => answersKept()).toBe(1);
-  });
 });
 
 test('has no metrics of a store without one', async () => {

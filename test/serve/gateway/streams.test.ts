@@ -71,12 +71,4 @@ describe('keepalive', () => {
     await readUntil('whole\n\n');
     expect(text.slice(before)).toBe(' whole\n\n');
   });
-
-  test('adds nothing by default', async () => {
-    world = await startMcpWorld();
-    const opened = streaming();
-    const response = await world.send(request('tools/call', { name: 'a' }));
-    (await opened).end();
-    expect(await response.text()).toBe('data: 1\n\n');
-  });
 });

@@ -98,19 +98,6 @@ describe.concurrent('an allowed call', () => {
     for (const word of [...unspoken, token.split('.')[1] ?? '']) expect(text).not.toContain(word);
   });
 
-  test.each([
-    ['none', {}, 'get_none'],
-    ['an invalid one', { traceparent: anyTrace().traceparent.replace(clientSpan, '0'.repeat(16)) }, 'get_invalid'],
-  ])('starts a trace if the client names %s', async (_what, meta, tool) => {
-    await world.send(callIn(meta, tool));
-    const begun = String((await world.gateway.decision({ tool }))['trace_id']);
-    expect(begun).toMatch(/^[0-9a-f]{32}$/);
-    expect(JSON.stringify(meta)).not.toContain(begun);
-    const spans = await world.trace(begun);
-    expect(spans['POST /mcp']?.parentId).toBe('');
-    expect(upstreamSaw(begun)?.headers.traceparent).toBe(`00-${begun}-${spans['POST']?.spanId}-01`);
-  });
-
   test('R-148: uses the trace of the message for all spans, and forwards the message unchanged', async () => {
     const { traceId, traceparent } = anyTrace();
     const message = callIn({ traceparent, tracestate: 'rojo=1', baggage: 'userId=alice' });
