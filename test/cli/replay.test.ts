@@ -1,12 +1,13 @@
 import { mkdtemp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { explainDecision, explanationTable } from '../../src/cli/explain.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { startTestGateway } from '../support/gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { inFolder } from '../config/folder.ts';
+import { startBeforeAll } from '../support/start-before.ts';
+import { startWorld } from '../worlds/gateway.ts';
+import { request } from '../worlds/mcp.ts';
 import { outcome } from './run.ts';
 
 const policies = {
@@ -16,57 +17,41 @@ const policies = {
 };
 const secretive = 'never-in-the-log@example.com';
 
-let issuer: Issuer;
-let upstream: Upstream;
+const yaml = (issuer: string, upstream: string): string => `
+authorization_servers: { main: { issuer: ${issuer}, jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: api, path: /api, audience: r, policy: api, upstream: { url: ${upstream} } }
+  - { name: tools, path: /mcp, protocol: mcp, audience: r, policy: tools, upstream: { url: ${upstream} } }
+  - { name: shade, path: /shade, audience: r, policy: shade, upstream: { url: ${upstream} } }
+`;
+const claims = { aud: 'r', scope: 'read', email: secretive, realm: { roles: ['trader'] }, risk: 20 };
+const world = startBeforeAll(() => startWorld({ yaml, policies, claims }));
 let folder: string;
 let log: readonly Record<string, unknown>[];
 
 beforeAll(async () => {
-  [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
-  const yaml = `
-authorization_servers: { main: { issuer: ${issuer.url}, jwt: { algorithms: [RS256] } } }
-routes:
-  - { name: api, path: /api, audience: r, policy: api, upstream: { url: ${upstream.url} } }
-  - { name: tools, path: /mcp, protocol: mcp, audience: r, policy: tools, upstream: { url: ${upstream.url} } }
-  - { name: shade, path: /shade, audience: r, policy: shade, upstream: { url: ${upstream.url} } }
-`;
-  const gateway = await startTestGateway({ yaml, policies });
-  const token = (claims: object): Promise<string> =>
-    issuer.sign({ aud: 'r', scope: 'read', email: secretive, realm: { roles: ['trader'] }, risk: 20, ...claims });
-  const [alice, bob] = await Promise.all([token({}), token({ sub: 'bob', risk: 40 })]);
-  const get = (path: string, bearer: string): Promise<Response> =>
-    fetch(gateway.url + path, { headers: { authorization: `Bearer ${bearer}` } });
-  const tool = (name: string, amount: number): Promise<Response> =>
-    fetch(`${gateway.url}/mcp`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${alice}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: { amount } } }),
-    });
-  await get('/api', alice);
-  await get('/api', bob);
-  await get('/api', bob);
-  await get('/api', 'junk');
+  const [alice, bob] = await Promise.all([world.token({}), world.token({ sub: 'bob', risk: 40 })]);
+  const get = (path: string, token: string): Promise<unknown> => world.send(path, { token });
+  const tool = (name: string, amount: number): Promise<unknown> =>
+    world.post('/mcp', alice, JSON.stringify(request('tools/call', { name, arguments: { amount } })));
+  for (const token of [alice, bob, bob, 'junk']) await get('/api', token);
   await get('/nowhere', alice);
   await get('/shade', alice);
   await tool('get_price', 0);
   await tool('pay', 5);
   await tool('pay', 471147114711);
   await tool('other', 0);
-  log = await gateway.decisions(10);
+  log = await world.gateway.decisions(10);
 
-  folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
-  await writeFile(join(folder, 'gateway.yaml'), `public_url: http://gateway.test\n${yaml}`);
+  const lines = log.map((line) => `gateway-1  | ${JSON.stringify(line)}`);
+  folder = await inFolder(
+    {
+      yaml: `public_url: http://gateway.test\n${yaml(world.issuer.url, world.upstream.url)}`,
+      files: { log: ['not JSON', 'gateway-1  | {"msg":"listening"}', ...lines].join('\n') },
+    },
+    async (path) => path,
+  );
   await writePolicies('policies', policies);
-  const lines = [
-    'not JSON',
-    'gateway-1  | {"msg":"listening"}',
-    ...log.map((line) => `gateway-1  | ${JSON.stringify(line)}`),
-  ];
-  await writeFile(join(folder, 'log'), lines.join('\n'));
-  await gateway.close();
-});
-afterAll(async () => {
-  await Promise.all([issuer.close(), upstream.close()]);
 });
 
 async function writePolicies(name: string, texts: Readonly<Record<string, string>>): Promise<void> {
@@ -344,14 +329,14 @@ test('a log line has what the decision needs, and only claims that the policy re
 });
 
 test('explain --token validates as the route does', async () => {
-  const token = await issuer.sign({ aud: 'r', scope: 'read', risk: 72 });
+  const token = await world.issuer.sign({ aud: 'r', scope: 'read', risk: 72 });
   const explained = async (value: string): Promise<Record<string, unknown>> =>
     JSON.parse((await outcome(['explain', '--route', 'api', '--token', value, '--json'], folder)).stdout) as Record<
       string,
       unknown
     >;
   expect(await explained(token)).toMatchObject({ allow: false, reason: 'claim.denied', rule: 'claims.risk' });
-  expect(await explained(await issuer.sign({ aud: 'other' }))).toMatchObject({
+  expect(await explained(await world.issuer.sign({ aud: 'other' }))).toMatchObject({
     allow: false,
     reason: 'token.audience',
   });
