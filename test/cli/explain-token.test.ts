@@ -1,10 +1,7 @@
-import { mkdtemp, mkdir, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { inFolder } from '../config/folder.ts';
+import { startBeforeAll } from '../support/start-before.ts';
+import { startWorld } from '../worlds/gateway.ts';
 import { outcome } from './run.ts';
 
 const policies = {
@@ -14,28 +11,20 @@ const policies = {
 };
 type Named = keyof typeof policies;
 
-let issuer: Issuer;
-let upstream: Upstream;
-let gateway: TestGateway;
+const route = (name: string, protocol: string, upstream: string): string =>
+  `  - { name: ${name}, path: /${name}, protocol: ${protocol}, audience: r, policy: ${name}, upstream: { url: ${upstream} } }\n`;
+const yaml = (issuer: string, upstream: string): string => `
+authorization_servers: { main: { issuer: ${issuer}, jwt: { algorithms: [RS256] } } }
+routes:
+${route('client_id', 'http', upstream)}${route('azp', 'http', upstream)}${route('counted', 'mcp', upstream)}`;
+const world = startBeforeAll(() => startWorld({ yaml, policies, claims: { aud: 'r' } }));
+
 let folder: string;
 let calls = 0;
-
 beforeAll(async () => {
-  [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
-  const route = (name: string, protocol: string): string =>
-    `  - { name: ${name}, path: /${name}, protocol: ${protocol}, audience: r, policy: ${name}, upstream: { url: ${upstream.url} } }\n`;
-  const yaml = `
-authorization_servers: { main: { issuer: ${issuer.url}, jwt: { algorithms: [RS256] } } }
-routes:
-${route('client_id', 'http')}${route('azp', 'http')}${route('counted', 'mcp')}`;
-  gateway = await startTestGateway({ yaml, policies });
-  folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
-  await writeFile(join(folder, 'gateway.yaml'), `public_url: http://gateway.test\n${yaml}`);
-  await mkdir(join(folder, 'policies'));
-  for (const [name, text] of Object.entries(policies)) await writeFile(join(folder, 'policies', `${name}.yaml`), text);
-});
-afterAll(async () => {
-  await Promise.all([gateway.close(), issuer.close(), upstream.close()]);
+  const files = Object.fromEntries(Object.entries(policies).map(([name, text]) => [`policies/${name}.yaml`, text]));
+  const own = `public_url: http://gateway.test\n${yaml(world.issuer.url, world.upstream.url)}`;
+  folder = await inFolder({ yaml: own, files }, async (path) => path);
 });
 
 const pay = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pay' } };
@@ -55,13 +44,13 @@ test.each<[route: Named, claims: Record<string, unknown>, decision: string]>([
   ['counted', { appid: 5 }, 'claim.denied tools.pay.quota[0]'],
   ['counted', {}, 'claim.denied tools.pay.quota[0]'],
 ])('the gateway and explain decide alike on route %s for %j: %s', async (route, claims, decision) => {
-  const token = await issuer.sign({ aud: 'r', ...claims });
-  await fetch(`${gateway.url}/${route}`, {
+  const token = await world.token(claims);
+  await fetch(`${world.gateway.url}/${route}`, {
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     ...(route === 'counted' && { method: 'POST', body: JSON.stringify(pay) }),
   });
   calls += 1;
-  const [decided = {}] = (await gateway.decisions(calls)).slice(-1);
+  const [decided = {}] = (await world.gateway.decisions(calls)).slice(-1);
   const explained = async (...caller: readonly string[]): Promise<Record<string, unknown>> => {
     const called = route === 'counted' ? ['--tool', 'pay', '--arguments', '{}'] : [];
     const { stdout } = await outcome(['explain', '--route', route, ...caller, ...called, '--json'], folder);

@@ -1,10 +1,9 @@
 import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startTestGateway } from '../support/gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startBeforeAll } from '../support/start-before.ts';
+import { startWorld } from '../worlds/gateway.ts';
 import { outcome } from './run.ts';
 
 const routes = (upstream: string): string => `
@@ -41,39 +40,32 @@ const learn = async (lines: readonly string[], ...options: readonly string[]) =>
 };
 
 describe('from a server in shadow mode', () => {
-  let issuer: Issuer;
-  let upstream: Upstream;
+  const yaml = (issuer: string, upstream: string): string => `${server(issuer)}\n${routes(upstream)}`;
+  const shadow = 'mode: shadow\nscope: admin\nclaims: { role: of-no-caller }\n';
+  const policies = { tools: shadow, api: shadow };
+  const world = startBeforeAll(() => startWorld({ yaml, policies, claims: { aud: 'r' } }));
   let log: readonly Record<string, unknown>[];
-  let yaml: string;
   beforeAll(async () => {
-    [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
-    yaml = `${server(issuer.url)}\n${routes(upstream.url)}`;
-    const shadow = 'mode: shadow\nscope: admin\nclaims: { role: of-no-caller }\n';
-    const gateway = await startTestGateway({ yaml, policies: { tools: shadow, api: shadow } });
-    const send = async (sub: string, scope: string, role: string, method: string, params: object): Promise<void> => {
-      const token = await issuer.sign({ aud: 'r', sub, scope, role });
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-      await fetch(`${gateway.url}/mcp`, { method: 'POST', headers, body });
-    };
-    await send('alice', 'read', 'clerk', 'ping', {});
-    await send('alice', 'read', 'clerk', 'tools/call', { name: 'get_price', arguments: {} });
-    await send('bob', 'read pay', 'trader', 'tools/call', { name: 'get_price', arguments: {} });
-    await send('bob', 'read pay', 'trader', 'tools/call', { name: 'transfer', arguments: {} });
-    await send('bob', 'read pay', 'trader', 'resources/read', { uri: 'prices://acme' });
+    const trader = { sub: 'bob', scope: 'read pay', role: 'trader' };
+    const send = async (caller: Record<string, unknown>, method: string, params: object): Promise<unknown> =>
+      world.post('/mcp', await world.token(caller), JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+    const clerk = { sub: 'alice', scope: 'read', role: 'clerk' };
+    await send(clerk, 'ping', {});
+    await send(clerk, 'tools/call', { name: 'get_price', arguments: {} });
+    await send(trader, 'tools/call', { name: 'get_price', arguments: {} });
+    await send(trader, 'tools/call', { name: 'transfer', arguments: {} });
+    await send(trader, 'resources/read', { uri: 'prices://acme' });
     const reference = { type: 'ref/prompt', name: 'summary' };
-    await send('bob', 'read pay', 'trader', 'completion/complete', {
-      ref: reference,
-      argument: { name: 'a', value: '' },
-    });
-    await send('bob', 'read pay', 'trader', 'logging/custom', {});
-    log = await gateway.decisions(7);
-    await gateway.close();
+    await send(trader, 'completion/complete', { ref: reference, argument: { name: 'a', value: '' } });
+    await send(trader, 'logging/custom', {});
+    log = await world.gateway.decisions(7);
   });
-  afterAll(() => Promise.all([issuer.close(), upstream.close()]));
 
   test('R-330: writes each name that was seen, with the scopes that its callers had, and tests that pass', async () => {
-    await writeFile(join(folder, 'gateway.yaml'), `public_url: http://g.test\n${yaml}`);
+    await writeFile(
+      join(folder, 'gateway.yaml'),
+      `public_url: http://g.test\n${yaml(world.issuer.url, world.upstream.url)}`,
+    );
     await writeFile(join(folder, 'log'), log.map((each) => JSON.stringify(each)).join('\n'));
     const result = await outcome(
       ['learn', 'log', '--route', 'tools', '--to', 'policies', '--by', 'claim:role', '--force'],
