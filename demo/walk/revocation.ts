@@ -60,7 +60,7 @@ export async function walkRevocation(report: Report, deployment: Deployment): Pr
 }
 
 /** Signs the user of a browser out, by the pages of the authorization server. */
-export async function signOut(issuer: string, browser: Browser): Promise<void> {
+async function signOut(issuer: string, browser: Browser): Promise<void> {
   const nowhere = new URL('about:blank');
   const page = await browser.open(new URL(`${issuer}/oauth/v2/sign-out`), nowhere);
   const xsrf = page instanceof URL ? '' : (/name="xsrf" value="([^"]+)"/.exec(page.html)?.[1] ?? '');
