@@ -54,17 +54,25 @@ test('a start loads what every gateway needs, and no more of it', () => {
   ]);
 });
 
-describe('a process', () => {
-  const features = {
-    approvals: /^src\/(?:pipeline\/approve\/|store\/(?:approvals|memory-approvals)\.ts)/,
-    'decision points': /^src\/pipeline\/decision-point\//,
-    revocation: /^src\/(?:serve\/revocation\/|store\/revocation-store\.ts)/,
-    // prom-client uses its API.
-    telemetry: /^node_modules\/@opentelemetry\/(?!api\/)/,
-  };
+const features = {
+  approvals: /^src\/(?:pipeline\/approve\/|store\/(?:approvals|memory-approvals)\.ts)/,
+  'decision points': /^src\/pipeline\/decision-point\//,
+  revocation: /^src\/(?:serve\/revocation\/|store\/revocation-store\.ts)/,
+  // prom-client uses its API.
+  telemetry: /^node_modules\/@opentelemetry\/(?!api\/)/,
+};
 
+test.each(['src/cli/serve.ts', 'src/serve/workers/primary.ts', 'src/serve/workers/worker.ts'])(
+  '%s loads no feature by itself',
+  (path) => {
+    const loaded = [...loadedBy(path).keys()];
+    for (const pattern of Object.values(features)) expect(loaded.filter((each) => pattern.test(each))).toEqual([]);
+  },
+);
+
+describe('a process', () => {
   /** The modules that `serve` loads until it has answered a call and ended. */
-  async function loads(more: string, entry: string, workers: readonly string[] = []): Promise<readonly string[]> {
+  async function loads(more: string, entry: string): Promise<readonly string[]> {
     const [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
     onTestFinished(async () => void (await Promise.all([issuer.close(), upstream.close()])));
     const yaml = `
@@ -78,7 +86,7 @@ ${more}
     return inFolder({ yaml: yaml.replaceAll('UPSTREAM', upstream.url), files }, async (folder) => {
       const list = join(folder, 'loaded');
       const env = { LOADED_MODULES: list, NODE_OPTIONS: `--import ${hooks.href}` };
-      const gateway = sallyport(['serve', ...workers], folder, { env });
+      const gateway = sallyport(['serve'], folder, { env });
       const [, url] = await gateway.says(/"url":"(http:[^"]+)"/);
       const token = await issuer.sign({ aud: 'http://gateway.test/mcp', sub: 'alice', client_id: 'agent' });
       const answer = await fetch(`${url}/mcp`, {
@@ -97,9 +105,8 @@ ${more}
     `routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools${own}, upstream: { url: "UPSTREAM/mcp" } }]`;
 
   test('loads no code of features that are off', { timeout: 120_000 }, async () => {
-    const loaded = await loads(route(), '{}', ['--workers', '2']);
+    const loaded = await loads(route(), '{}');
     expect(loaded).toContain('src/pipeline/pipeline.ts');
-    expect(loaded).toContain('src/serve/workers/primary.ts');
     for (const pattern of Object.values(features)) expect(loaded.filter((each) => pattern.test(each))).toEqual([]);
   });
 

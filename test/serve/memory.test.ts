@@ -1,9 +1,9 @@
 import { Agent, request } from 'node:http';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { inFolder } from '../config/folder.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { keepSecret } from '../support/secrecy.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -21,12 +21,8 @@ async function status(url: string, token: string, agent: Agent): Promise<number 
 }
 
 test('memory holds a token only while its connection is open', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
-  const issuer = await startIssuer();
-  const upstream = await startUpstream();
-  await writeFile(
-    join(folder, 'gateway.yaml'),
-    `public_url: http://gateway.test
+  const [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
+  const yaml = `public_url: http://gateway.test
 listen: 127.0.0.1:0
 admin: off
 authorization_servers:
@@ -36,8 +32,8 @@ authorization_servers:
     introspection: { client_id: gateway, client_secret: a-secret-of-the-test }
 routes:
   - { name: api, path: /, audience: api, upstream: { url: "${upstream.url}" } }
-`,
-  );
+`;
+  const folder = await inFolder({ yaml }, async (path) => path);
   const gateway = sallyport(['serve'], folder, { env: { NODE_OPTIONS: '--heapsnapshot-signal=SIGUSR2' } });
   const [, url = ''] = await gateway.says(/"url":"([^"]+)"/);
   const [kept, closed] = [new Agent({ keepAlive: true }), new Agent()];

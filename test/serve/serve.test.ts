@@ -1,4 +1,7 @@
+import { mkdtemp, readdir, readlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listen } from '../../demo/listen.ts';
 import { outcome } from '../cli/run.ts';
@@ -63,6 +66,14 @@ test.each<[title: string, yaml: () => string, fault: RegExp]>([
     (reason: unknown) => reason,
   );
   expect(listenFault(error)).toMatch(fault);
+});
+
+test('leaves no log file open if it cannot listen', async () => {
+  const log = join(await mkdtemp(join(tmpdir(), 'sallyport-')), 'decisions.jsonl');
+  await expect(start(await loaded({ yaml: `${open(taken())}log: { file: ${log} }\n` }))).rejects.toThrow('EADDRINUSE');
+  const descriptors = await readdir('/proc/self/fd');
+  const files = await Promise.all(descriptors.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+  expect(files).not.toContain(log);
 });
 
 test('refuses a configuration with a problem as check does', async () => {
