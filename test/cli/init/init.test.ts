@@ -205,63 +205,62 @@ describe('--issuer', () => {
     expect(await outcome(['check'], folder)).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('asks for introspection alone if the server publishes no keys', async () => {
-    const issuer = await issuerThatSays((url) => ({ issuer: url, introspection_endpoint: `${url}/introspect` }));
-    expect(await outcome(['init', '--issuer', issuer], folder)).toMatchObject({ code: 0, stderr: '' });
-    const { config } = await load(join(folder, 'gateway.yaml'), {});
-    expect(config.authorizationServers.get('main')).toMatchObject({
-      jwt: undefined,
-      introspection: { credentials: { clientId: 'gateway', clientSecret: 'CHANGE' } },
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const withKeys = (url: string): object => ({
+    jwks_uri: `${url}/jwks`,
+    keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k' }],
+  });
+  const introspects = (url: string): object => ({ introspection_endpoint: `${url}/introspect` });
+  const credentials = (clientSecret: string): object => ({ credentials: { clientId: 'gateway', clientSecret } });
+
+  test.for<[string, (url: string) => object, jwt: unknown, introspection: unknown, flags?: readonly string[]]>([
+    ['introspection alone if it publishes no keys', introspects, undefined, credentials('CHANGE')],
+    ['nothing of introspection if it has none', withKeys, { algorithms: ['ES256'] }, undefined],
+    [
+      'introspection beside the algorithms with --opaque',
+      (url) => ({ ...withKeys(url), ...introspects(url) }),
+      { algorithms: ['ES256'] },
+      credentials('s3cret'),
+      ['--opaque'],
+    ],
+  ])('writes %s', async ([, metadata, jwt, introspection, flags = []]) => {
+    const issuer = await issuerThatSays((url) => ({ issuer: url, ...metadata(url) }));
+    const { code, stdout, stderr } = await outcome(['init', ...flags, '--issuer', issuer], folder);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.includes('GATEWAY_CLIENT_SECRET')).toBe(flags.length > 0);
+    const env = flags.length > 0 ? { GATEWAY_CLIENT_SECRET: 's3cret' } : {};
+    const { config } = await load(join(folder, 'gateway.yaml'), env);
+    const server = config.authorizationServers.get('main');
+    expect(server).toMatchObject({
+      ...(jwt !== undefined && { jwt }),
+      ...(introspection !== undefined && { introspection }),
     });
+    expect([server?.jwt === undefined, server?.introspection === undefined]).toEqual([
+      jwt === undefined,
+      introspection === undefined,
+    ]);
+    const text = await readFile(join(folder, 'gateway.yaml'), 'utf8');
+    expect(text.includes('introspection')).toBe(introspection !== undefined);
   });
 
-  test('--opaque: writes introspection beside the algorithms', async () => {
-    const provider = await startOidcProvider([]);
-    onTestFinished(() => provider.close());
-    const { code, stdout } = await outcome(['init', '--opaque', '--issuer', provider.issuer], folder);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('GATEWAY_CLIENT_SECRET') });
-    const { config } = await load(join(folder, 'gateway.yaml'), { GATEWAY_CLIENT_SECRET: 's3cret' });
-    expect(config.authorizationServers.get('main')).toMatchObject({
-      jwt: { algorithms: ['RS256', 'ES256'] },
-      introspection: { credentials: { clientId: 'gateway', clientSecret: 's3cret' } },
-    });
-  });
-
-  test('--opaque: refuses a server that cannot introspect', async () => {
-    const key = { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }), kid: 'k' };
-    const issuer = await issuerThatSays((url) => ({ issuer: url, jwks_uri: `${url}/jwks`, keys: [key] }));
-    expect(await outcome(['init', '--opaque', '--issuer', issuer], folder)).toMatchObject({
-      code: 1,
-      stderr: `sallyport: nothing was written: --opaque: ${issuer} publishes no introspection endpoint\n`,
-    });
+  test.for<[string, (url: string) => object, string, flags?: readonly string[]]>([
+    ['no way to verify tokens', () => ({}), '--issuer: URL publishes neither usable keys nor introspection'],
+    ['no introspection for --opaque', withKeys, '--opaque: URL publishes no introspection endpoint', ['--opaque']],
+  ])('refuses a server with %s, and writes nothing', async ([, metadata, fault, flags = []]) => {
+    const issuer = await issuerThatSays((url) => ({ issuer: url, ...metadata(url) }));
+    const stderr = `sallyport: nothing was written: ${fault.replace('URL', issuer)}\n`;
+    expect(await outcome(['init', ...flags, '--issuer', issuer], folder)).toEqual({ code: 1, stdout: '', stderr });
     expect(await filesIn(folder)).toEqual([]);
-  });
-
-  test('writes nothing of introspection for a server that signs its tokens and cannot introspect', async () => {
-    const key = { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }), kid: 'k' };
-    const issuer = await issuerThatSays((url) => ({ issuer: url, jwks_uri: `${url}/jwks`, keys: [key] }));
-    expect(await outcome(['init', '--issuer', issuer], folder)).toMatchObject({ code: 0, stderr: '' });
-    expect(await readFile(join(folder, 'gateway.yaml'), 'utf8')).not.toContain('introspection');
-    expect(await outcome(['check'], folder)).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('names the scopes that the server does not list', async () => {
     const issuer = await issuerThatSays((url) => ({
       issuer: url,
-      introspection_endpoint: `${url}/introspect`,
+      ...introspects(url),
       scopes_supported: ['openid', 'read'],
     }));
     const { stdout } = await outcome(['init', '--issuer', issuer], folder);
     expect(stdout).toContain('The authorization server does not list the scopes write: ');
-  });
-
-  test('refuses a server that offers no way to verify tokens', async () => {
-    const issuer = await issuerThatSays((url) => ({ issuer: url }));
-    expect(await outcome(['init', '--issuer', issuer], folder)).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `sallyport: nothing was written: --issuer: ${issuer} publishes neither usable keys nor introspection\n`,
-    });
   });
 });
 
