@@ -99,7 +99,7 @@ async function sent(connections: number, bytes: string): Promise<readonly number
   return Promise.all(Array.from({ length: connections }, one));
 }
 
-/** Sends bytes on connections that stay open, until so many are answered. */
+/** Sends bytes on connections that stay open, until a number of them is answered. */
 async function held(connections: number, bytes: string, answers: number): Promise<readonly number[]> {
   const sockets: Socket[] = [];
   const statuses: number[] = [];
