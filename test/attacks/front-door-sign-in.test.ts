@@ -7,19 +7,18 @@
 import type { JWTPayload } from 'jose';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Browser, createBrowser } from '../../demo/browser.ts';
-import { type EmulatedProvider, google, signed, startEmulatedProvider } from '../support/emulated-provider.ts';
 import { createKey } from '../support/issuer.ts';
+import { type QuirkyServer, signed, startQuirkyServer } from '../support/quirky-server.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
-let provider: EmulatedProvider;
+let provider: QuirkyServer;
 let client: OAuthClient;
 
+const startProvider = () => startQuirkyServer('google', 'https://not.asked.for/');
 const world = startBeforeAll(() =>
-  startFrontDoorWorld({
-    startProvider: async (redirectUri) => (provider = await startEmulatedProvider(google, redirectUri)),
-  }),
+  startFrontDoorWorld({ startProvider: async () => (provider = await startProvider()) }),
 );
 beforeAll(async () => {
   client = await registerClient(world.issuer);
@@ -134,8 +133,8 @@ test('the answer of one provider is not taken at the callback of another (mix-up
   let held: URL | undefined;
   let issuer = '';
   const two = await startFrontDoorWorld({
-    startProvider: async (redirectUri) => {
-      const honest = await startEmulatedProvider(google, redirectUri);
+    startProvider: async () => {
+      const honest = await startProvider();
       ({ issuer } = honest);
       honest.answer = (callback) => {
         held = new URL(callback);

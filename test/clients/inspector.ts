@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import type { Page } from 'playwright-core';
 import { listen, type Running } from '../../demo/listen.ts';
 
 const pages = join(
@@ -26,6 +27,16 @@ export function startInspector(): Promise<Running> {
     createServer(({ url = '/' }, response) => void serve(new URL(url, 'http://inspector').pathname, response)),
     0,
   );
+}
+
+/** Opens it for a server, to which it connects without its own proxy. */
+export async function connectDirectly(page: Page, inspector: Running, mcpUrl: URL): Promise<void> {
+  const start = new URL(inspector.url);
+  start.search = new URLSearchParams({ transport: 'streamable-http', serverUrl: mcpUrl.href }).toString();
+  await page.goto(start.href);
+  await page.getByRole('combobox', { name: 'Connection Type' }).click();
+  await page.getByRole('option', { name: 'Direct' }).click();
+  await page.getByRole('button', { name: 'Connect' }).click();
 }
 
 async function serve(path: string, response: ServerResponse): Promise<void> {

@@ -43,7 +43,9 @@ describe.each(officialClients)('$name', (client) => {
     expect(agent.revision).toBe(client.revision);
     const methods = agent.recorder.take().map(({ sent }) => sent?.match(/"method":"([^"]*)"/)?.[1]);
     expect(methods, 'no era is tried in vain').not.toContain(client.methodOfTheOtherEra);
-    expect(await agent.toolNames()).toContain('transfer_funds');
+    const names = await agent.toolNames();
+    expect(names).toContain('transfer_funds');
+    expect(names, 'what the policy does not list').not.toContain('close_account');
     expect(await agent.call('get_balance', { account: 'savings' })).toBe(balance);
     expect(agent.browser.pages).toEqual(['Sign in', 'Allow access']);
   });

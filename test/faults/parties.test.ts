@@ -5,7 +5,7 @@ import { createProver } from '../support/prover.ts';
 import { hasRedis } from '../support/redis.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { inAWeek, long, startBed } from './bed.ts';
-import { patience, patient } from './rows.ts';
+import { patience, patient } from './patience.ts';
 import { call } from './seen.ts';
 import { head, open, type RawConnection, startRawUpstream } from '../support/raw.ts';
 import { until } from '../support/until.ts';

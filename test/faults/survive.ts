@@ -3,7 +3,7 @@ import { openNow, startBed, type Bed } from './bed.ts';
 import { complaints, type Excuses } from './judge.ts';
 import { kindsOf } from './kinds.ts';
 import { createLoad } from './load.ts';
-import { patience } from './rows.ts';
+import { patience } from './patience.ts';
 
 /** A fault: how it begins and ends, and the answers that clients may get meanwhile. */
 export interface Fault {

@@ -1,7 +1,6 @@
 import type { ConnectionFault } from '../support/fault-proxy.ts';
 import type { Party } from './bed.ts';
 import type { Excuses } from './judge.ts';
-import type { Row } from './rows.ts';
 import type { Fault } from './survive.ts';
 
 /** The answers that clients may get while a party fails. */
@@ -41,10 +40,10 @@ export const wireFaults = {
   'client: disconnects within an upload': { kind: 'cut', way: 'requests', after: 30_000 },
   'client: disconnects within an answer': { kind: 'cut', way: 'answers', after: 20_000 },
   'client: disconnects within an event': { kind: 'cut', way: 'answers', after: 1_500 },
-} as const satisfies Partial<Record<Row, ConnectionFault>>;
+} as const satisfies Readonly<Record<string, ConnectionFault>>;
 
 /** In these rows it is the client that does not let its calls end. */
-const held: ReadonlySet<Row> = new Set<WireRow>([
+const held: ReadonlySet<string> = new Set<WireRow>([
   'client: neither reads nor writes',
   'client: reads one byte at a time',
 ]);

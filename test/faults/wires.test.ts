@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test, vi } from 'vitest';
 import { hasRedis } from '../support/redis.ts';
 import { openNow } from './bed.ts';
-import { patience, patient, rounds } from './rows.ts';
+import { patience, patient, rounds } from './patience.ts';
 import { atRest, endure, expectNoMoreThan, sharedBed } from './survive.ts';
 import { wireFault, wireFaults, type WireRow } from './wire-faults.ts';
 

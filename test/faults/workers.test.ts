@@ -5,7 +5,7 @@ import { sallyport, type Sallyport } from '../serve/process.ts';
 import { inFolder } from '../config/folder.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { startUpstream } from '../support/upstream.ts';
-import { patience, patient, rounds } from './rows.ts';
+import { patience, patient, rounds } from './patience.ts';
 
 const CLIENTS = 6;
 /** How many answers show that it serves. */

@@ -68,13 +68,7 @@ test.each([
 
 test('R-271: a client authenticates with a header, and learns why it is refused', async () => {
   const client = await registerClient(world.issuer, { token_endpoint_auth_method: 'client_secret_basic' });
-  const { callback, verifier } = await client.authorize();
-  const form = new URLSearchParams({
-    grant_type: 'authorization_code',
-    code: callback.searchParams.get('code') ?? '',
-    redirect_uri: client.redirectUri,
-    code_verifier: verifier,
-  });
+  const form = new URLSearchParams(await client.code());
   const redeem = (secret: string): Promise<Response> => {
     const authorization = `Basic ${Buffer.from(`${client.id}:${secret}`).toString('base64')}`;
     return fetch(`${world.issuer}/token`, { method: 'POST', headers: { authorization }, body: form });

@@ -1,21 +1,9 @@
 /** Tokens that the front door binds to the key of a client (DPoP), used and stolen at the gateway. */
-import { DpopSession, type OAuthClientProvider } from '@modelcontextprotocol/client';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { WalkingClient } from '../../demo/walk/oauth-client.ts';
-import { createAgent } from '../clients/agent.ts';
-import { officialClients } from '../clients/official-clients.ts';
 import { createProver, type Prover } from '../support/prover.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
 import { startBeforeAll } from '../support/start-before.ts';
-
-/** A client that has a key, and binds its tokens to it. */
-class ProvingClient extends WalkingClient implements OAuthClientProvider {
-  readonly session = DpopSession.create();
-  dpop(): Promise<DpopSession> {
-    return this.session;
-  }
-}
 
 describe.each([
   ['at an origin of its own', undefined],
@@ -34,17 +22,6 @@ describe.each([
 
   const tokenUrl = (): string => `${world.issuer}/token`;
 
-  /** Signs a person in, and returns what redeems the code. */
-  async function codeOf(client: OAuthClient, parameters: Record<string, string> = {}): Promise<Record<string, string>> {
-    const { callback, verifier } = await client.authorize({ parameters });
-    return {
-      grant_type: 'authorization_code',
-      code: callback.searchParams.get('code') ?? '',
-      redirect_uri: client.redirectUri,
-      code_verifier: verifier,
-    };
-  }
-
   async function postWith(prover: Prover, client: OAuthClient, form: Record<string, string>) {
     return client.post(form, '/token', { dpop: await prover.proof({ url: tokenUrl(), method: 'POST' }) });
   }
@@ -54,7 +31,7 @@ describe.each([
   test('R-270: binds a token to the key of its client, which the gateway then requires', async () => {
     const [owner, thief] = [await createProver(), await createProver()];
     const client = await registerClient(world.issuer);
-    const { body } = await postWith(owner, client, await codeOf(client));
+    const { body } = await postWith(owner, client, await client.code());
     expect(body['token_type']).toBe('DPoP');
     const token = String(body['access_token']);
     const request = { url: world.mcpUrl.href, method: 'POST', token };
@@ -72,24 +49,10 @@ describe.each([
   // A public route changes no more than addresses.
   if (below !== undefined) return;
 
-  test.each(officialClients.filter(({ name }) => name.startsWith('SDK v2')))(
-    '$name with a key signs in and calls a tool',
-    async (official) => {
-      const oauth = new ProvingClient();
-      const agent = createAgent(official, world.mcpUrl, { oauth });
-      expect(await agent.connect()).toBe(false);
-      await agent.authorize();
-      expect(oauth.tokens()?.token_type).toBe('DPoP');
-      expect(await agent.connect()).toBe(true);
-      expect(await agent.toolNames()).toContain('list_accounts');
-      await agent.close();
-    },
-  );
-
   test('R-270: redeems a code that is bound to a key for that key alone', async () => {
     const [owner, thief] = [await createProver(), await createProver()];
     const client = await registerClient(world.issuer);
-    const bound = () => codeOf(client, { dpop_jkt: owner.cnf.jkt });
+    const bound = () => client.code({ parameters: { dpop_jkt: owner.cnf.jkt } });
     expect((await postWith(thief, client, await bound())).body).toMatchObject({ error: 'invalid_grant' });
     expect((await client.post(await bound())).body).toMatchObject({ error: 'invalid_grant' });
     expect((await postWith(owner, client, await bound())).body).toMatchObject({ token_type: 'DPoP' });
@@ -99,7 +62,7 @@ describe.each([
     const [owner, thief] = [await createProver(), await createProver()];
     const client = await registerClient(world.issuer, { grant_types: ['authorization_code', 'refresh_token'] });
     const refreshTokenOf = async (): Promise<Record<string, string>> => {
-      const { body } = await postWith(owner, client, await codeOf(client));
+      const { body } = await postWith(owner, client, await client.code());
       return { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
     };
     expect((await postWith(thief, client, await refreshTokenOf())).body).toMatchObject({ error: 'invalid_grant' });
@@ -111,8 +74,8 @@ describe.each([
     const owner = await createProver();
     const client = await registerClient(world.issuer);
     const dpop = await owner.proof({ url: tokenUrl(), method: 'POST' });
-    expect((await client.post(await codeOf(client), '/token', { dpop })).status).toBe(200);
-    expect((await client.post(await codeOf(client), '/token', { dpop })).body).toMatchObject({
+    expect((await client.post(await client.code(), '/token', { dpop })).status).toBe(200);
+    expect((await client.post(await client.code(), '/token', { dpop })).body).toMatchObject({
       error: 'invalid_grant',
     });
   });
@@ -124,7 +87,7 @@ describe.each([
   ])('R-270: refuses a proof for %s', async (_what, claims) => {
     const client = await registerClient(world.issuer);
     const dpop = await (await createProver()).proof({ url: tokenUrl(), method: 'POST' }, { claims });
-    expect((await client.post(await codeOf(client), '/token', { dpop })).body).toMatchObject({
+    expect((await client.post(await client.code(), '/token', { dpop })).body).toMatchObject({
       error: 'invalid_dpop_proof',
     });
   });

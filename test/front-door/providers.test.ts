@@ -1,12 +1,9 @@
-/** Several providers, tokens as JWTs, claims of the userinfo endpoint, and clients by metadata document. */
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+/** Several providers, tokens as JWTs, and claims of the userinfo endpoint. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createBrowser } from '../../demo/browser.ts';
-import { pem } from '../support/certificates.ts';
 import { startIdentityProvider } from '../support/identity-provider.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
-import { oauthClient, registerClient } from '../worlds/oauth-client.ts';
+import { registerClient } from '../worlds/oauth-client.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
 describe('tokens as JWTs', () => {
@@ -51,7 +48,10 @@ describe('several providers', () => {
   const partners = startBeforeAll(() => startIdentityProvider({ redirectUri: 'http://127.0.0.1:1/unused' }));
   beforeAll(async () => {
     world = await startFrontDoorWorld({
+      provider: { client: { token_endpoint_auth_method: 'client_secret_post' } },
       providerLines: `      domains: [acme.com]
+      client_auth: client_secret_post
+      scopes: [openid, email]
     partners: { issuer: ${partners.issuer}, client_id: ${partners.clientId}, client_secret: ${partners.clientSecret}, domains: [partners.example] }`,
     });
     world.provider.person = { sub: '1', claims: { email: 'jane@acme.com' } };
@@ -63,7 +63,9 @@ describe('several providers', () => {
     const client = await registerClient(world.issuer);
     const { body } = await client.token({ browser, user: 'jane@x.acme.com' });
     expect(await world.listTools(body['access_token'])).toBe(200);
-    expect(world.provider.authorizations.at(-1)?.get('login_hint')).toBe('jane@x.acme.com');
+    const asked = world.provider.authorizations.at(-1);
+    expect([asked?.get('login_hint'), asked?.get('scope')]).toEqual(['jane@x.acme.com', 'openid email']);
+    expect(asked?.get('resource')).toBeNull();
     const shown = world.provider.authorizations.length;
     await client.token({ browser });
     expect(world.provider.authorizations.length).toBe(shown);
@@ -74,35 +76,4 @@ describe('several providers', () => {
     const client = await registerClient(world.issuer);
     await expect(client.authorize({ user: 'jane@evilacme.com' })).rejects.toThrow('No sign-in is configured');
   });
-});
-
-// test/attacks/front-door-clients.test.ts has the documents that are refused.
-test('clients by metadata document sign people in, who are asked each time', async () => {
-  let base = '';
-  const server = createServer({ cert: pem('server'), key: pem('server-key') }, (request, response) => {
-    const document = {
-      client_id: `${base}${request.url}`,
-      client_name: 'Claude',
-      redirect_uris: ['http://127.0.0.1:8976/callback'],
-      token_endpoint_auth_method: 'none',
-      grant_types: ['authorization_code', 'refresh_token'],
-    };
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  base = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const world = await startFrontDoorWorld({
-    frontDoor: `clients: { metadata_documents: ["${base}/**"], document_addresses: [127.0.0.0/8] }`,
-    ca: pem('ca'),
-  });
-  world.provider.person = { sub: '1' };
-  const browser = createBrowser();
-  const client = oauthClient(world.issuer, `${base}/client`);
-  const { body } = await client.token({ browser });
-  expect(await world.listTools(body['access_token'])).toBe(200);
-  expect(body['refresh_token']).toBeUndefined();
-  await client.token({ browser });
-  expect(browser.pages).toEqual(['Allow access', 'Allow access']);
-  await world.close();
-  server.close();
 });

@@ -31,7 +31,7 @@ test('tokens of a client that was removed open nothing, and its refresh tokens e
   const { clients } = world.config.frontDoor ?? {};
   if (clients !== undefined) reload({ clients: { ...clients, registered: new Map() } });
   expect(await world.listTools(body['access_token'])).toBe(401);
-  const refreshed = await desk.post({ grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) });
+  const refreshed = await desk.refresh(body['refresh_token']);
   expect(refreshed.body).toMatchObject({ error: 'invalid_client' });
   expect(world.observed.filter((line) => line.startsWith('bug'))).toEqual([]);
 });
@@ -42,6 +42,6 @@ test('people of a provider that was removed get no further tokens, and sign in a
     [...(world.config.frontDoor?.providers.values() ?? [])].map((each) => ['other', { ...each, name: 'other' }]),
   );
   reload({ providers });
-  const refreshed = await desk.post({ grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) });
+  const refreshed = await desk.refresh(body['refresh_token']);
   expect(refreshed.body).toMatchObject({ error: 'invalid_grant' });
 });

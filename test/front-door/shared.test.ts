@@ -160,14 +160,7 @@ describe.runIf(hasRedis)('with a store', () => {
       one.provider.person = { sub: '1' };
       const client = await registerClient(one.issuer);
       const there = oauthClient(other.issuer, client.id);
-      const { callback, verifier } = await client.authorize();
-      const form = {
-        grant_type: 'authorization_code',
-        code: callback.searchParams.get('code') ?? '',
-        redirect_uri: client.redirectUri,
-        code_verifier: verifier,
-        resource: '',
-      };
+      const form = { ...(await client.code()), resource: '' };
       const answers = await Promise.all([client, there, client, there].map((each) => each.post(form)));
       expect(answers.filter(({ status }) => status === 200).length).toBeLessThan(2);
     } finally {

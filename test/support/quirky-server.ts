@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { SignJWT } from 'jose';
+import { type JWTPayload, SignJWT } from 'jose';
 import { listen } from '../../demo/listen.ts';
 import { type ProviderQuirks, providers } from '../../src/model/quirks/providers.ts';
 import type { TestIdentityProvider } from './identity-provider.ts';
-import { createKey } from './issuer.ts';
+import { createKey, type IssuerKey } from './issuer.ts';
 import { keepForm, keepSecret } from './secrecy.ts';
 
 /** The name of a row of providers. */
@@ -16,6 +16,15 @@ export interface QuirkyServer extends TestIdentityProvider {
   readonly settings: string;
   /** The audience that its tokens have for the resource. */
   readonly audience: string;
+  readonly key: IssuerKey;
+  /** Makes the ID token instead, for forged ones. `claims` are those of a correct one. */
+  forge?: ((claims: JWTPayload) => Promise<string>) | undefined;
+  /** Changes the redirect back to the client. */
+  answer?: ((callback: URL) => void) | undefined;
+  /** Shows a page before it answers an authorization request by GET; false: it shows none. */
+  page?: ((response: ServerResponse) => boolean) | undefined;
+  /** The requests to its token endpoint. */
+  readonly exchanges: readonly URLSearchParams[];
 }
 
 /** The id of the API at Entra ID, and the client that is registered by hand everywhere. */
@@ -54,6 +63,7 @@ export async function startQuirkyServer(name: ProviderName, resource: string): P
   const refreshTokens = new Map<string, Issued>();
   const opaque = new Map<string, Record<string, unknown>>();
   const authorizations: URLSearchParams[] = [];
+  const exchanges: URLSearchParams[] = [];
   const clientSecret = randomBytes(24).toString('base64url');
   keepSecret(clientSecret);
 
@@ -63,6 +73,7 @@ export async function startQuirkyServer(name: ProviderName, resource: string): P
     token_endpoint: `${origin}/token`,
     introspection_endpoint: `${origin}/introspect`,
     jwks_uri: `${origin}/jwks`,
+    userinfo_endpoint: `${origin}/userinfo`,
     response_types_supported: ['code'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256'],
@@ -94,11 +105,15 @@ export async function startQuirkyServer(name: ProviderName, resource: string): P
         });
       case '/introspect':
         return send(200, opaque.get(form.get('token') ?? '') ?? { active: false });
+      case '/userinfo':
+        return send(200, { sub: 'alice' });
       case '/authorize':
+        if (request.method === 'GET' && running.page?.(response) === true) return;
         authorizations.push(url.searchParams);
         response.writeHead(302, { location: authorized(url.searchParams).href }).end();
         return;
       case '/token':
+        exchanges.push(form);
         return redeem(form, send);
       default:
         send(404, {});
@@ -123,6 +138,7 @@ export async function startQuirkyServer(name: ProviderName, resource: string): P
       back.searchParams.set('error_description', refusal[1]);
     }
     back.searchParams.set('state', asked.get('state') ?? '');
+    running.answer?.(back);
     return back;
   }
 
@@ -181,30 +197,29 @@ export async function startQuirkyServer(name: ProviderName, resource: string): P
       entra: { aud: audience, scp: scopes, ver: '2.0', tid: 'tenant', azp: clientId },
       cognito: { token_use: 'access', scope: scopes },
     }[name as string] ?? { aud: audience, scope: scopes };
-    return sign({ ...claims, ...shape });
+    return signed({ ...common(), ...claims, ...shape }, key);
   }
 
   function idToken({ nonce, clientId }: Issued): Promise<string> {
-    return sign({ sub: 'alice', aud: clientId, ...(nonce !== null && { nonce }) });
+    const claims = { ...common(), sub: 'alice', aud: clientId, ...(nonce !== null && { nonce }) };
+    return running.forge?.(claims) ?? signed(claims, key);
   }
 
-  function sign(claims: Record<string, unknown>): Promise<string> {
-    return new SignJWT(claims)
-      .setProtectedHeader({ alg: 'RS256', kid: 'k1', typ: 'JWT' })
-      .setIssuer(issuer)
-      .setIssuedAt()
-      .setExpirationTime('5m')
-      .sign(key.privateKey);
+  function common() {
+    const now = Math.floor(Date.now() / 1000);
+    return { iss: issuer, iat: now, exp: now + 300 };
   }
 
   const introspected = row.tokens === 'opaque' && name !== 'google';
-  return {
+  const running: QuirkyServer = {
     issuer,
     clientId: 'front-door',
     clientSecret,
     person: { sub: 'alice' },
     authorizations,
+    exchanges,
     audience,
+    key,
     settings: [
       introspected ? 'introspection: { client_id: gateway, client_secret: secret }' : 'jwt: { algorithms: [RS256] }',
       ...(name === 'entra' ? [`scope_prefix: "${prefix}"`] : []),
@@ -212,4 +227,10 @@ export async function startQuirkyServer(name: ProviderName, resource: string): P
     ].join(', '),
     close,
   };
+  return running;
+}
+
+/** Signs an ID token. */
+export function signed(claims: JWTPayload, { privateKey, alg, kid }: IssuerKey): Promise<string> {
+  return new SignJWT(claims).setProtectedHeader({ alg, kid, typ: 'JWT' }).sign(privateKey);
 }

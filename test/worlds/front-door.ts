@@ -7,7 +7,11 @@ import { type RunningFrontDoor, startFrontDoor } from '../../src/front-door/fron
 import type { Config } from '../../src/model/config.ts';
 import type { FrontDoor, FrontDoorObserver } from '../../src/model/front-door.ts';
 import { type Running, start } from '../../src/serve/start.ts';
-import { startIdentityProvider, type TestIdentityProvider } from '../support/identity-provider.ts';
+import {
+  type IdentityProviderOptions,
+  startIdentityProvider,
+  type TestIdentityProvider,
+} from '../support/identity-provider.ts';
 import { freePort } from '../support/ports.ts';
 import { keepConfig } from '../support/secrecy.ts';
 import { createWrittenLog, type WrittenLog } from '../support/written-log.ts';
@@ -41,7 +45,7 @@ export interface FrontDoorWorldOptions {
   readonly startProvider?: (redirectUri: string) => Promise<TestIdentityProvider>;
   /** More lines of the provider, each with its indentation. */
   readonly providerLines?: string;
-  readonly provider?: { readonly idTokenClaims?: readonly string[]; readonly userInfoClaims?: readonly string[] };
+  readonly provider?: Omit<IdentityProviderOptions, 'redirectUri'>;
   readonly policy?: string;
   /** More policies, by name. */
   readonly policies?: Readonly<Record<string, string>>;

@@ -12,8 +12,12 @@ export interface OAuthClient {
   authorizationUrl(parameters?: AuthorizeRequest['parameters']): URL;
   /** Sends a person to authorize, and returns where the person comes back to the client. */
   authorize(request?: AuthorizeRequest): Promise<{ readonly callback: URL; readonly verifier: string }>;
-  /** {@link authorize}, then the answer of the token endpoint. */
+  /** {@link authorize}, then the form that redeems the code. */
+  code(request?: AuthorizeRequest): Promise<Readonly<Record<string, string>>>;
+  /** {@link code}, then the answer of the token endpoint. */
   token(request?: AuthorizeRequest): Promise<TokenAnswer>;
+  /** Uses a refresh token. */
+  refresh(token: unknown, more?: Readonly<Record<string, string>>): Promise<TokenAnswer>;
   /** Posts to the token endpoint. */
   post(form: Readonly<Record<string, string>>, path?: string, headers?: Record<string, string>): Promise<TokenAnswer>;
 }
@@ -110,18 +114,22 @@ export function oauthClient(
     return { callback: await signIn({ authorizationUrl: url, user, browser, approve }), verifier };
   }
 
+  const code: OAuthClient['code'] = async (request) => {
+    const { callback, verifier } = await authorize(request);
+    const value = callback.searchParams.get('code');
+    if (value === null) throw new Error(`no code: ${callback.search}`);
+    return { grant_type: 'authorization_code', code: value, redirect_uri: uri, code_verifier: verifier };
+  };
+
   return {
     id,
     redirectUri: uri,
     registration,
     authorizationUrl,
     authorize,
+    code,
     post,
-    async token(request) {
-      const { callback, verifier } = await authorize(request);
-      const code = callback.searchParams.get('code');
-      if (code === null) throw new Error(`no code: ${callback.search}`);
-      return post({ grant_type: 'authorization_code', code, redirect_uri: uri, code_verifier: verifier });
-    },
+    token: async (request) => post(await code(request)),
+    refresh: (token, more) => post({ grant_type: 'refresh_token', refresh_token: String(token), ...more }),
   };
 }

@@ -6,8 +6,6 @@ import { browserPage } from './browser-page.ts';
 import { startConsoleWorld } from './world.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 
-if (!hasChromium) process.stdout.write('skipped: the console in a browser; there is no Chromium\n');
-
 const alice = { sub: 'alice', client_id: 'claude', scope: 'read payments', role: 'trader' };
 const markup = '<img src=x onerror="document.title=1">';
 

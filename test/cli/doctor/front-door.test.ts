@@ -12,7 +12,8 @@ import { examineFrontDoor } from '../../../src/cli/doctor/front-door.ts';
 import type { AuthorizationServer } from '../../../src/model/authorization-server.ts';
 import type { Config } from '../../../src/model/config.ts';
 import type { FrontDoor, IdentityProvider } from '../../../src/model/front-door.ts';
-import { type EmulatedProvider, entra, startEmulatedProvider } from '../../support/emulated-provider.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
+import { startQuirkyServer } from '../../support/quirky-server.ts';
 import { type FrontDoorWorld, startFrontDoorWorld, writeFrontDoorFiles } from '../../worlds/front-door.ts';
 import { linesOf } from './found.ts';
 
@@ -133,11 +134,7 @@ test('finds a redirect URI that the provider does not know', async () => {
 });
 
 describe('another provider', () => {
-  let entraLike: EmulatedProvider;
-  beforeAll(async () => {
-    entraLike = await startEmulatedProvider(entra, `${world.issuer}/callback/corporate`);
-  });
-  afterAll(() => entraLike.close());
+  const entraLike = startBeforeAll(() => startQuirkyServer('entra', 'https://not.asked.for/'));
 
   const last = async (scopes: readonly string[]): Promise<string | undefined> => {
     const { issuer, clientId, clientSecret } = entraLike;
