@@ -13,7 +13,7 @@ export interface Browser {
   /** Follows redirects until a page or `stopAt`, the callback URL of the client. */
   open(url: URL, stopAt: URL, form?: URLSearchParams): Promise<URL | ShownPage>;
   /** Fetches one address, with its cookies, and follows nothing. */
-  fetch(url: URL, headers?: Readonly<Record<string, string>>, form?: URLSearchParams): Promise<Response>;
+  fetch(url: URL, headers?: Readonly<Record<string, string>>, form?: URLSearchParams | string): Promise<Response>;
 }
 
 /** A page that waits for a decision. */

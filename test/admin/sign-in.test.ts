@@ -1,29 +1,22 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { hasChromium, keepScreenshot, launchChromium } from '../clients/chromium.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startBeforeAll } from '../support/start-before.ts';
+import { startTestGateway } from '../support/gateway.ts';
 
 const TOKEN = 'Kx7-admin-token-of-the-tests';
-const NOT_FOUND = 404;
 
 let now = Date.parse('2026-01-01T00:00:00Z');
-let gateway: TestGateway;
-let plain: TestGateway;
-
-beforeAll(async () => {
-  const yaml = 'routes: [{ name: open, path: /, public: true, upstream: { url: http://127.0.0.1:1 } }]\n';
-  gateway = await startTestGateway({
-    yaml,
-    admin: `{ listen: 127.0.0.1:0, token: "${TOKEN}" }`,
-    clock: () => now,
-  });
-  plain = await startTestGateway({ yaml });
-});
+const yaml = 'routes: [{ name: open, path: /, public: true, upstream: { url: http://127.0.0.1:1 } }]\n';
+const gateway = startBeforeAll(() =>
+  startTestGateway({ yaml, admin: `{ listen: 127.0.0.1:0, token: "${TOKEN}" }`, clock: () => now }),
+);
 beforeEach(() => (now += 3_600_000));
-afterAll(() => Promise.all([gateway.close(), plain.close()]));
 
 test('there is no sign-in page without a configured token', async () => {
-  expect((await fetch(`${plain.adminUrl}/sign-in`)).status).toBe(NOT_FOUND);
+  const plain = await startTestGateway({ yaml });
+  expect((await fetch(`${plain.adminUrl}/sign-in`)).status).toBe(404);
+  await plain.close();
 });
 
 test('off loopback, a program gets text and a browser the sign-in page', async () => {
@@ -35,14 +28,13 @@ test('off loopback, a program gets text and a browser the sign-in page', async (
 });
 
 describe.skipIf(!hasChromium)('in a browser on another machine', () => {
-  let browser: Browser;
   let url: string;
   let page: Page;
   const complaints: string[] = [];
 
-  beforeAll(async () => {
-    // A name of the listener that is not loopback, as in a network of containers.
-    browser = await launchChromium('--host-resolver-rules=MAP gateway 127.0.0.1');
+  // A name of the listener that is not loopback, as in a network of containers.
+  const browser = startBeforeAll(() => launchChromium('--host-resolver-rules=MAP gateway 127.0.0.1'));
+  beforeAll(() => {
     url = `http://gateway:${new URL(gateway.adminUrl).port}`;
   });
   beforeEach(async () => {
@@ -54,7 +46,6 @@ describe.skipIf(!hasChromium)('in a browser on another machine', () => {
     });
     page.on('pageerror', (error) => complaints.push(error.message));
   });
-  afterAll(() => browser.close());
 
   async function signIn(token: string): Promise<void> {
     await page.getByLabel('Admin token').fill(token);
@@ -103,16 +94,17 @@ describe.skipIf(!hasChromium)('in a browser on another machine', () => {
     expect(await page.getByRole('alert').innerText()).toBe('Too many wrong tokens. Try again in 6 s.');
   });
 
-  test.each(['light', 'dark'] as const)('is legible, %s, wide and narrow', async (colorScheme) => {
+  test.each([
+    ['light', 1280],
+    ['dark', 400],
+  ] as const)('is legible, %s, %i pixels wide', async (colorScheme, width) => {
     await page.emulateMedia({ colorScheme });
-    for (const width of [1280, 400]) {
-      await page.setViewportSize({ width, height: 600 });
-      await page.goto(url);
-      await signIn('wrong');
-      await alert('The token is wrong.');
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-      await keepScreenshot(page, `sign-in-${colorScheme}-${width}`);
-    }
+    await page.setViewportSize({ width, height: 600 });
+    await page.goto(url);
+    await signIn('wrong');
+    await alert('The token is wrong.');
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    await keepScreenshot(page, `sign-in-${colorScheme}-${width}`);
   });
 });
 

@@ -7,7 +7,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createBrowser } from '../../demo/browser.ts';
-import { createCookieJar } from '../../demo/cookie-jar.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
 import { startBeforeAll } from '../support/start-before.ts';
@@ -22,26 +21,14 @@ const world = startBeforeAll(() =>
 /** The answers to consent pages that counted. */
 const decisions = (): readonly string[] => world.observed.filter((line) => line.startsWith('consent'));
 
-/** A browser that shows each answer, and takes no step by itself. */
-function createTab() {
-  const jar = createCookieJar();
-  return async (url: string, init: RequestInit = {}) => {
-    const response = await fetch(url, {
-      redirect: 'manual',
-      ...init,
-      headers: { ...(init.headers as Record<string, string>), cookie: jar.header(new URL(url)) },
-    });
-    jar.store(new URL(url), response.headers.getSetCookie());
-    return response;
-  };
-}
-
 /** Opens the consent page of a client in a tab. */
-async function consentPage(client: OAuthClient, tab = createTab()) {
-  const begun = await tab(client.authorizationUrl().href);
-  const url = new URL(begun.headers.get('location') ?? '', world.issuer).href;
-  const page = await tab(url);
-  return { tab, url, page, html: await page.text() };
+async function consentPage(client: OAuthClient) {
+  const browser = createBrowser();
+  const begun = await browser.fetch(client.authorizationUrl());
+  const url = new URL(begun.headers.get('location') ?? '', world.issuer);
+  const page = await browser.fetch(url);
+  const answer = (form: URLSearchParams | string, headers = {}): Promise<Response> => browser.fetch(url, headers, form);
+  return { browser, url, page, answer, html: await page.text() };
 }
 
 describe('confused deputy', () => {
@@ -85,45 +72,38 @@ describe('the consent form', () => {
     const before = decisions().length;
     const stranger = await fetch(url, { method: 'POST', body: form, redirect: 'manual' });
     expect(stranger.status).toBe(400);
-    const attacker = await consentPage(await registerClient(world.issuer));
-    expect((await attacker.tab(url, { method: 'POST', body: form })).status, 'with the cookie of another one').toBe(
-      400,
-    );
+    const { browser } = await consentPage(await registerClient(world.issuer));
+    expect((await browser.fetch(url, {}, form)).status, 'with the cookie of another one').toBe(400);
     expect(decisions().slice(before)).toEqual([]);
   });
 
   test.each(['cross-site', 'same-site'])('is refused from %s', async (site) => {
-    const { tab, url } = await consentPage(await registerClient(world.issuer));
+    const { answer } = await consentPage(await registerClient(world.issuer));
     const before = decisions().length;
-    expect((await tab(url, { method: 'POST', body: form, headers: { 'sec-fetch-site': site } })).status).toBe(400);
+    expect((await answer(form, { 'sec-fetch-site': site })).status).toBe(400);
     expect(decisions().slice(before)).toEqual([]);
   });
 
   test.each(['https://evil.example', 'null'])('is refused with the origin %s', async (origin) => {
-    const { tab, url } = await consentPage(await registerClient(world.issuer));
+    const { answer } = await consentPage(await registerClient(world.issuer));
     const before = decisions().length;
-    expect((await tab(url, { method: 'POST', body: form, headers: { origin } })).status).toBe(400);
+    expect((await answer(form, { origin })).status).toBe(400);
     expect(decisions().slice(before)).toEqual([]);
-    const own = { origin: new URL(world.issuer).origin };
-    expect((await tab(url, { method: 'POST', body: form, headers: own })).status).toBe(200);
+    expect((await answer(form, { origin: new URL(world.issuer).origin })).status).toBe(200);
   });
 
   test('is not answered by a GET, by JSON, or by a form of 20,000 characters', async () => {
-    const { tab, url } = await consentPage(await registerClient(world.issuer));
+    const { browser, url, answer } = await consentPage(await registerClient(world.issuer));
     const before = decisions().length;
-    expect(await (await tab(`${url}?decision=approve`)).text()).toContain('value="approve"');
-    const json = await tab(url, {
-      method: 'POST',
-      body: '{"decision":"approve"}',
-      headers: { 'content-type': 'application/json' },
-    });
-    const long = await tab(url, { method: 'POST', body: new URLSearchParams({ decision: 'a'.repeat(20_000) }) });
+    expect(await (await browser.fetch(new URL('?decision=approve', url))).text()).toContain('value="approve"');
+    const json = await answer('{"decision":"approve"}', { 'content-type': 'application/json' });
+    const long = await answer(new URLSearchParams({ decision: 'a'.repeat(20_000) }));
     expect([json.status, long.status]).toEqual([400, 413]);
     expect(decisions().slice(before)).toEqual([]);
   });
 
   test('its cookies are out of reach of scripts and of other sites', async () => {
-    const begun = await createTab()((await registerClient(world.issuer)).authorizationUrl().href);
+    const begun = await createBrowser().fetch((await registerClient(world.issuer)).authorizationUrl());
     const cookies = begun.headers.getSetCookie().filter((cookie) => !cookie.includes('expires=Thu, 01 Jan 1970'));
     expect(cookies.length).toBeGreaterThan(0);
     for (const cookie of cookies) expect(cookie.toLowerCase()).toMatch(/samesite=lax.*httponly|httponly.*samesite=lax/);

@@ -1,6 +1,5 @@
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createKey } from '../support/issuer.ts';
 import { get } from './requests.ts';
 import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
 
@@ -47,30 +46,6 @@ describe('two hundred tokens that each name another key', () => {
     passedMs += 6_000;
     await statusesOf(tokens.slice(0, 100));
     expect(asked('/jwks') - before).toBe(2);
-  });
-
-  test('do not hide a key that is published meanwhile', async () => {
-    await world.withstand(get('/api', await world.token()), { statuses: [200], reached: ['GET /api'] });
-    const next = await createKey('k2');
-    passedMs += 6_000;
-    world.issuer.keys = [world.issuer.key.publicJwk, next.publicJwk];
-    const token = await world.issuer.sign({ aud: AUDIENCE, scope: 'read' }, { key: next });
-    await world.withstand(get('/api', token), { statuses: [200], reached: ['GET /api'] });
-  });
-
-  test('get 503 while the keys are unavailable; tokens of known keys still pass', async () => {
-    await world.withstand(get('/api', await world.token()), { statuses: [200], reached: ['GET /api'] });
-    world.issuer.intercept = (_request, response) => response.writeHead(500).end() !== undefined;
-    passedMs += 6_000;
-    const unknown = await world.issuer.sign({ aud: AUDIENCE }, { key: await createKey('k3') });
-    for (const _ of [1, 2]) {
-      const { answers } = await world.withstand(get('/api', unknown), {
-        statuses: [503],
-        reasons: ['authorization_server.unavailable'],
-      });
-      expect(answers[0]).toMatch(/^retry-after: \d+\r$/im);
-    }
-    await world.withstand(get('/api', await world.token({ jti: 'new' })), { statuses: [200], reached: ['GET /api'] });
   });
 });
 

@@ -3,15 +3,9 @@ import { bodyOf, post } from './requests.ts';
 import { startAttackWorld } from '../worlds/attacks.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
-const world = startBeforeAll(() =>
-  startAttackWorld({
-    policies: {
-      tools: 'scope: read\ntools:\n  get_price: {}\n  pay: { arguments: { /amount: { at_most: 1000 } } }\n',
-    },
-  }),
-);
+const world = startBeforeAll(startAttackWorld);
 
-// test/lib/json has the tables of numbers.
+// test/policy/predicate.test.ts has limits of amounts, test/lib/json the tables of numbers.
 const numbers = ['-0', '9007199254740993', '1e400', '1.0', `1${'0'.repeat(400)}`];
 
 const call = (name: string, amount: string, id: string): string =>
@@ -34,16 +28,4 @@ test.each(numbers)('forwards %s as id and argument byte for byte, and refuses wi
   const same = Number.isSafeInteger(Number(number)) ? String(Number(number)) : number;
   expect(answers[0]).toContain(`"id":${same},`);
   expect(bodyOf(answers[0])).toBeDefined();
-});
-
-// test/policy/predicate.test.ts has the table of values.
-test('a limit applies to the number as the upstream reads it', async () => {
-  for (const amount of ['1000.0000000000001', '1e4', '1e400', '9007199254740993', '"1"', 'null']) {
-    const refused = { statuses: [403], reasons: ['argument.denied|policy.error'] } as const;
-    await world.withstand(post(world.authorization, call('pay', amount, '1')), refused);
-  }
-  for (const amount of ['1e3', '1000.0', '1e-400']) {
-    const allowed = { statuses: [200], reached: ['POST /mcp'] };
-    await world.withstand(post(world.authorization, call('pay', amount, '1')), allowed);
-  }
 });

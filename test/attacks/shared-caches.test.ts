@@ -1,13 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isInstalled } from '../worlds/proxies.ts';
-import { accepts, freePort } from '../support/ports.ts';
+import { describe, expect, test } from 'vitest';
+import { freePort } from '../support/ports.ts';
+import { isInstalled, nginxPaths, startProgram } from '../support/program.ts';
 import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
-import { until } from '../support/until.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
 /** What an upstream says so that caches keep its answer; test/pipeline/forward/private-answers.test.ts has the table. */
@@ -20,29 +17,27 @@ const inviting: readonly Readonly<Record<string, string | readonly string[]>>[] 
   { 'cache-control': 'no-store', 'x-accel-expires': '60' },
 ];
 
-let folder = '';
-let nginx: ChildProcess | undefined;
-let url = '';
 let theirs: Readonly<Record<string, string | readonly string[]>> = {};
-const program = 'nginx';
-const installed = isInstalled(program, '-v');
+const hasNginx = isInstalled('nginx', '-v');
 
 const world = startBeforeAll(() =>
   startAttackWorld({
     answer: (_request, response) => response.writeHead(200, { ...theirs, 'x-kept': '1' }).end(UPSTREAM_TEXT),
   }),
 );
-beforeAll(async () => {
-  if (!installed) return;
-  folder = await mkdtemp(join(tmpdir(), 'sallyport-nginx-'));
-  const port = await freePort();
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    .map((name) => `${name}_temp_path ${folder}/${name};`)
-    .join(' ');
-  const config = `daemon off; master_process off; pid ${folder}/pid; error_log ${folder}/errors;
+
+let asked = 0;
+
+describe.skipIf(!hasNginx)('a shared cache before the gateway', () => {
+  let url = '';
+  startBeforeAll(async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sallyport-nginx-'));
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    const config = `daemon off; master_process off; pid ${folder}/pid; error_log ${folder}/errors;
 events {}
 http {
-  access_log off; ${temporary}
+  access_log off; ${nginxPaths(folder)}
   proxy_cache_path ${folder}/cache keys_zone=answers:1m use_temp_path=off;
   server {
     listen 127.0.0.1:${port};
@@ -54,24 +49,10 @@ http {
     }
   }
 }`;
-  await writeFile(join(folder, 'config'), config);
-  nginx = spawn(program, ['-p', folder, '-c', join(folder, 'config'), '-e', `${folder}/errors`], { stdio: 'ignore' });
-  url = `http://127.0.0.1:${port}`;
-  await until(() => accepts(port), 'nginx to listen');
-});
+    await writeFile(join(folder, 'config'), config);
+    return startProgram('nginx', ['-p', folder, '-c', join(folder, 'config'), '-e', `${folder}/errors`], port);
+  });
 
-afterAll(async () => {
-  if (nginx !== undefined) {
-    const ended = once(nginx, 'exit');
-    nginx.kill('SIGKILL');
-    await ended;
-    await rm(folder, { recursive: true });
-  }
-});
-
-let asked = 0;
-
-describe.skipIf(!installed)('a shared cache before the gateway', () => {
   test.each(inviting.map((fields) => [JSON.stringify(fields), fields] as const))(
     'keeps no answer of a route that needs a token: %s',
     async (_text, fields) => {

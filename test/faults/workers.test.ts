@@ -1,8 +1,8 @@
-import { readdir, readFile, readlink } from 'node:fs/promises';
+import { readdir, readlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { sallyport, type Sallyport } from '../serve/process.ts';
-import { inFolder } from '../config/folder.ts';
+import type { Sallyport } from '../serve/process.ts';
+import { pids, withWorkers } from '../serve/workers/with-workers.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { patience, patient, rounds } from './patience.ts';
@@ -36,9 +36,7 @@ routes: [{ name: api, path: /, audience: r, policy: p, upstream: { url: "${upstr
   ]);
   const right: Readonly<Record<string, string>> = { [reader]: '200', [stranger]: '403', [expired]: '401' };
   const wrong: unknown[] = [];
-  await inFolder({ yaml, files: { 'policies/p.yaml': 'scope: read\n' } }, async (folder) => {
-    const gateway = sallyport(['serve', '--workers', '2'], folder);
-    const [, url = ''] = await gateway.says(/"url":"(http:[^"]+)".*"workers":2/);
+  await withWorkers({ yaml, files: { 'policies/p.yaml': 'scope: read\n' } }, async ({ gateway, url }) => {
     const seen: (readonly [string, string])[] = [];
     const over = new AbortController();
     const load = Array.from({ length: CLIENTS }, async (_, client) => {
@@ -54,24 +52,22 @@ routes: [{ name: api, path: /, audience: r, policy: p, upstream: { url: "${upstr
     await served();
     const before = await socketsOf(gateway);
     for (let round = 0; round < rounds; round += 1) {
-      const [survivor, victim] = await workersOf(gateway);
+      const [survivor, victim] = await pids(gateway);
       process.kill(victim ?? 0, first);
       if (first === 'SIGSTOP') {
         await served();
         process.kill(victim ?? 0, 'SIGKILL');
       }
-      await expect.poll(() => workersOf(gateway), patience).not.toContain(victim);
+      await expect.poll(() => pids(gateway), patience).not.toContain(victim);
       await served();
-      await expect.poll(async () => (await workersOf(gateway)).length, patience).toBe(2);
-      expect(await workersOf(gateway)).toContain(survivor);
+      await expect.poll(async () => (await pids(gateway)).length, patience).toBe(2);
+      expect(await pids(gateway)).toContain(survivor);
     }
     over.abort();
     await Promise.all(load);
     wrong.push(...seen.filter(([wanted, got]) => got !== wanted && got !== ''));
     // One that waits to be handed over, and what the new worker's channel takes, are no leak.
     await expect.poll(() => socketsOf(gateway), patience).toBeLessThanOrEqual(before);
-    gateway.signal('SIGTERM');
-    expect(await gateway.ended).toBe(0);
   });
   await Promise.all([issuer.close(), upstream.close()]);
   return wrong;
@@ -98,11 +94,6 @@ function statusOf(url: string, token: string): Promise<string> {
       resolve(text.split(' ')[1] ?? '');
     });
   });
-}
-
-async function workersOf({ pid }: Sallyport): Promise<readonly number[]> {
-  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
-  return text.split(' ').filter(Boolean).map(Number);
 }
 
 /** The sockets of the first process, which hands connections over. */

@@ -1,7 +1,7 @@
 /** MCP enterprise-managed authorization: the company's identity provider vouches for a person, and no browser is needed. */
 import { randomUUID } from 'node:crypto';
 import { CrossAppAccessProvider, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createRecorder } from '../../demo/walk/recorder.ts';
 import { startFrontDoor } from '../../src/front-door/front-door.ts';
 import type { Config } from '../../src/model/config.ts';
@@ -9,29 +9,26 @@ import { createKey, type Issuer, startIssuer } from '../support/issuer.ts';
 import { createProver, type Prover } from '../support/prover.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { keepSecret } from '../support/secrecy.ts';
-import { type FrontDoorWorld, observerInto, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startBeforeAll } from '../support/start-before.ts';
+import { observerInto, startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, oauthClient } from '../worlds/oauth-client.ts';
 
 const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const secret = 'the-secret-of-the-desk-app';
-let company: Issuer;
-let world: FrontDoorWorld;
-
-beforeAll(async () => {
-  keepSecret(secret);
-  company = await startIssuer();
-  publishOpenIdMetadata(company);
-  world = await startFrontDoorWorld({
+keepSecret(secret);
+const company = startBeforeAll(async () => {
+  const issuer = await startIssuer();
+  publishOpenIdMetadata(issuer);
+  return issuer;
+});
+const world = startBeforeAll(() =>
+  startFrontDoorWorld({
     frontDoor: ownAssertions(),
     scopes:
       '{ read: { title: Read }, admin: { title: Administer }, payments: { title: Move, lifetime: 60s, max_age: 5m } }',
     policy: 'scope: read\nclaims: { role: trader }\ntools:\n  list_*: {}\n',
-  });
-});
-afterAll(async () => {
-  await world.close();
-  await company.close();
-});
+  }),
+);
 beforeEach(() => void (world.observed as string[]).splice(0));
 
 function ownAssertions(): string {

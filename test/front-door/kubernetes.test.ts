@@ -1,20 +1,21 @@
 /** The recipe for Kubernetes of docs/front-door.md, with service account tokens as a cluster issues them. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { keepSecret } from '../support/secrecy.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startBeforeAll } from '../support/start-before.ts';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { oauthClient } from '../worlds/oauth-client.ts';
 
 const secret = 'the-secret-of-the-report-job';
-let cluster: Issuer;
-let world: FrontDoorWorld;
-
-beforeAll(async () => {
-  keepSecret(secret);
-  cluster = await startIssuer();
-  publishAsCluster(cluster);
-  world = await startFrontDoorWorld({
+keepSecret(secret);
+const cluster = startBeforeAll(async () => {
+  const issuer = await startIssuer();
+  publishAsCluster(issuer);
+  return issuer;
+});
+const world = startBeforeAll(() =>
+  startFrontDoorWorld({
     top: `authorization_servers: { cluster: { issuer: "${cluster.url}", jwt: { algorithms: [RS256] } } }`,
     frontDoor: `clients:
     registered: { report: { client_secret: ${secret}, redirect_uris: ["http://127.0.0.1:*/callback"] } }
@@ -27,9 +28,8 @@ beforeAll(async () => {
     authorization_servers: [cluster]
     policy: jobs
     upstream: { url: "http://127.0.0.1:9/mcp" }`,
-  });
-});
-afterAll(() => Promise.all([world.close(), cluster.close()]));
+  }),
+);
 beforeEach(() => void (world.observed as string[]).splice(0));
 
 /** Documents and paths of an API server with `--service-account-issuer`. */

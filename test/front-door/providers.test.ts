@@ -1,23 +1,21 @@
 /** Several providers, tokens as JWTs, and claims of the userinfo endpoint. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createBrowser } from '../../demo/browser.ts';
 import { startIdentityProvider } from '../support/identity-provider.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { registerClient } from '../worlds/oauth-client.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
 describe('tokens as JWTs', () => {
-  let world: FrontDoorWorld;
-  beforeAll(async () => {
-    world = await startFrontDoorWorld({
+  const world = startBeforeAll(() =>
+    startFrontDoorWorld({
       frontDoor: `clients: { registration: { redirect_uris: ["http://127.0.0.1:*/**"] } }
   tokens: { format: jwt, lifetime: 5m }`,
       provider: { idTokenClaims: [], userInfoClaims: ['roles', 'tid'] },
       top: 'log: { claims: [tenant, /role, absent] }',
       policy: 'scope: read\nclaims: { role: trader, tenant: acme }\ntools: { "list_*": {} }\n',
-    });
-  });
-  afterAll(() => world.close());
+    }),
+  );
 
   test('carry the claims of the userinfo endpoint, and the gateway verifies them by the keys of the front door', async () => {
     world.provider.person = { sub: '1', claims: { roles: ['trader'], tid: 'acme' } };
@@ -44,19 +42,16 @@ describe('tokens as JWTs', () => {
 });
 
 describe('several providers', () => {
-  let world: FrontDoorWorld;
   const partners = startBeforeAll(() => startIdentityProvider({ redirectUri: 'http://127.0.0.1:1/unused' }));
-  beforeAll(async () => {
-    world = await startFrontDoorWorld({
+  const world = startBeforeAll(() =>
+    startFrontDoorWorld({
       provider: { client: { token_endpoint_auth_method: 'client_secret_post' } },
       providerLines: `      domains: [acme.com]
       client_auth: client_secret_post
       scopes: [openid, email]
     partners: { issuer: ${partners.issuer}, client_id: ${partners.clientId}, client_secret: ${partners.clientSecret}, domains: [partners.example] }`,
-    });
-    world.provider.person = { sub: '1', claims: { email: 'jane@acme.com' } };
-  });
-  afterAll(() => world.close());
+    }),
+  );
 
   test('the address decides which one, and single sign-on asks for it no more', async () => {
     const browser = createBrowser();

@@ -18,7 +18,6 @@ interface TestStream {
   events_requested: string[];
   description?: string;
   status: string;
-  inactivity_timeout?: number;
 }
 
 /** What a SET says besides the usual; `undefined` leaves a claim out. */

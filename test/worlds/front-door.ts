@@ -61,8 +61,6 @@ export interface FrontDoorWorldOptions {
   readonly upstream?: string;
   /** The clock of the front door's own records; oidc-provider has the system's. */
   readonly clock?: () => number;
-  /** Whether the gateway learns of revocations by the shared store alone. */
-  readonly isApart?: boolean;
 }
 
 /** The files and the servers of the world, with neither gateway nor front door. */
@@ -147,9 +145,7 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
   const observed: string[] = [];
   const frontDoor = await startFrontDoor(config, {
     observer: observerInto(observed),
-    onRevoked(tokens) {
-      if (options.isApart !== true) gateway.endTokens(tokens);
-    },
+    onRevoked: (tokens) => gateway.endTokens(tokens),
     ...(config.revocation !== undefined && {
       // The gateway starts after it.
       revocations: { isReady: () => true, revokes: (token) => gateway.kept?.check.revokes(token) === true },

@@ -1,11 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { describe } from 'vitest';
-import { accepts, freePort } from '../support/ports.ts';
+import { freePort } from '../support/ports.ts';
+import { isInstalled, nginxPaths, startProgram } from '../support/program.ts';
 import { startForwardAuthWorld } from './forward-auth.ts';
 import type { World } from './gateway.ts';
 
@@ -33,13 +31,6 @@ export function describeProxies<Tested extends Program>(
       declare(program);
     });
   }
-}
-
-/** Whether this machine has a program. */
-export function isInstalled(program: string, versionFlag: string): boolean {
-  const found = spawnSync(program, [versionFlag]).status === 0;
-  if (!found) process.stdout.write(`skipped: ${program} is not installed\n`);
-  return found;
 }
 
 /** An example with some of its text replaced, which it must have. */
@@ -70,12 +61,9 @@ export async function startProxyWorld(
   const file = join(folder, 'config');
   const commands = {
     async nginx() {
-      const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-        .map((name) => `${name}_temp_path ${folder}/${name};`)
-        .join(' ');
       const text = await example('nginx.conf', {
         ...addresses,
-        'http {\n': `http {\n  access_log off; ${temporary}\n`,
+        'http {\n': `http {\n  access_log off; ${nginxPaths(folder)}\n`,
       });
       await writeFile(file, text);
       const main = `daemon off; pid ${folder}/pid; error_log ${folder}/errors; master_process off;`;
@@ -94,24 +82,12 @@ export async function startProxyWorld(
   };
   const options = await commands[program]();
   const environment = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-  const child = spawn(program, options, { stdio: ['ignore', 'pipe', 'pipe'], env: environment });
-  const kill = (): boolean => child.kill('SIGKILL');
-  // An aborted test leaves no process behind.
-  process.once('exit', kill);
-  let said = '';
-  for (const output of [child.stdout, child.stderr]) output.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  while (!(await accepts(port))) {
-    if (child.exitCode !== null) throw new Error(`${program} ended: ${said}`);
-    await wait(20);
-  }
+  const proxy = await startProgram(program, options, port, environment);
   return {
     ...world,
     proxyUrl: `http://127.0.0.1:${port}`,
     async close() {
-      const ended = once(child, 'exit');
-      kill();
-      await ended;
-      process.off('exit', kill);
+      await proxy.close();
       await world.close();
     },
   };

@@ -5,10 +5,6 @@ import { startBeforeAll } from '../../support/start-before.ts';
 
 const world = startBeforeAll(() => startConsoleWorld({ route: 'refusals: { final: tool_error }' }));
 
-async function ask<Answer>(path: string): Promise<Answer> {
-  return (await (await fetch(world.adminUrl + path)).json()) as Answer;
-}
-
 test.each([
   ['a tool result', 'ann', { scope: 'read payments', role: 'clerk' }, 200, []],
   [
@@ -23,7 +19,7 @@ test.each([
   ['no refusal', 'cleo', { scope: 'read payments', role: 'trader' }, 200, undefined],
 ])('a decision has the answer that the client got: %s', async (_what, sub, claims, status, challenges) => {
   expect(await world.call({ sub, ...claims }, 'transfer_funds', { amount: 10 })).toBe(status);
-  const [row] = (await ask<Past>(`/console/past?subject=${sub}`)).rows;
-  const { answer } = await ask<DecisionDetail>(`/console/decision?id=${row?.id}`);
+  const [row] = (await world.read<Past>(`/console/past?subject=${sub}`)).rows;
+  const { answer } = await world.read<DecisionDetail>(`/console/decision?id=${row?.id}`);
   expect(answer).toEqual(challenges && { status, challenges });
 });

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Past } from '../../../src/admin/console/messages.ts';
 import { hasChromium, launchChromium } from '../../clients/chromium.ts';
 import { startConsoleWorld } from './world.ts';
 import { startBeforeAll, startBeforeEach } from '../../support/start-before.ts';
@@ -34,10 +35,7 @@ describe.skipIf(!hasChromium)('the console by keyboard', () => {
   beforeAll(async () => {
     await world.call(alice, 'get_balance');
     await world.call({ ...alice, scope: 'read' }, 'transfer_funds', { amount: 10 });
-    const past = (await (await fetch(`${world.adminUrl}/console/past?outcome=challenged`)).json()) as {
-      rows: { id: string }[];
-    };
-    decision = past.rows[0]?.id ?? '';
+    decision = (await world.read<Past>('/console/past?outcome=challenged')).rows[0]?.id ?? '';
   });
   const browser = startBeforeAll(launchChromium);
   // Where the focus was on the page before would change where Tab leads.

@@ -11,13 +11,9 @@ const markup = '<img src=x onerror="document.title=1">';
 
 const world = startBeforeAll(startConsoleWorld);
 
-async function read<Answer>(path: string): Promise<Answer> {
-  return (await (await fetch(world.adminUrl + path)).json()) as Answer;
-}
-
 describe('the listener', () => {
   test('shows the configuration in force', async () => {
-    const status = await read<Status>('/console.json');
+    const status = await world.read<Status>('/console.json');
     expect(status.routes[0]).toMatchObject({
       name: 'demo-tools',
       url: 'https://gateway.bank.example/mcp',
@@ -30,7 +26,7 @@ describe('the listener', () => {
 
   test('R-245: keeps decisions without arguments and tokens', async () => {
     await world.call({ ...alice, sub: 'dora' }, 'transfer_funds', { amount: 471147114711.5 });
-    const past = await read<Past>('/console/past?subject=DOR&reason=argument');
+    const past = await world.read<Past>('/console/past?subject=DOR&reason=argument');
     expect(past).toMatchObject({
       selected: 1,
       rows: [{ subject: 'dora', clientId: 'claude', called: 'transfer_funds' }],
@@ -40,9 +36,10 @@ describe('the listener', () => {
 
   test('selects kept decisions by every member of a filter', async () => {
     await world.calls();
-    const of = async (query: string) => (await read<Past>(`/console/past?${query}`)).rows.map(({ called }) => called);
+    const of = async (query: string) =>
+      (await world.read<Past>(`/console/past?${query}`)).rows.map(({ called }) => called);
     expect(new Set(await of('outcome=challenged&subject=bob'))).toEqual(new Set(['transfer_funds']));
-    const denied = (await read<Past>('/console/past?outcome=denied')).rows.map(({ kind }) => kind);
+    const denied = (await world.read<Past>('/console/past?outcome=denied')).rows.map(({ kind }) => kind);
     expect(new Set(denied)).toEqual(new Set(['challenged', 'refused']));
     expect(new Set(await of('reason=token'))).toEqual(new Set(['POST']));
     expect(await of('route=demo-tools&client=vscode&tool=delete')).toContain('delete_everything');
@@ -140,7 +137,7 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
       () => 'retry: 10\n\n',
       async () => {
         await rows('olga').waitFor();
-        const [olga] = (await read<Past>('/console/past?subject=olga')).rows;
+        const [olga] = (await world.read<Past>('/console/past?subject=olga')).rows;
         const batch = { rows: [{ ...olga, id: 'another', subject: 'peter' }, olga], leftOut: 0 };
         return `event: decisions\ndata: ${JSON.stringify(batch)}\n\n`;
       },
@@ -249,22 +246,23 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
         .filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)`,
     );
 
-  test.each(['light', 'dark'] as const)('is accessible and fits, %s, wide and narrow', async (colorScheme) => {
+  test.each([
+    ['light', 1280],
+    ['dark', 400],
+  ] as const)('is accessible and fits, %s, %i pixels wide', async (colorScheme, width) => {
     await world.calls();
     await page.emulateMedia({ colorScheme });
-    for (const width of [1280, 400]) {
-      await page.setViewportSize({ width, height: 800 });
-      await page.goto(world.adminUrl);
-      await rows('alice').first().click();
-      await page.getByRole('heading', { name: 'Record' }).waitFor();
+    await page.setViewportSize({ width, height: 800 });
+    await page.goto(world.adminUrl);
+    await rows('alice').first().click();
+    await page.getByRole('heading', { name: 'Record' }).waitFor();
+    for (const isOpen of [true, false]) {
+      expect(await page.getByRole('heading', { name: 'Record' }).count()).toBe(Number(isOpen));
       expect(await findings(page)).toEqual([]);
       expect(await clipped()).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       await page.keyboard.press('Escape');
       await rows('alice').first().waitFor();
-      expect(await findings(page)).toEqual([]);
-      expect(await clipped()).toEqual([]);
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
     }
   });
 });

@@ -39,19 +39,10 @@ describe.skipIf(!hasChromium)('a page under load', () => {
         body: Array.from({ length: 300 }, (_, at) => event(at)).join(''),
       }),
     );
-    await page.evaluate(`
-      globalThis.longest = 0;
-      let last = performance.now();
-      setInterval(() => {
-        globalThis.longest = Math.max(globalThis.longest, performance.now() - last);
-        last = performance.now();
-      }, 20);
-    `);
     // Another filter opens the stream again.
     await page.getByLabel('subject').fill('caller');
     await page.getByText('/s left out: showing refusals').waitFor();
     await page.locator('.row', { hasText: 'caller-299' }).first().waitFor();
-    expect(await page.evaluate('globalThis.longest')).toBeLessThan(2_000);
     expect(await page.locator('.row').count()).toBeLessThanOrEqual(101);
     expect((await heap()) - before).toBeLessThan(60 * 1024 * 1024);
   });

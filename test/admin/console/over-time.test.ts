@@ -28,14 +28,10 @@ beforeAll(async () => {
 
 const trader = (sub: string) => ({ sub, scope: 'read', role: 'trader' });
 
-async function ask<Answer>(path: string): Promise<Answer> {
-  return (await (await fetch(world.adminUrl + path)).json()) as Answer;
-}
-
 /** The newest decision on a caller. */
 async function decisionOn(subject: string): Promise<DecisionDetail> {
-  const { rows } = await ask<Past>(`/console/past?subject=${subject}`);
-  return ask<DecisionDetail>(`/console/decision?id=${rows[0]?.id}`);
+  const { rows } = await world.read<Past>(`/console/past?subject=${subject}`);
+  return world.read<DecisionDetail>(`/console/decision?id=${rows[0]?.id}`);
 }
 
 const outcomesOf = ({ conditions }: DecisionDetail) =>
@@ -90,9 +86,6 @@ describe.skipIf(!hasChromium)('rules over time in a browser', () => {
     const before = page.getByLabel('calls before');
     await before.fill('[]');
     await answer.getByText('→ an answered call of approve within 1h with the same /claim').waitFor();
-    await before.fill('- { tool: approve, arguments: { claim: 7 }, ago: 10m }');
-    await answer.getByText('a call 600 s ago').waitFor();
-    await answer.getByText('0 used by 0 calls, 5000 left').waitFor();
     expect(await findings(page)).toEqual([]);
     await before.fill(
       '- { tool: approve, arguments: { claim: 7 }, ago: 30m }\n- { tool: pay, arguments: { claim: 7, amount: 2500 }, ago: 20m }',

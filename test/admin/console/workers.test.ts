@@ -1,86 +1,84 @@
-import type { Page } from 'playwright-core';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Past } from '../../../src/admin/console/messages.ts';
-import { hasChromium, launchChromium } from '../../clients/chromium.ts';
-import { replaceOne, startWithWorkers } from '../../serve/workers/with-workers.ts';
+import { expect, test } from 'vitest';
+import type { Batch, Past } from '../../../src/admin/console/messages.ts';
+import { pids, withWorkers } from '../../serve/workers/with-workers.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { accepts, freePort } from '../../support/ports.ts';
-import { startUpstream } from '../../support/upstream.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
+import { startUpstream } from '../../support/upstream.ts';
 
 /** Callers at the same time, each on a connection of its own: connections go to the workers in turn. */
 const CALLERS = 8;
 
-describe.skipIf(!hasChromium)('Live of several workers, in a browser', () => {
-  const issuer = startBeforeAll(startIssuer);
-  const upstream = startBeforeAll(() => startUpstream((_request, response) => void response.end('done')));
-  const browser = startBeforeAll(launchChromium);
+const issuer = startBeforeAll(startIssuer);
+const upstream = startBeforeAll(() => startUpstream((_request, response) => void response.end('done')));
 
-  const yamlOf = (port: number): string => `public_url: https://gateway.bank.example
+const callersOf = (prefix: string): readonly string[] =>
+  Array.from({ length: CALLERS }, (_each, index) => `${prefix}-${index}`);
+
+async function callAs(prefix: string, url: string): Promise<void> {
+  const statuses = callersOf(prefix).map(async (sub) => {
+    const token = await issuer.sign({ sub, aud: 'https://gateway.bank.example/data' });
+    const answer = await fetch(`${url}/data`, { headers: { authorization: `Bearer ${token}`, connection: 'close' } });
+    return answer.status;
+  });
+  expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));
+}
+
+/** Follows the stream of decisions; returns the callers in it so far. */
+async function follow(adminUrl: string): Promise<readonly (string | undefined)[]> {
+  const callers: (string | undefined)[] = [];
+  const { body } = await fetch(`${adminUrl}/console/decisions`);
+  void (async () => {
+    let text = '';
+    for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+      text += Buffer.from(chunk).toString();
+      const events = text.split('\n\n');
+      text = events.pop() ?? '';
+      for (const event of events) {
+        const [, batch] = /^event: decisions\ndata: (.*)$/.exec(event) ?? [];
+        if (batch !== undefined) callers.push(...(JSON.parse(batch) as Batch).rows.map(({ subject }) => subject));
+      }
+    }
+  })().catch(() => {});
+  return callers;
+}
+
+test('Live has the decisions of each worker once, also of one that replaced another', async () => {
+  // With port 0, a new worker would choose another one after the last worker has died.
+  const port = await freePort();
+  const yaml = `public_url: https://gateway.bank.example
 allowed_hosts: [127.0.0.1]
 listen: 127.0.0.1:${port}
 admin: 127.0.0.1:0
 authorization_servers: { main: { issuer: ${issuer.url}, jwt: { algorithms: [RS256] } } }
 routes: [{ name: data, path: /data, audience: https://gateway.bank.example/data, upstream: { url: ${upstream.url} } }]
 `;
-
-  async function callAs(prefix: string, url: string): Promise<void> {
-    const statuses = Array.from({ length: CALLERS }, async (_, index) => {
-      const token = await issuer.sign({ sub: `${prefix}-${index}`, aud: 'https://gateway.bank.example/data' });
-      const answer = await fetch(`${url}/data`, { headers: { authorization: `Bearer ${token}`, connection: 'close' } });
-      return answer.status;
-    });
-    expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));
-  }
-
-  /** Waits for the rows of all callers; each must be there once. */
-  async function eachOnce(page: Page, prefix: string): Promise<void> {
-    const rows = page.locator('.row', { hasText: `${prefix}-` });
-    for (let index = 0; index < CALLERS; index += 1) await rows.getByText(`${prefix}-${index}`).waitFor();
-    expect(await rows.count()).toBe(CALLERS);
-  }
-
-  /** The same in a page that opens now. A worker that is too busy to answer is left out of the past. */
-  async function inThePast(page: Page, prefix: string): Promise<void> {
-    await vi.waitFor(
-      async () => {
-        await page.reload();
-        await page.locator('.row').first().waitFor();
-        expect(await page.locator('.row', { hasText: `${prefix}-` }).count()).toBe(CALLERS);
-      },
-      { timeout: 60_000 },
-    );
-  }
-
-  test('has the decisions of each worker once, also of one that replaced another', async () => {
-    // With port 0, a new worker would choose another one after the last worker has died.
-    const port = await freePort();
-    const running = await startWithWorkers({ yaml: yamlOf(port) });
-    onTestFinished(() => running.close());
-    const { gateway, url, adminUrl } = running;
-    const kept = async (): Promise<number> => ((await (await fetch(`${adminUrl}/console/past`)).json()) as Past).kept;
-    const page = await browser.newPage();
-    await page.goto(adminUrl);
-    await page.getByText('No decision yet').waitFor();
-
+  await withWorkers({ yaml }, async ({ gateway, url, adminUrl }) => {
+    const past = async (): Promise<Past> => (await (await fetch(`${adminUrl}/console/past`)).json()) as Past;
+    const pastCallers = async () => (await past()).rows.map(({ subject }) => subject).toSorted();
+    const workers = (): Promise<readonly number[]> => pids(gateway);
+    const replace = async (worker: number): Promise<void> => {
+      process.kill(worker, 'SIGKILL');
+      await expect.poll(workers).not.toContain(worker);
+      await expect.poll(workers).toHaveLength(2);
+    };
+    const live = await follow(adminUrl);
     await callAs('early', url);
-    await eachOnce(page, 'early');
-    await inThePast(page, 'early');
+    await expect.poll(() => live.toSorted()).toEqual(callersOf('early'));
+    // A worker that is too busy to answer is left out of the past.
+    await expect.poll(pastCallers).toEqual(callersOf('early'));
 
+    const [one = 0, two = 0] = await workers();
     // What a worker keeps ends with it: each of the two had a part.
-    await replaceOne(gateway);
-    expect(await kept()).toBeLessThan(CALLERS);
-    await expect.poll(kept).toBeGreaterThan(0);
-    await replaceOne(gateway);
-    expect(await kept()).toBe(0);
+    await replace(one);
+    expect((await past()).kept).toBeLessThan(CALLERS);
+    await expect.poll(async () => (await past()).kept).toBeGreaterThan(0);
+    await replace(two);
+    expect((await past()).kept).toBe(0);
     // Until one of the new workers listens, connections are refused.
     await expect.poll(() => accepts(port)).toBe(true);
     await callAs('late', url);
-    await eachOnce(page, 'late');
-    await eachOnce(page, 'early');
-    await inThePast(page, 'late');
-    expect(await page.locator('.row', { hasText: 'early-' }).count()).toBe(0);
-
-    await page.close();
+    await expect.poll(() => live.toSorted()).toEqual([...callersOf('early'), ...callersOf('late')]);
+    await expect.poll(pastCallers).toEqual(callersOf('late'));
   });
 });

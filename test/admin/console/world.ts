@@ -14,12 +14,12 @@ export interface ConsoleWorld {
   readonly adminUrl: string;
   readonly issuer: Issuer;
   readonly folder: string;
+  /** What the admin listener answers at a path. */
+  read<Answer>(path: string): Promise<Answer>;
   /** Calls a tool as a caller with some claims, and returns the status. */
   call(claims: Readonly<Record<string, unknown>>, tool: string, input?: object): Promise<number>;
   /** One call of each kind: allowed, asked for a scope, refused for several reasons, shadow. */
   calls(): Promise<void>;
-  /** Sends a request without a token. */
-  knock(): Promise<number>;
   /** Ends the gateway. */
   stop(): Promise<void>;
   /** Starts another gateway at the same addresses. */
@@ -189,8 +189,8 @@ routes:
     adminUrl: running.adminUrl ?? '',
     issuer,
     folder,
+    read: async <Answer>(path: string) => (await (await fetch(`${running.adminUrl}${path}`)).json()) as Answer,
     call,
-    knock: () => get(undefined),
     async calls() {
       await call(alice, 'get_balance', { account: 'savings' });
       await call(bob, 'transfer_funds', { amount: 10 });

@@ -1,13 +1,12 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Recorded } from './recorder.ts';
-import { accepts, freePort } from '../../support/ports.ts';
+import { listen } from '../../../demo/listen.ts';
+import { freePort } from '../../support/ports.ts';
+import { isInstalled, nginxPaths, startProgram } from '../../support/program.ts';
 
 /** Two more readers of requests, independent of Node: nginx and haproxy. */
 export interface Proxies {
@@ -31,7 +30,7 @@ interface Understood {
 interface Proxy {
   readonly name: string;
   readonly port: number;
-  readonly stop: () => Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Starts the proxies that are installed. */
@@ -51,12 +50,12 @@ export async function startProxies(): Promise<Proxies> {
       response.end(JSON.stringify({ method, target, path, length }), 'latin1');
     });
   });
-  behind.listen(0, '127.0.0.1');
-  await once(behind, 'listening');
-  const { port: behindPort } = behind.address() as AddressInfo;
-  const proxies = [await startNginx(folder, behindPort), await startHaproxy(folder, behindPort)].filter(
-    (each) => each !== undefined,
-  );
+  const { url, close } = await listen(behind, 0);
+  const behindPort = Number(new URL(url).port);
+  const proxies = [
+    ...(isInstalled('nginx', '-v') ? [await startNginx(folder, behindPort)] : []),
+    ...(isInstalled('haproxy', '-v') ? [await startHaproxy(folder, behindPort)] : []),
+  ];
   const counts = new Map(proxies.map(({ name }) => [name, { forwarded: 0, refused: 0 }]));
   let asked = 0;
 
@@ -84,9 +83,8 @@ export async function startProxies(): Promise<Proxies> {
       return found.filter((each) => each !== undefined);
     },
     async close() {
-      await Promise.all(proxies.map(({ stop }) => stop()));
-      behind.close();
-      behind.closeAllConnections();
+      await Promise.all(proxies.map(({ close }) => close()));
+      await close();
     },
   };
 }
@@ -123,7 +121,7 @@ function exchange(port: number, bytes: Buffer): Promise<string> {
   });
 }
 
-async function startNginx(folder: string, behind: number): Promise<Proxy | undefined> {
+async function startNginx(folder: string, behind: number): Promise<Proxy> {
   const port = await freePort();
   const file = join(folder, 'nginx.conf');
   await writeFile(
@@ -132,8 +130,7 @@ async function startNginx(folder: string, behind: number): Promise<Proxy | undef
 events { worker_connections 1024; }
 http {
   access_log off; client_max_body_size 0; large_client_header_buffers 4 64k; client_header_buffer_size 64k;
-  client_body_temp_path ${folder}/a; proxy_temp_path ${folder}/b; fastcgi_temp_path ${folder}/c;
-  uwsgi_temp_path ${folder}/d; scgi_temp_path ${folder}/e; underscores_in_headers on;
+  ${nginxPaths(folder)} underscores_in_headers on;
   server {
     listen 127.0.0.1:${port};
     location / {
@@ -147,7 +144,7 @@ http {
   return startProxy('nginx', ['-p', folder, '-c', file], port);
 }
 
-async function startHaproxy(folder: string, behind: number): Promise<Proxy | undefined> {
+async function startHaproxy(folder: string, behind: number): Promise<Proxy> {
   const port = await freePort();
   const file = join(folder, 'haproxy.cfg');
   await writeFile(
@@ -171,22 +168,6 @@ backend upstream
   return startProxy('haproxy', ['-db', '-q', '-f', file], port);
 }
 
-async function startProxy(name: string, args: readonly string[], port: number): Promise<Proxy | undefined> {
-  if (spawnSync('sh', ['-c', 'command -v "$0"', name]).status !== 0) {
-    process.stderr.write(`${name} is not installed: its check is left out\n`);
-    return undefined;
-  }
-  const child = spawn(name, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  for (let tries = 0; !(await accepts(port)); tries += 1) {
-    if (tries > 200 || child.exitCode !== null) throw new Error(`${name} does not listen`);
-    await wait(25);
-  }
-  return { name, port, stop: () => stop(child) };
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return;
-  const ended = once(child, 'exit');
-  child.kill('SIGTERM');
-  await ended;
+async function startProxy(name: string, args: readonly string[], port: number): Promise<Proxy> {
+  return { name, port, ...(await startProgram(name, args, port)) };
 }
