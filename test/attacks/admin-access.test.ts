@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { networkInterfaces } from 'node:os';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { exchangeRaw } from '../support/raw.ts';
@@ -14,25 +14,20 @@ const paths = ['/', '/console.json', '/readyz', '/metrics', '/sign-in', '/elsewh
 const DETAIL = /authorization_servers|"routes"|<title>Sallyport</;
 
 let now = Date.parse('2026-01-01T00:00:00Z');
-let gateway: TestGateway;
-let withToken: TestGateway;
 
 const issuer = startBeforeAll(startIssuer);
 const upstream = startBeforeAll(startUpstream);
-beforeAll(async () => {
-  const yaml = `
+const yaml = (): string => `
 authorization_servers: { main: { issuer: ${issuer.url}, jwt: { algorithms: [RS256] } } }
 routes: [{ name: open, path: /, public: true, upstream: { url: ${upstream.url} } }]
 `;
-  gateway = await startTestGateway({ yaml });
+const gateway = startBeforeAll(() => startTestGateway({ yaml: yaml() }));
+const withToken = startBeforeAll(() => {
   const admin = `{ listen: 127.0.0.1:0, hosts: [prometheus.internal], token: "${TOKEN}" }`;
-  withToken = await startTestGateway({ yaml, admin, clock: () => now });
+  return startTestGateway({ yaml: yaml(), admin, clock: () => now });
 });
 // Wrong tokens of one test do not count in the next.
 beforeEach(() => (now += 3_600_000));
-afterAll(async () => {
-  await Promise.all([gateway.close(), withToken.close()]);
-});
 
 interface Answer {
   readonly status: number;
@@ -169,10 +164,6 @@ describe('a caller that guesses the token', () => {
     const cookie = await signedIn();
     for (let i = 0; i < 11; i += 1) await guess(`wrong-${i}`);
     expect((await ask(withToken, 'GET /', 'Host: gateway:9090', `Cookie: ${cookie}`)).status).toBe(200);
-  });
-
-  test('uses up no guesses by calls with the right token', async () => {
-    for (let i = 0; i < 20; i += 1) expect((await guess(TOKEN)).text).toMatch(DETAIL);
   });
 });
 

@@ -216,13 +216,4 @@ describe('an ID token', () => {
     const empty = await resultOf(async (claims) => `${part({ alg: 'RS256', kid: 'k1' })}.${part(claims)}.`);
     expect(empty).toEqual(refused);
   });
-
-  test('whose claims were changed after it was signed is refused', async () => {
-    const result = await resultOf(async (claims) => {
-      const [header, , signature] = (await signed(claims, provider.key)).split('.');
-      const changed = Buffer.from(JSON.stringify({ ...claims, sub: 'the boss' })).toString('base64url');
-      return [header, changed, signature].join('.');
-    });
-    expect(result).toEqual(refused);
-  });
 });

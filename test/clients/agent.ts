@@ -18,8 +18,6 @@ export interface Agent {
   toolNames(): Promise<readonly string[]>;
   /** The text of a tool's answer; undefined when the client wants its user to authorize first. */
   call(tool: string, arguments_?: Record<string, unknown>): Promise<string | undefined>;
-  /** The whole result of a tool; undefined as above. */
-  result(tool: string, arguments_: Record<string, unknown>): Promise<object | undefined>;
   /** Does what the client wants: the person consents and the client redeems the code. Returns the scope it asked for. */
   authorize(otherScope?: string): Promise<string | null>;
   close(): Promise<void>;
@@ -55,7 +53,6 @@ export function createAgent(client: OfficialClient, mcpUrl: URL, options: AgentO
     toolNames: async () => (await connection.listTools()).tools.map(({ name }) => name),
     call: (name, arguments_ = {}) =>
       unlessUnauthorized(connection.callTool({ name, arguments: arguments_ }).then((result) => textOf(result))),
-    result: (name, arguments_) => unlessUnauthorized(connection.callTool({ name, arguments: arguments_ })),
     async authorize(otherScope) {
       const authorizationUrl = oauth.takeAuthorizationUrl();
       const asked = authorizationUrl.searchParams.get('scope');

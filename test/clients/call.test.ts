@@ -1,9 +1,4 @@
-/**
- * `demo/call.ts`, which newcomers use against a server with sessions.
- *
- * @module
- */
-
+/** `demo/call.ts`, which newcomers use against a server with sessions. */
 import { execFile } from 'node:child_process';
 import { expect, test } from 'vitest';
 

@@ -8,15 +8,12 @@ import { z } from 'zod';
 import type { Running } from '../../demo/listen.ts';
 import { mcpHandler, startHttp, startSessionServer } from '../support/mcp-servers.ts';
 
-/** The form of an answer to one request. */
-export type AnswerForm = 'json' | 'sse';
-
 const claim = z.object({ claim: z.int(), isRefused: z.boolean().default(false) });
 const payment = z.object({ amount: z.number(), isRefused: z.boolean().default(false) });
 const confirmation = z.object({ isSure: z.boolean() });
 
 /** An MCP server on SDK v2, of both eras, whose tools approve claims and pay. Only the stateless era has the form. */
-export function startClaimsServer(form: AnswerForm): Promise<Running> {
+export function startClaimsServer(form: 'json' | 'sse'): Promise<Running> {
   return startHttp(mcpHandler(createClaims, form));
 }
 
@@ -33,8 +30,8 @@ function createClaims(): McpServer {
   return server;
 }
 
-/** The same on SDK v1, with sessions. Its tool `review` creates tasks. */
-export async function startClaimsServerV1(form: AnswerForm): Promise<Running> {
+/** The same on SDK v1, with sessions and JSON. Its tool `review` creates tasks. */
+export async function startClaimsServerV1(): Promise<Running> {
   const tasks = new InMemoryTaskStore();
 
   function createClaimsV1(): McpServerV1 {
@@ -62,7 +59,7 @@ export async function startClaimsServerV1(form: AnswerForm): Promise<Running> {
     return server;
   }
 
-  const running = await startSessionServer(createClaimsV1, { enableJsonResponse: form === 'json' });
+  const running = await startSessionServer(createClaimsV1, { enableJsonResponse: true });
   return {
     ...running,
     async close() {

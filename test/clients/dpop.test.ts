@@ -1,9 +1,4 @@
-/**
- * The official clients on routes with `dpop`, with tokens that a real authorization server bound to their key.
- *
- * @module
- */
-
+/** The official clients on routes with `dpop`, with tokens that a real authorization server bound to their key. */
 import { DpopSession, type OAuthClientProvider } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
 

@@ -1,65 +1,55 @@
-/**
- * What only the revisions with sessions have: a session, which is its owner's.
- *
- * @module
- */
-
+/** What only the revisions with sessions have. test/attacks/foreign-handles.test.ts has other callers. */
 import { describe, expect, test } from 'vitest';
-
 import { createRecorder } from '../../demo/walk/recorder.ts';
-import { createAgent, type Agent } from './agent.ts';
-import { legacyClients, type Connection, type OfficialClient } from './official-clients.ts';
-import { startStatefulServer, type StatefulServer } from './stateful-server.ts';
 import { startDemoBeforeAll } from '../worlds/demo.ts';
+import { signedInAgent } from './agent.ts';
+import { legacyClients } from './official-clients.ts';
+import { type ResumableServer, startResumableServer } from './resumable-server.ts';
+import { type StatefulServer, startStatefulServer } from './stateful-server.ts';
 
-let server: StatefulServer;
-const { world, keep } = startDemoBeforeAll({ tools: async () => (server = await startStatefulServer()) });
+describe('a session', () => {
+  let server: StatefulServer;
+  const { world, keep } = startDemoBeforeAll({ tools: async () => (server = await startStatefulServer()) });
 
-const listAccounts = { name: 'list_accounts', arguments: {} };
-
-/** An agent whose person is signed in, but that has not connected since. */
-async function authorized(client: OfficialClient, user: string): Promise<Agent> {
-  const agent = keep(createAgent(client, world().mcpUrl, { user }));
-  await agent.connect();
-  await agent.authorize();
-  return agent;
-}
-
-async function connectedAs(agent: Agent, client: OfficialClient): Promise<Connection> {
-  const connection = keep(client.open(world().mcpUrl, agent.oauth, agent.recorder.fetch));
-  await connection.connect();
-  return connection;
-}
-
-describe.each(legacyClients)('$name', (client) => {
-  test('keeps a session until its owner ends it', async () => {
-    const alice = await authorized(client, 'alice');
-    const connection = await connectedAs(alice, client);
+  test.each(legacyClients)('is kept for $name until it ends it', async (client) => {
+    const { oauth } = keep(await signedInAgent(client, world().mcpUrl));
+    const connection = keep(client.open(world().mcpUrl, oauth, fetch));
+    await connection.connect();
     const session = connection.session() ?? '';
     expect(session, 'the client sees it bound').not.toBe('');
     expect(server.sessions.has(session)).toBe(false);
     expect((await connection.listTools()).tools.map(({ name }) => name)).toEqual(['list_accounts', 'transfer_funds']);
     await connection.terminate();
     const again = createRecorder();
-    const late = keep(client.open(world().mcpUrl, alice.oauth, again.fetch, session));
-    await expect(late.connect().then(() => late.callTool(listAccounts))).rejects.toThrow('POSTing');
+    const late = keep(client.open(world().mcpUrl, oauth, again.fetch, session));
+    const call = { name: 'list_accounts', arguments: {} };
+    await expect(late.connect().then(() => late.callTool(call))).rejects.toThrow('POSTing');
     expect(again.take().map(({ status }) => status)).toContain(404);
   });
+});
 
-  test('answers 404 to another caller, without a request to the server', async () => {
-    const alice = await authorized(client, 'alice');
-    const connection = await connectedAs(alice, client);
-    const bob = await authorized(client, 'bob');
-    bob.recorder.take();
-    const stolen = keep(client.open(world().mcpUrl, bob.oauth, bob.recorder.fetch, connection.session()));
-    await stolen.connect().catch(() => undefined);
-    await expect(stolen.callTool(listAccounts)).rejects.toThrow('session.unknown');
-    await expect(stolen.terminate()).rejects.toThrow('Failed to terminate session');
-    expect(bob.recorder.take().map(({ method, status }) => [method, status])).toEqual([
-      ['POST', 404],
-      ['DELETE', 404],
-    ]);
-    expect([...server.callers]).toEqual(['alice']);
-    expect((await connection.listTools()).tools.length, 'and lives').toBe(2);
+describe('a stream that broke off goes on where it ended', () => {
+  let server: ResumableServer;
+  const { world, keep } = startDemoBeforeAll({ tools: async () => (server = await startResumableServer()) });
+
+  test.each(legacyClients)('for $name, which shows the id of the last event', async (client) => {
+    const { oauth } = keep(await signedInAgent(client, world().mcpUrl));
+    const shown: string[] = [];
+    const connection = keep(
+      client.open(world().mcpUrl, oauth, (url, init) => {
+        const after = new Headers(init?.headers).get('last-event-id');
+        if (after !== null) shown.push(after);
+        return fetch(url, init);
+      }),
+    );
+    await connection.connect();
+    const before = server.resumedAfter.length;
+    expect(await connection.callTool({ name: 'list_accounts', arguments: {} })).toMatchObject({
+      content: [{ type: 'text', text: 'said after the stream was closed' }],
+    });
+    expect(shown.length).toBeGreaterThan(0);
+    for (const id of shown) expect(id, 'the client sees it bound').toMatch(/^[\w-]+\.[\w-]{22}$/);
+    expect(server.resumedAfter.length).toBeGreaterThan(before);
+    for (const id of server.resumedAfter) expect(id, 'the server sees its own').toMatch(/^event-\d+$/);
   });
 });

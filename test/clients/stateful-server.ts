@@ -6,21 +6,15 @@ import { type SessionServer, startSessionServer } from '../support/mcp-servers.t
 
 /** An MCP server with sessions whose tools can change. */
 export interface StatefulServer extends SessionServer {
-  /** The subjects of all requests that reached it. */
-  readonly callers: ReadonlySet<string>;
   /** Says to every session that the tools changed. */
   announce(): void;
 }
 
 /** Starts it at `/mcp`. */
 export async function startStatefulServer(): Promise<StatefulServer> {
-  const callers = new Set<string>();
-  const running = await startSessionServer(newServer, { enableJsonResponse: true }, ({ headers }) => {
-    callers.add(String(headers['x-auth-subject']));
-  });
+  const running = await startSessionServer(newServer, { enableJsonResponse: true });
   return {
     ...running,
-    callers,
     announce() {
       for (const mcp of running.sessions.values()) mcp.sendToolListChanged();
     },

@@ -1,0 +1,25 @@
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { RevocationFile } from '../../src/store/revocation-file.ts';
+
+const eventOf = (subject: string) => ({
+  revocations: [{ issuer: 'https://as.example', subject, at: 1_800_000_000, arrivedAt: 1_800_000_000 }],
+  id: subject,
+  arrivedAt: 1_800_000_000,
+});
+
+test('a line that a crash cut is dropped, and a damaged file is refused', async () => {
+  const path = join(await mkdtemp(join(tmpdir(), 'sallyport-')), 'revocations.jsonl');
+  const open = () => RevocationFile.open(path, () => []);
+  const whole = `${JSON.stringify(eventOf('alice'))}\n`;
+  await writeFile(path, `${whole}{"revocations":[{"issuer":"x","at":1`);
+  const { file, events, cutBytes } = await open();
+  expect([events, cutBytes]).toEqual([[eventOf('alice')], 36]);
+  await file.append(eventOf('bob'));
+  await file.close();
+  expect(await readFile(path, 'utf8')).toBe(`${whole}${JSON.stringify(eventOf('bob'))}\n`);
+  await writeFile(path, `garbage\n${whole}`);
+  await expect(open()).rejects.toThrow('line 1 is not a revocation, and is not the last one; restore the file');
+});
