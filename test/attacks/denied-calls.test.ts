@@ -7,6 +7,9 @@ import { startBeforeAll } from '../support/start-before.ts';
 
 // Each class has its table of inputs at the unit that decides. Here stands one request of each through a whole gateway.
 
+/** Patterns that look as if some texts made a backtracking engine go back for long. */
+const [mail, host] = ['^[\\\\w.-]+@[\\\\w.-]+$', '^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\\\\.)+[a-z]{2,}$'];
+
 const world = startBeforeAll(() =>
   startAttackWorld({
     yaml: 'limits: { failures: off }',
@@ -15,7 +18,7 @@ const world = startBeforeAll(() =>
       `name: inner, path: /api/admin, audience: "${AUDIENCE}", policy: admin, upstream: { url: "UPSTREAM" }`,
     ],
     policies: {
-      risk: 'claims: { risk: { below: 50 } }\n',
+      risk: `claims: { risk: { below: 50 }, text: { not: { matches: "${mail}" } } }\n`,
       tools: `scope: read
 tools:
   "get_*": {}
@@ -23,6 +26,8 @@ tools:
   hide: { claims: { role: trader } }
   step: { scope: more }
   pay: { arguments: { /amount: { not: { above: 1000 } } } }
+  mail: { arguments: { /text: { matches: "${mail}" } } }
+  host: { arguments: { /text: { matches: "${host}" } } }
 `,
     },
     answer: (_request, response, body) => {
@@ -40,7 +45,11 @@ const message = (method: string, params: object = {}): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
 const call = (name: string, args = {}, ...lines: readonly string[]): Buffer =>
   post(world.authorization, callOf(name, args), ...lines);
+const withHost = (name: string): Buffer => Buffer.from(lastHead('GET /public').replace('gateway.test', name), 'utf8');
+const halfCharacter = Buffer.from([0xe2, 0x82]);
 const unanswered = '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"delete_everything"}}';
+const good = callOf('get_price', { amount: 1 });
+const body = (text: string | Buffer) => (): Buffer => post(world.authorization, text);
 const send = (method: string): Buffer => post(world.authorization, message(method, { uri: 'file:///x', name: 'x' }));
 
 test.each<[what: string, attack: () => string | Buffer, status: number, reason: Reason]>([
@@ -50,10 +59,33 @@ test.each<[what: string, attack: () => string | Buffer, status: number, reason: 
   ['R-92: an argument of another type', () => call('pay', { amount: '1' }), 403, 'argument.denied'],
   ['a name that reads as another entry', () => call('get_SECRET'), 403, 'tool.unlisted'],
   ['another spelling of a method', () => send('Tools/Call'), 400, 'body.ambiguous'],
+  ['a name twice', body(good.replace('"name"', '"name":"pay","name"')), 400, 'body.ambiguous'],
+  ['an argument in capitals', body(good.replace('"amount"', '"AMOUNT":1000,"amount"')), 400, 'body.ambiguous'],
+  ['a name with a NUL', body(callOf('NAME').replace('NAME', 'pay\\u0000_read')), 400, 'body.ambiguous'],
+  ['a comment', body(`/* */${good}`), 400, 'body.malformed'],
+  ['UTF-16', body(Buffer.from(good, 'utf16le')), 400, 'body.malformed'],
+  ['half a character', body(Buffer.concat([Buffer.from(good.slice(0, -1)), halfCharacter])), 400, 'body.malformed'],
   ['R-100: a batch', () => post(world.authorization, `[${callOf('get_price')}]`), 400, 'body.message'],
   ['R-101: another type', () => call('get_price', {}, 'Content-Type: text/plain'), 415, 'body.type'],
   ['R-101: an encoding', () => call('get_price', {}, 'Content-Encoding: gzip'), 415, 'body.encoding'],
   ['a GET with a message', () => call('get_price').toString().replace('POST', 'GET'), 400, 'request.framing'],
+  [
+    'a text at which a pattern may go back',
+    () => call('mail', { text: `${'a.'.repeat(2047)}!` }),
+    403,
+    'argument.denied',
+  ],
+  ['another one', () => call('mail', { text: `${'a@'.repeat(2047)}!` }), 403, 'argument.denied'],
+  ['one for nested repeats', () => call('host', { text: `${'a-'.repeat(2047)}!` }), 403, 'argument.denied'],
+  ['a text that is too long to match', () => call('mail', { text: 'a'.repeat(4097) }), 403, 'policy.error'],
+  ['another case of a path', () => lastHead('GET /Admin', world.authorization), 400, 'request.path'],
+  ['an encoded path', () => lastHead('GET /%61dmin', world.authorization), 400, 'request.path'],
+  ['a wide letter in a path', () => lastHead('GET /%EF%BC%A1DMIN', world.authorization), 400, 'request.path'],
+  ['another case of a method, RFC 9110 §9.1', () => lastHead('Get /public'), 400, 'request.malformed'],
+  ['a method that begins like one', () => lastHead('GETT /public'), 400, 'request.malformed'],
+  ['a host that folds to the name', () => withHost('gateway.te\u017ft'), 403, 'request.host'],
+  ['a host with a dot at its end', () => withHost('gateway.test.'), 403, 'request.host'],
+  ['an empty host', () => withHost(''), 403, 'request.host'],
   ['a path that climbs', () => lastHead('GET /public/../admin'), 400, 'request.path'],
   ['a path that reads as a stricter route', () => lastHead('GET /api/admin.json'), 400, 'request.path'],
   [
@@ -74,15 +106,43 @@ test.each<[what: string, attack: () => string | Buffer, reached: string]>([
     () => call('get_price', {}, 'Content-Type: application/json;charset="UTF-8"'),
     'POST /mcp',
   ],
+  ['the host in another case, with its port', () => withHost('Gateway.Test:80'), 'GET /public'],
   ['a query, unchanged', () => lastHead('GET /public/x?..%2f..%2fadmin'), 'GET /public/x?..%2f..%2fadmin'],
 ])('forwards %s', async (_what, attack, reached) => {
   await world.withstand(attack(), { statuses: [200], reached: [reached] });
 });
 
+/** Written so that a forwarder that writes the message anew is seen. */
+const written = (name: string, amount: string, id: string): string =>
+  `{ "jsonrpc" : "2.0",\n"id":${id}, "m\\u0065thod":"tools/call","params":{"name":"${name}","arguments":{"amount":${amount}}}}\n`;
+
+// test/policy/predicate.test.ts has limits of amounts, test/lib/json the tables of numbers and keys.
+test.each(['-0', '9007199254740993', '1e400', '1.0', `1${'0'.repeat(400)}`])(
+  'forwards %s as id and argument byte for byte, and refuses with the exact id',
+  async (number) => {
+    const sent = written('get_price', number, number);
+    const { reached, wire } = await world.withstand(post(world.authorization, sent), {
+      statuses: [200],
+      reached: ['POST /mcp'],
+      reasons: ['allow'],
+    });
+    expect(reached[0]?.body).toBe(sent);
+    expect(wire.join('')).toContain(sent);
+    const { answers } = await world.withstand(post(world.authorization, written('unlisted', '1', number)), {
+      statuses: [403],
+      reasons: ['tool.unlisted'],
+    });
+    // -0 and 1.0 are 0 and 1 to every reader.
+    const same = Number.isSafeInteger(Number(number)) ? String(Number(number)) : number;
+    expect(answers[0]).toContain(`"id":${same},`);
+  },
+);
+
 test('refuses a claim of another type', async () => {
   await world.withstand(get('/risk', await world.token({ risk: 12 })), { statuses: [200], reached: ['GET /'] });
-  for (const risk of ['12', undefined, [12]]) {
-    await world.withstand(get('/risk', await world.token({ risk })), { statuses: [403], reasons: ['claim.denied'] });
+  const slow = { risk: 12, text: `${'a.'.repeat(2047)}@a` };
+  for (const claims of [{ risk: '12' }, { risk: undefined }, { risk: [12] }, slow]) {
+    await world.withstand(get('/risk', await world.token(claims)), { statuses: [403], reasons: ['claim.denied'] });
   }
 });
 
