@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { fieldOf, modernPost, post } from './requests.ts';
 import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { lastHead } from '../support/raw.ts';
+import { postMessage } from '../support/mcp-message.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
 // Sessions, tasks and states. test/mcp/bindings.test.ts and test/mcp/handles-binding.test.ts have the tables.
@@ -47,8 +48,7 @@ function on(path: string, sent: Buffer): Buffer {
 
 /** The result that a client sees of a message that passes. */
 async function passed(sub: string, path: string, method: string, params: object): Promise<Record<string, unknown>> {
-  const headers = { authorization: `Bearer ${await world.token({ sub })}`, 'content-type': 'application/json' };
-  const response = await fetch(world.url + path, { method: 'POST', headers, body: request(method, params) });
+  const response = await postMessage(world.url + path, { method, params, token: await world.token({ sub }) });
   expect(response.status).toBe(200);
   const text = (await response.text()).replace(/^data: /, '');
   return (JSON.parse(text) as { result: Record<string, unknown> }).result;

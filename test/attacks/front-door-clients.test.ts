@@ -101,13 +101,6 @@ describe('a client asks for more', () => {
     expect(body).toMatchObject({ error: 'invalid_target' });
   });
 
-  test('a scope that the front door does not have is never granted', async () => {
-    const { body } = await client.token({ parameters: { scope: 'read admin' } });
-    expect(body['scope']).toBe('read');
-    const { callback } = await client.authorize({ parameters: { scope: 'admin' } });
-    expect(callback.searchParams.get('error')).toBe('invalid_scope');
-  });
-
   test.each([
     ['client_credentials', {}],
     ['password', { username: 'jane', password: 'guess' }],

@@ -115,11 +115,9 @@ export const legacyClients: readonly OfficialClient[] = [sdkV1, sdkV2('SDK v2, l
 /** The client that finds out by itself which era a server speaks. */
 export const sdkV2Auto = sdkV2('SDK v2, auto', '2026-07-28', 'auto');
 
-/** The clients that speak the stateless revision. */
-export const modernClients: readonly OfficialClient[] = [
+/** Every official client, in every era. */
+export const officialClients: readonly OfficialClient[] = [
+  ...legacyClients,
   sdkV2Auto,
   sdkV2('SDK v2, 2026-07-28', '2026-07-28', { pin: '2026-07-28' }),
 ];
-
-/** Every official client, in every era. */
-export const officialClients: readonly OfficialClient[] = [...legacyClients, ...modernClients];

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { sallyport } from '../serve/process.ts';
 import { startCluster } from '../support/cluster.ts';
 import { startIssuer } from '../support/issuer.ts';
+import { postCall } from '../support/mcp-message.ts';
 import { createProver } from '../support/prover.ts';
 import { hasRedis } from '../support/redis.ts';
 import { startWatchedPair } from '../support/sentinels.ts';
@@ -93,11 +94,7 @@ approvals: { authorization_servers: [main] }`,
   /** On a connection of its own, so that the workers take turns. */
   async function call(name: string, subject = 'alice'): Promise<{ readonly status: number; readonly body: string }> {
     const token = await issuer.sign({ aud: 'r', sub: subject, client_id: 'agent' });
-    const response = await fetch(`${url}/paid`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } }),
-    });
+    const response = await postCall(`${url}/paid`, name, {}, { token, headers: { connection: 'close' } });
     return { status: response.status, body: await response.text() };
   }
 
@@ -161,7 +158,6 @@ test.skipIf(!hasRedis).for([
     await expect.poll(async () => (await fetch(metadata).catch(() => undefined))?.status, patience).toBe(200);
     await expect.poll(() => text('/readyz'), patience).toContain('"shared_store":{"state":"available"}');
 
-    files.provider.person = { sub: '1' };
     const client = await registerClient(files.issuer);
     const code = await client.code();
     expect((await client.post(code)).status).toBe(200);

@@ -1,5 +1,5 @@
 /** The front door behind a public route of the gateway: the same origin, a path of its own. */
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { WalkingClient } from '../../demo/walk/oauth-client.ts';
 import { type Agent, createAgent } from '../clients/agent.ts';
 import { legacyClients, type OfficialClient, sdkV2Auto } from '../clients/official-clients.ts';
@@ -10,9 +10,6 @@ import { startBeforeAll } from '../support/start-before.ts';
 
 const frontDoor = 'clients: { refresh: true, registration: { redirect_uris: ["http://127.0.0.1:*/**"] } }';
 const world = startBeforeAll(() => startFrontDoorWorld({ below: '/signin', frontDoor }));
-beforeAll(async () => {
-  world.provider.person = { sub: '248289761001' };
-});
 
 /** An agent that has signed in, with the grants that its client registers. */
 async function signedIn(client: OfficialClient, ...grants: readonly string[]): Promise<Agent> {

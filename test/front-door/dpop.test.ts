@@ -1,5 +1,5 @@
 /** Tokens that the front door binds to the key of a client (DPoP), used and stolen at the gateway. */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createProver, type Prover } from '../support/prover.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
@@ -16,9 +16,6 @@ describe.each([
       frontDoor: 'clients: { refresh: true, registration: { redirect_uris: ["http://127.0.0.1:*/**"] } }',
     }),
   );
-  beforeAll(async () => {
-    world.provider.person = { sub: '248289761001' };
-  });
 
   const tokenUrl = (): string => `${world.issuer}/token`;
 

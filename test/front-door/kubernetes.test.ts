@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
+import { postMessage } from '../support/mcp-message.ts';
 import { keepSecret } from '../support/secrecy.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
@@ -75,15 +76,7 @@ function projected({ audience = new URL('/jobs', world.mcpUrl).href, namespace =
 }
 
 async function reasonFor(token: string, path = '/jobs'): Promise<unknown> {
-  const response = await fetch(new URL(path, world.mcpUrl), {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${token}`,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
-  });
+  const response = await postMessage(new URL(path, world.mcpUrl), { method: 'tools/list', token });
   await response.body?.cancel();
   const { allow, reason, subject } = await world.decision();
   return allow === true ? subject : reason;

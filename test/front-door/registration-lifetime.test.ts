@@ -1,5 +1,5 @@
 /** A registration lives for its lifetime after its last use. */
-import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
 import { startBeforeAll } from '../support/start-before.ts';
@@ -12,9 +12,6 @@ const world = startBeforeAll(() =>
     clock: () => Date.now() + ahead,
   }),
 );
-beforeAll(async () => {
-  world.provider.person = { sub: '248289761001' };
-});
 beforeEach(() => {
   ahead = 0;
 });
@@ -42,7 +39,6 @@ test.each<readonly [use: string, use: (client: OAuthClient) => Promise<unknown>,
 test('R-283: a registration that was never used ends after a day, and makes room', async () => {
   const long = await startFrontDoorWorld({ clock: () => Date.now() + ahead });
   try {
-    long.provider.person = { sub: '248289761001' };
     const [used, unused] = [await registerClient(long.issuer), await registerClient(long.issuer)];
     await used.token();
     ahead = 24 * 60 * MINUTE_MS + 1;

@@ -17,8 +17,7 @@ const world = startBeforeEach(() =>
       desk-app: { client_secret: ${secret}, redirect_uris: ["http://127.0.0.1:*/callback"], refresh: true }`,
   }),
 );
-beforeEach(async () => {
-  world.provider.person = { sub: '248289761001' };
+beforeEach(() => {
   desk = oauthClient(world.issuer, 'desk-app', undefined, { client_secret: secret });
 });
 

@@ -157,7 +157,6 @@ describe.runIf(hasRedis)('with a store', () => {
     const worlds = [await startFrontDoorWorld({ top }), await startFrontDoorWorld({ top })] as const;
     try {
       const [one, other] = worlds;
-      one.provider.person = { sub: '1' };
       const client = await registerClient(one.issuer);
       const there = oauthClient(other.issuer, client.id);
       const form = { ...(await client.code()), resource: '' };

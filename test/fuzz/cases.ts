@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { changedRequest } from './mutate/request.ts';
 
 /** A line of a corpus file. It has `text` if the bytes are UTF-8, otherwise `latin1`, one character for each byte. */
 interface Line {
@@ -38,22 +39,18 @@ export interface Random {
   pick<Item>(from: readonly Item[]): Item;
 }
 
-/** Makes another case from one by its grammar. */
-type Mutate = (input: Buffer, random: Random) => Buffer;
-
-/** The parts that cases are made of. */
-export interface Material {
-  readonly seeds: readonly Buffer[];
-  /** Texts with a meaning to the reader. They are inserted into cases. */
-  readonly words: readonly string[];
-  readonly mutate?: Mutate | undefined;
-}
+/** Texts with a meaning to the gateway. They are inserted into cases. */
+const words = (
+  'GET |POST | HTTP/1.1\r\n|\r\n|\r\n\r\n|Host: gateway.test\r\n|0\r\n\r\n|: |chunked|Content-Length: |' +
+  'Transfer-Encoding: chunked\r\n|Connection: |Authorization: Bearer {{bob}}\r\n|X-Auth-Subject: root\r\n|' +
+  'Expect: 100-continue\r\n|GET /u/admin HTTP/1.1\r\nHost: gateway.test\r\n\r\n'
+).split('|');
 
 /** The longest case in bytes. */
 const LONGEST = 64 * 1024;
 
 /** One of the seeds after one to eight changes, of its grammar or its bytes, as fast-check chooses. */
-export function changedCase(generate: fc.GeneratorValue, { seeds, words, mutate }: Material): Buffer {
+export function changedCase(generate: fc.GeneratorValue, seeds: readonly Buffer[]): Buffer {
   const random: Random = {
     below: (bound) => generate(fc.nat, { max: bound - 1 }),
     chance: (probability) => generate(fc.double, { min: 0, max: 1, maxExcluded: true, noNaN: true }) < probability,
@@ -61,8 +58,7 @@ export function changedCase(generate: fc.GeneratorValue, { seeds, words, mutate 
   };
   let input = random.pick(seeds);
   for (let left = 1 << random.below(4); left > 0; left -= 1) {
-    const byGrammar = mutate !== undefined && random.chance(0.7);
-    input = byGrammar ? mutate(input, random) : changedBytes(input, random.pick(seeds), words, random);
+    input = random.chance(0.7) ? changedRequest(input, random) : changedBytes(input, random.pick(seeds), random);
   }
   return input.subarray(0, LONGEST);
 }
@@ -82,12 +78,12 @@ const awkward = ['\0', '\n', '\r\n', '\r', '\t', ' ', '\x7f', '\x80', '\xff', '\
 ]);
 
 /** An input with one small change of its bytes, or with a part of another input inserted. */
-function changedBytes(input: Buffer, other: Buffer, words: readonly string[], random: Random): Buffer {
+function changedBytes(input: Buffer, other: Buffer, random: Random): Buffer {
   const at = random.below(input.length + 1);
   const length = Math.min(1 << random.below(7), input.length - at);
   const before = input.subarray(0, at);
   const rest = input.subarray(at);
-  const word = (): Buffer => Buffer.from(words.length === 0 ? '' : random.pick(words));
+  const word = (): Buffer => Buffer.from(random.pick(words));
   switch (random.below(8)) {
     case 0:
       return Buffer.concat([before, input.subarray(at + length)]);

@@ -20,7 +20,7 @@ test.skipIf(!hasPython)(
       expect(await target.run(seeds)).toEqual([]);
       await fc.assert(
         fc.asyncProperty(fc.gen(), async (generate) => {
-          const inputs = Array.from({ length: BATCH }, () => changedCase(generate, { seeds, ...target }));
+          const inputs = Array.from({ length: BATCH }, () => changedCase(generate, seeds));
           expect(await target.run(inputs)).toEqual([]);
           forgetPrints();
         }),

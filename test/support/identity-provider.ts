@@ -18,7 +18,7 @@ export interface TestIdentityProvider {
 }
 
 /** A person at the provider. */
-export interface TestPerson {
+interface TestPerson {
   readonly sub: string;
   readonly claims?: Readonly<Record<string, unknown>>;
   /** When the person signed in, in seconds; default: now. */

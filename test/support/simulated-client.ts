@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createBrowser, signIn } from '../../demo/browser.ts';
 import type { ClientQuirks, Obstacle } from '../../src/model/quirks/clients.ts';
+import { postMessage } from './mcp-message.ts';
 import { keepSecret } from './secrecy.ts';
 
 /** The step at which a client stopped, and the error that it got. */
@@ -203,15 +204,7 @@ export async function walk(client: ClientQuirks, url: string, options: ClientOpt
 }
 
 async function post(url: string, method: string, params: object, token?: string): Promise<Response> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-  });
+  const response = await postMessage(url, { method, params, token });
   await response.body?.cancel();
   return response;
 }

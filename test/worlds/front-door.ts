@@ -12,6 +12,7 @@ import {
   startIdentityProvider,
   type TestIdentityProvider,
 } from '../support/identity-provider.ts';
+import { postMessage } from '../support/mcp-message.ts';
 import { freePort } from '../support/ports.ts';
 import { keepConfig } from '../support/secrecy.ts';
 import { createWrittenLog, type WrittenLog } from '../support/written-log.ts';
@@ -169,15 +170,7 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
     configWith: (changes) => ({ ...config, frontDoor: { ...config.frontDoor, ...changes } }),
     observed,
     async listTools(token, headers = { authorization: `Bearer ${String(token)}` }) {
-      const response = await fetch(`${gatewayUrl}/mcp`, {
-        method: 'POST',
-        headers: {
-          ...headers,
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-        },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
-      });
+      const response = await postMessage(`${gatewayUrl}/mcp`, { method: 'tools/list', headers });
       await response.body?.cancel();
       return response.status;
     },

@@ -5,6 +5,7 @@ import { load } from '../../../src/config/load.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { start } from '../../../src/serve/start.ts';
 import { startIssuer, type Issuer } from '../../support/issuer.ts';
+import { postCall } from '../../support/mcp-message.ts';
 import { adminAt, keepConfig, noLongerAdminAt } from '../../support/secrecy.ts';
 import { startUpstream } from '../../support/upstream.ts';
 import { createWrittenLog } from '../../support/written-log.ts';
@@ -157,16 +158,7 @@ routes:
   }
 
   async function call(claims: Readonly<Record<string, unknown>>, tool: string, input: object = {}): Promise<number> {
-    const token = await tokenOf(claims);
-    const answer = await fetch(`${running.url}/mcp`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-      },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: input } }),
-    });
+    const answer = await postCall(`${running.url}/mcp`, tool, input, { token: await tokenOf(claims) });
     await answer.text();
     return answer.status;
   }

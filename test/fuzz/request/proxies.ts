@@ -10,11 +10,8 @@ import { isInstalled, nginxPaths, startProgram } from '../../support/program.ts'
 
 /** Two more readers of requests, independent of Node: nginx and haproxy. */
 export interface Proxies {
-  readonly names: readonly string[];
   /** How the forwarded requests differ from `request`. A refusal is not a difference. */
   read(request: Recorded): Promise<readonly string[]>;
-  /** How many requests each has forwarded and refused. */
-  readonly counts: ReadonlyMap<string, { forwarded: number; refused: number }>;
   close(): Promise<void>;
 }
 
@@ -56,7 +53,6 @@ export async function startProxies(): Promise<Proxies> {
     ...(isInstalled('nginx', '-v') ? [await startNginx(folder, behindPort)] : []),
     ...(isInstalled('haproxy', '-v') ? [await startHaproxy(folder, behindPort)] : []),
   ];
-  const counts = new Map(proxies.map(({ name }) => [name, { forwarded: 0, refused: 0 }]));
   let asked = 0;
 
   async function ask(proxy: Proxy, request: Recorded): Promise<string | undefined> {
@@ -64,20 +60,15 @@ export async function startProxies(): Promise<Proxies> {
     const answer = await exchange(proxy.port, tagged(request.raw, tag));
     const seen = requests.get(tag) ?? 0;
     requests.delete(tag);
-    const count = counts.get(proxy.name);
     const body = /^HTTP\/1\.1 200 [^]*?\r\n\r\n(?:[0-9a-f]+\r\n)?(\{[^\r\n]*\})/.exec(answer)?.[1];
     if (body === undefined) {
-      if (count !== undefined) count.refused += 1;
       // A refused request may arrive in part, but not as several requests.
       return seen > 1 ? `${proxy.name} forwards ${seen} requests` : undefined;
     }
-    if (count !== undefined) count.forwarded += 1;
     return difference(proxy.name, request, { ...(JSON.parse(body) as Understood), requests: seen });
   }
 
   return {
-    names: proxies.map(({ name }) => name),
-    counts,
     async read(request) {
       const found = await Promise.all(proxies.map((proxy) => ask(proxy, request)));
       return found.filter((each) => each !== undefined);

@@ -1,5 +1,4 @@
-import { changedRequest } from '../mutate/request.ts';
-import { findingLine, type Material } from '../cases.ts';
+import { findingLine } from '../cases.ts';
 import { answered } from './answers.ts';
 import { sendAll } from './clients.ts';
 import { disagreement, wrongAnswer, type DecisionLine } from './oracle.ts';
@@ -10,14 +9,8 @@ import { startWorld } from './world.ts';
 
 /** nginx and haproxy get one in this many of the requests that reached the upstream. */
 const SAMPLE = 50;
-const words = (
-  'GET |POST | HTTP/1.1\r\n|\r\n|\r\n\r\n|Host: gateway.test\r\n|0\r\n\r\n|: |chunked|Content-Length: |' +
-  'Transfer-Encoding: chunked\r\n|Connection: |Authorization: Bearer {{bob}}\r\n|X-Auth-Subject: root\r\n|' +
-  'Expect: 100-continue\r\n|GET /u/admin HTTP/1.1\r\nHost: gateway.test\r\n\r\n'
-).split('|');
-
 /** The gateway between clients that send any bytes and an upstream that records them. */
-export interface RequestTarget extends Omit<Material, 'seeds'> {
+export interface RequestTarget {
   /** Sends each case on a connection of its own, all at once. Returns the findings, each with its case. */
   run(inputs: readonly Buffer[]): Promise<readonly string[]>;
   /** The number of requests that reached the upstream. */
@@ -115,8 +108,6 @@ export async function startRequestTarget({ withProxies = true } = {}): Promise<R
   }
 
   return {
-    words,
-    mutate: changedRequest,
     run,
     get forwarded() {
       return forwarded;
