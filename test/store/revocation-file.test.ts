@@ -14,9 +14,11 @@ test('a line that a crash cut is dropped, and a damaged file is refused', async 
   const path = join(await mkdtemp(join(tmpdir(), 'sallyport-')), 'revocations.jsonl');
   const open = () => RevocationFile.open(path, () => []);
   const whole = `${JSON.stringify(eventOf('alice'))}\n`;
-  await writeFile(path, `${whole}{"revocations":[{"issuer":"x","at":1`);
+  // Longer than the line that takes its place.
+  const torn = `{"revocations":[{"issuer":"${'x'.repeat(500)}`;
+  await writeFile(path, whole + torn);
   const { file, events, cutBytes } = await open();
-  expect([events, cutBytes]).toEqual([[eventOf('alice')], 36]);
+  expect([events, cutBytes]).toEqual([[eventOf('alice')], torn.length]);
   await file.append(eventOf('bob'));
   await file.close();
   expect(await readFile(path, 'utf8')).toBe(`${whole}${JSON.stringify(eventOf('bob'))}\n`);
