@@ -1,5 +1,6 @@
 /**
- * Draws docs/images/console.png: `node test/admin/console/picture.ts`. An hour of traffic passes by a clock of its own.
+ * Draws docs/images/console.png: `node test/admin/console/picture.ts`, then `pngquant --ext .png --force docs/images/console.png`.
+ * An hour of traffic passes by a clock of its own.
  *
  * @module
  */
