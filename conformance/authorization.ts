@@ -62,7 +62,6 @@ export async function examineFrontDoor(folder: string): Promise<readonly string[
   const faults: string[] = [];
   try {
     for (const { place, below } of places) {
-      // oxlint-disable-next-line no-await-in-loop: one server after another
       faults.push(...(await examineAt(place, below, browser, folder)));
     }
   } finally {
@@ -94,7 +93,6 @@ async function examineAt(
     const faults: string[] = [];
     for (const client of clients) {
       const results = join(folder, 'authorization', `${place}, ${client.name}`);
-      // oxlint-disable-next-line no-await-in-loop: one person, one browser
       const made = await examineClient(files.issuer, client, browser, results);
       const passed = made.filter(({ status }) => status === 'SUCCESS').length;
       process.stdout.write(`front door, ${place}, ${client.name}: ${passed}/${made.length}\n`);

@@ -1,12 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
-import type { Running } from '../demo/listen.ts';
+import { type GatewayProcess, startGatewayProcess } from '../demo/gateway-process.ts';
 
 /** The values of the gateway's configuration. */
 export interface GatewayOptions {
@@ -18,13 +12,11 @@ export interface GatewayOptions {
   readonly upstream: string;
 }
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-
 /**
  * Starts `sallyport serve` with one MCP route. Its policy only requires a scope, so that a difference comes from the
  * protocol and not from a policy.
  */
-export async function startGateway({ folder, publicUrl, issuer, upstream }: GatewayOptions): Promise<Running> {
+export async function startGateway({ folder, publicUrl, issuer, upstream }: GatewayOptions): Promise<GatewayProcess> {
   await mkdir(join(folder, 'policies'), { recursive: true });
   await writeFile(join(folder, 'policies', 'reader.yaml'), 'scope: read\n');
   const config = {
@@ -39,33 +31,8 @@ export async function startGateway({ folder, publicUrl, issuer, upstream }: Gate
   return serve(folder);
 }
 
-/** Starts `sallyport serve` as a process of its own, with the `gateway.yaml` of a folder. Its log is `gateway.log` there. */
-export async function serve(folder: string): Promise<Running> {
-  const child = spawn(process.execPath, ['bin/sallyport.js', 'serve', '--config', join(folder, 'gateway.yaml')], {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = once(child, 'exit');
-  child.stdout.pipe(createWriteStream(join(folder, 'gateway.log')));
-  return {
-    url: await listening(child, child.stdout),
-    async close() {
-      child.kill('SIGTERM');
-      // A second signal ends the gateway without waiting for streams that the suite left open.
-      const impatience = setTimeout(() => child.kill('SIGTERM'), 1000);
-      await ended;
-      clearTimeout(impatience);
-    },
-  };
-}
-
-/** The address in the gateway's log line `listening`. */
-function listening(child: ChildProcess, log: Readable): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  createInterface({ input: log }).on('line', (line) => {
-    const { msg, url } = JSON.parse(line) as { msg: string; url: string };
-    if (msg === 'listening') resolve(url);
-  });
-  child.once('exit', () => reject(new Error('the gateway ended before it listened')));
-  return promise;
+/** Starts `sallyport serve` with the `gateway.yaml` of a folder. Its log is `gateway.log` there. */
+export function serve(folder: string): Promise<GatewayProcess> {
+  // The suite leaves streams open.
+  return startGatewayProcess(join(folder, 'gateway.yaml'), join(folder, 'gateway.log'), 1_000);
 }

@@ -80,7 +80,6 @@ async function compare(revision: Revision, ways: Ways): Promise<readonly Row[]> 
   };
   // The suite itself waits for fixed times, which a busy machine exceeds. A scenario that fails for it runs once more.
   for (const scenario of new Set(rows().flatMap(faultyScenariosOf))) {
-    // oxlint-disable-next-line no-await-in-loop: alone
     const again = await bothWays(revision, ways, scenario, join(folder, revision, 'again', scenario));
     for (const way of ['direct', 'through'] as const) {
       const checks = again[way].get(scenario);

@@ -61,7 +61,6 @@ export function createBrowser(): Browser {
       let body = form;
       for (let step = 0; step < maxSteps; step += 1) {
         if (sameEndpoint(url, stopAt)) return url;
-        // oxlint-disable-next-line no-await-in-loop: one leads to the next
         const response = await fetchOnce(url, {}, body);
         const html = await response.text();
         const location = response.headers.get('location') ?? refreshOf(html);

@@ -1,72 +1,61 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
-
+import { fileURLToPath } from 'node:url';
 import { PlainError } from './plain-error.ts';
 
 /** The gateway as a separate process, started as an operator would start it. */
 export interface GatewayProcess {
+  /** Its origin, as it listens. */
+  readonly url: string;
   /** The file with its stdout: the decision log. */
   readonly logFile: string;
   /** Passes each new line of the log to `print`. */
   follow(print: (line: string) => void): void;
   /** Resolves when the process has ended, for any reason. */
   readonly ended: Promise<void>;
-  /** Drains the gateway and waits for its end. Kills it if the drain takes too long. */
+  /** Drains the gateway and waits for its end. Kills it if the drain takes longer than `drainMs`. */
   close(): Promise<void>;
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const startTimeoutMs = 15_000;
-/** A little longer than the drain of open streams. */
-const drainTimeoutMs = 12_000;
 
 /**
- * Starts `node bin/sallyport.js serve` with a committed configuration and waits until it is ready.
+ * Starts `node src/main.ts serve` and waits until it listens.
  *
- * @param configFile Its path in the repository.
- * @param adminUrl of its admin listener, which reports that it is ready.
- * @throws {PlainError} if it ends or is not ready in time. Its stderr is the stderr of this process.
+ * @param configFile Its path, from the root of the repository.
+ * @param drainMs Default: a little longer than the drain of open streams.
+ * @throws {PlainError} if it ends before. Its stderr is the stderr of this process.
  */
-export async function startGatewayProcess(configFile: string, adminUrl: string): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, ['bin/sallyport.js', 'serve', '--config', configFile], {
+export async function startGatewayProcess(
+  configFile: string,
+  logFile: string,
+  drainMs = 12_000,
+): Promise<GatewayProcess> {
+  const child = spawn(process.execPath, ['src/main.ts', 'serve', '--config', configFile], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit').then(() => undefined);
-  const logFile = `${root}gateway.log`;
-  const log = createWriteStream(logFile);
-  child.stdout.pipe(log);
-  try {
-    await ready(child, adminUrl);
-  } catch (error) {
-    child.kill('SIGKILL');
-    throw error;
-  }
+  child.stdout.pipe(createWriteStream(logFile));
+  const lines = createInterface({ input: child.stdout });
+  const { promise: url, resolve, reject } = Promise.withResolvers<string>();
+  lines.on('line', (line) => {
+    const { msg, url: at } = JSON.parse(line) as { msg: string; url: string };
+    if (msg === 'listening') resolve(at);
+  });
+  child.once('exit', () => reject(new PlainError('The gateway ended before it listened')));
   return {
+    url: await url,
     logFile,
     ended,
-    follow(print) {
-      createInterface({ input: child.stdout }).on('line', print);
-    },
+    follow: (print) => void lines.on('line', print),
     async close() {
       child.kill('SIGTERM');
-      const tooLate = setTimeout(() => child.kill('SIGKILL'), drainTimeoutMs);
+      const tooLate = setTimeout(() => child.kill('SIGKILL'), drainMs);
       await ended;
       clearTimeout(tooLate);
     },
   };
-}
-
-async function ready(child: ChildProcess, adminUrl: string): Promise<void> {
-  const deadline = Date.now() + startTimeoutMs;
-  while (child.exitCode === null && child.signalCode === null && Date.now() < deadline) {
-    const response = await fetch(`${adminUrl}/readyz`).catch(() => undefined);
-    if (response?.ok) return;
-    await sleep(50);
-  }
-  throw new PlainError(`The gateway did not become ready at ${adminUrl}/readyz`);
 }

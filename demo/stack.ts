@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import { startAuthorizationServer } from './authorization-server.ts';
 import { startBackend } from './backend.ts';
 import { startCompanyProvider } from './company-provider.ts';
@@ -103,7 +104,7 @@ async function startAll({ configFile, ports, starts, addresses }: Parts): Promis
   const closeServers = async (): Promise<void> => void (await Promise.all(servers.map((server) => server.close())));
   try {
     for (const start of starts) servers.push(await start());
-    const gateway = await startGatewayProcess(configFile, urls.admin);
+    const gateway = await startGatewayProcess(configFile, fileURLToPath(new URL('../gateway.log', import.meta.url)));
     return {
       gateway,
       addresses: [

@@ -194,7 +194,6 @@ async function codexCalls(
   await ask('initialize', { clientInfo: { name: 'sallyport', version: '1.0.0' } });
   const { result } = await ask('thread/start', { cwd: place.folder });
   for (const [tool, input] of calls) {
-    // oxlint-disable-next-line no-await-in-loop: in their order
     await ask('mcpServer/tool/call', { server: 'tools', threadId: result?.thread.id, tool, arguments: input });
   }
   child.kill();

@@ -23,7 +23,6 @@ for (const program of programs) {
     process.stdout.write(`${program.name}: skipped, npm cannot install ${program.packages.join(' ')} here\n`);
     continue;
   }
-  // oxlint-disable-next-line no-await-in-loop: each for itself
   const done = await walk(program);
   const differences = steps.filter((step) => done.includes(step) !== program.does.includes(step));
   process.stdout.write(
