@@ -17,6 +17,15 @@ export interface Known {
 
 const EVERY_MS = 5_000;
 
+/** Does something now, and then every few seconds. */
+export function useRepeated(action: () => void): void {
+  useEffect(() => {
+    action();
+    const timer = setInterval(action, EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+}
+
 /** Reads the status of the gateway every few seconds. */
 export function useGateway(): Known {
   const [known, setKnown] = useState<Known>({ connection: 'connecting', status: undefined, at: Date.now() });

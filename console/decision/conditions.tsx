@@ -4,14 +4,13 @@ import type { Explanation } from '../../src/model/policy.ts';
 const icons = { holds: '✓', fails: '✕', error: '!', unknown: '?' } as const;
 const groups = { any: 'one of these', all: 'all of these', not: 'not all of these', listed: 'this entry' } as const;
 
-/** Conditions as a tree: what each wanted, and what it found. Those that decided stand out. */
-export function Conditions({
-  conditions,
-  decidedBy,
-}: {
+interface ConditionsParts {
   readonly conditions: readonly Explanation[];
   readonly decidedBy: string | undefined;
-}): JSX.Element {
+}
+
+/** Conditions as a tree: what each wanted, and what it found. Those that decided stand out. */
+export function Conditions({ conditions, decidedBy }: ConditionsParts): JSX.Element {
   return (
     <ul class="conditions">
       {nested(conditions).map((condition) => (
@@ -39,13 +38,13 @@ function withParts(entry: Explanation, parts: readonly Explanation[]): Explanati
   return parts.length === 0 ? entry : { ...entry, parts: [...entry.parts, ...parts] };
 }
 
-function Condition({
-  condition: { rule, kind, outcome, wanted, found, parts },
-  decidedBy,
-}: {
+interface ConditionParts {
   readonly condition: Explanation;
   readonly decidedBy: string | undefined;
-}): JSX.Element {
+}
+
+function Condition({ condition, decidedBy }: ConditionParts): JSX.Element {
+  const { rule, kind, outcome, wanted, found, parts } = condition;
   const isDecisive = decidedBy === rule && outcome !== 'holds';
   const isGroup = kind in groups;
   return (

@@ -6,6 +6,7 @@ import { followLink, withQuery } from '../address.ts';
 import { whyOf } from '../live/table.tsx';
 import { CopyButton, Id } from '../parts/copy.tsx';
 import { Outcome } from '../parts/outcome.tsx';
+import { Lines, type Pair, Pairs } from '../parts/pairs.tsx';
 import { WholeTime } from '../parts/time.tsx';
 import { read, Refused } from '../requests.ts';
 import { Conditions } from './conditions.tsx';
@@ -48,7 +49,8 @@ const words: Readonly<Record<OutcomeKind, string>> = {
 };
 
 function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
-  const { kind, called, route, at, address, token, answer, notes, conditions, remedies, rule, policy, test } = detail;
+  const { kind, called, route, at, address, token, answer, notes, conditions, remedies, policy, test } = detail;
+  const { reason, rule, method, durationMs, requestId, traceId } = detail;
   const why = whyOf(detail);
   return (
     <>
@@ -75,13 +77,14 @@ function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
         <h3>Conditions {policy !== undefined && <span class="muted">of policies/{policy}.yaml</span>}</h3>
         {conditions.length === 0 && <p class="muted">{detail.decidedBy}</p>}
         <Conditions conditions={conditions} decidedBy={rule} />
-        {notes.map((note) => (
-          <p key={note} class="muted">
-            {note}
-          </p>
-        ))}
+        <Lines of={notes} />
       </section>
-      {token !== undefined && <Token token={token} />}
+      {token !== undefined && (
+        <section>
+          <h3>Token</h3>
+          <Pairs of={membersOf(token)} />
+        </section>
+      )}
       {answer !== undefined && (
         <section>
           <h3>Answer {answer.status}</h3>
@@ -98,7 +101,19 @@ function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
           )}
         </section>
       )}
-      <Facts detail={detail} />
+      <section>
+        <h3>Record</h3>
+        <Pairs
+          of={[
+            ['reason', reason],
+            ['rule', rule],
+            ['method', method],
+            ['decided in', `${durationMs} ms`],
+            ['request', requestId !== undefined && <Id value={requestId} />],
+            ['trace', traceId !== undefined && <Id value={traceId} />],
+          ]}
+        />
+      </section>
       <section class="actions">
         {test !== undefined && <CopyButton text={test} label="Copy as test" />}
         {policy !== undefined && (
@@ -127,51 +142,14 @@ function callerOf({ subject, clientId }: DecisionDetail): JSX.Element {
   );
 }
 
-function Token({ token: { form, issuer, scope, secondsLeft, claims } }: { readonly token: TokenView }): JSX.Element {
-  const rows: readonly (readonly [string, string])[] = [
+function membersOf({ form, issuer, scope, secondsLeft, claims }: TokenView): readonly Pair[] {
+  return [
     ['form', form],
     ['issuer', issuer],
     ['scope', scope ?? 'none'],
     ['lifetime left', secondsLeft === undefined ? 'unknown' : `${secondsLeft} s`],
-    ...Object.entries(claims).map(([name, value]) => [name, JSON.stringify(value)] as const),
+    ...Object.entries(claims).map(([name, value]): Pair => [name, JSON.stringify(value)]),
   ];
-  return (
-    <section>
-      <h3>Token</h3>
-      <Pairs rows={rows} />
-    </section>
-  );
-}
-
-function Facts({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
-  const { reason, rule, method, durationMs, requestId, traceId } = detail;
-  const rows = [
-    ['reason', reason],
-    ['rule', rule],
-    ['method', method],
-    ['decided in', `${durationMs} ms`],
-    ['request', requestId],
-    ['trace', traceId],
-  ].filter((row): row is [string, string] => row[1] !== undefined && row[1] !== '');
-  return (
-    <section>
-      <h3>Record</h3>
-      <Pairs rows={rows} />
-    </section>
-  );
-}
-
-function Pairs({ rows }: { readonly rows: readonly (readonly [string, string])[] }): JSX.Element {
-  return (
-    <dl class="pairs">
-      {rows.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd class="mono">{name === 'request' || name === 'trace' ? <Id value={value} /> : value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
 }
 
 /** Links that filter by a member of the decision. */

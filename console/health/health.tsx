@@ -1,12 +1,13 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { KeySetState } from '../../src/model/authorization-server.ts';
 import type { LockState } from '../../src/model/lock.ts';
 import { endpoints, type RouteView, type WaitingApprovals } from '../../src/admin/console/messages.ts';
 import { read } from '../requests.ts';
+import { Pairs, Section } from '../parts/pairs.tsx';
+import { type Columns, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { daysUntil, expiresSoon, useKnown } from '../status.ts';
-import { Cells, type Columns, TableHead } from '../parts/table.tsx';
+import { daysUntil, expiresSoon, useKnown, useRepeated } from '../status.ts';
 
 const columns: Columns<RouteView> = {
   name: { head: 'route', cell: ({ name }) => name },
@@ -25,24 +26,15 @@ export function Health(): JSX.Element {
   if (status === undefined) {
     return <p class="empty">{connection === 'disconnected' ? 'The gateway does not answer.' : 'Loading…'}</p>;
   }
-  const {
-    config,
-    since,
-    problems,
-    servers,
-    store,
-    revocation,
-    locks,
-    workers,
-    openStreams,
-    certificateExpires,
-    routes,
-    grafana,
-  } = status;
+  const { config, since, problems, servers, store, revocation, locks, certificateExpires, routes, grafana } = status;
+  const inForce = (
+    <>
+      <code title={config}>{config.slice(0, 12)}</code>, <Time at={since} relative />
+    </>
+  );
   return (
     <div class="health-view">
-      <section>
-        <h2>Configuration</h2>
+      <Section title="Configuration">
         {problems.length > 0 && (
           <div class="refused-files" role="alert">
             <p>
@@ -58,116 +50,114 @@ export function Health(): JSX.Element {
             </ul>
           </div>
         )}
-        <dl class="pairs">
-          <Pair name="in force">
-            <code title={config}>{config.slice(0, 12)}</code>, <Time at={since} relative />
-          </Pair>
-          <Pair name="processes">{workers}</Pair>
-          <Pair name="open streams">{openStreams}</Pair>
-          {certificateExpires !== undefined && (
-            <Pair name="certificate">
-              <Expiry at={certificateExpires} />
-            </Pair>
-          )}
-          {grafana !== undefined && (
-            <Pair name="history">
-              <a href={grafana} rel="noreferrer">
-                Grafana
-              </a>
-            </Pair>
-          )}
-        </dl>
-      </section>
-      <section>
-        <h2>Authorization servers</h2>
+        <Pairs
+          of={[
+            ['in force', inForce],
+            ['processes', status.workers],
+            ['open streams', status.openStreams],
+            ['certificate', certificateExpires !== undefined && <Expiry at={certificateExpires} />],
+            [
+              'history',
+              grafana !== undefined && (
+                <a href={grafana} rel="noreferrer">
+                  Grafana
+                </a>
+              ),
+            ],
+          ]}
+        />
+      </Section>
+      <Section title="Authorization servers">
         {servers.length === 0 && <p class="muted">None is configured.</p>}
         {servers.map(({ name, issuer, state, problem, circuits, keys }) => (
-          <div key={name} class="dependency">
-            <Sign state={state === 'available' ? 'good' : state === 'unknown' ? 'unknown' : 'bad'} word={state} />
-            <div>
-              <b>{name}</b> <span class="muted mono">{issuer}</span>
-              {keys !== undefined && <KeySet keys={keys} />}
-              {problem !== undefined && <p>{problem}</p>}
-              {Object.entries(circuits ?? {}).map(([operation, circuit]) => (
-                <p key={operation}>
-                  {operation} failed 5 times: {circuit === 'open' ? 'no call for now' : 'testing with one call'}
-                </p>
-              ))}
-            </div>
-          </div>
+          <Dependency key={name} name={name} state={signOf(state)} word={state} about={<code>{issuer}</code>}>
+            {keys !== undefined && <KeySet keys={keys} />}
+            {problem !== undefined && <p>{problem}</p>}
+            {Object.entries(circuits ?? {}).map(([operation, circuit]) => (
+              <p key={operation}>
+                {operation} failed 5 times: {circuit === 'open' ? 'no call for now' : 'testing with one call'}
+              </p>
+            ))}
+          </Dependency>
         ))}
-      </section>
+      </Section>
       {store !== undefined && (
-        <section>
-          <h2>Shared store</h2>
-          <div class="dependency">
-            <Sign state={store.state === 'available' ? 'good' : 'bad'} word={store.state} />
-            <div>{store.problem}</div>
-          </div>
-        </section>
+        <Section title="Shared store">
+          <Dependency state={signOf(store.state)} word={store.state}>
+            {store.problem}
+          </Dependency>
+        </Section>
       )}
       {revocation !== undefined && (
-        <section>
-          <h2>Revocation</h2>
+        <Section title="Revocation">
           <p>
             {revocation.kept.toLocaleString('en')} kept, of at most {revocation.most.toLocaleString('en')}
           </p>
           {revocation.sources.map(({ name, up, problem, lastEventAt }) => (
-            <div key={name} class="dependency">
-              <Sign
-                state={up === undefined ? 'unknown' : up ? 'good' : 'bad'}
-                word={up === undefined ? 'left to another replica' : up ? 'available' : 'unavailable'}
-              />
-              <div>
-                <b>{name}</b>{' '}
-                <span class="muted">
-                  last event here: {lastEventAt === undefined ? 'none' : <Time at={lastEventAt} relative />}
-                </span>
-                {problem !== undefined && <p>{problem}</p>}
-              </div>
-            </div>
+            <Dependency
+              key={name}
+              name={name}
+              state={up === undefined ? 'unknown' : up ? 'good' : 'bad'}
+              word={up === undefined ? 'left to another replica' : up ? 'available' : 'unavailable'}
+              about={<>last event here: {lastEventAt === undefined ? 'none' : <Time at={lastEventAt} relative />}</>}
+            >
+              {problem !== undefined && <p>{problem}</p>}
+            </Dependency>
           ))}
-        </section>
+        </Section>
       )}
       {locks.length > 0 && (
-        <section>
-          <h2>Locked tools</h2>
+        <Section title="Locked tools">
           {locks.map((lock) => (
             <LockedRoute key={lock.route} lock={lock} />
           ))}
-        </section>
+        </Section>
       )}
       {status.hasApprovals && <Approvals />}
-      <section>
-        <h2>Routes</h2>
-        <div class="table routes" role="table" aria-label="Routes">
-          <TableHead columns={columns} />
-          {routes.map((route) => (
-            <div key={route.name} class="row" role="row">
-              <Cells columns={columns} row={route} />
-            </div>
-          ))}
-        </div>
-      </section>
+      <Section title="Routes">
+        <Table name="Routes" look="routes" columns={columns} rows={routes} />
+      </Section>
     </div>
   );
 }
 
-const APPROVALS_EVERY_MS = 5_000;
+interface DependencyParts {
+  readonly name?: string;
+  readonly state: keyof typeof signs;
+  readonly word: string;
+  /** What is said beside the name. */
+  readonly about?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+function Dependency({ name, state, word, about, children }: DependencyParts): JSX.Element {
+  return (
+    <div class="dependency">
+      <Sign state={state} word={word} />
+      <div>
+        {name !== undefined && (
+          <>
+            <b>{name}</b> <span class="muted">{about}</span>
+          </>
+        )}
+        {children}
+      </div>
+    </div>
+  );
+}
+
+function signOf(state: string): keyof typeof signs {
+  if (state === 'unknown') return state;
+  return state === 'available' ? 'good' : 'bad';
+}
 
 /** The requests that wait for a person. Only the front door's page, the API and the command decide. */
 function Approvals(): JSX.Element {
   const [known, setKnown] = useState<WaitingApprovals>();
-  useEffect(() => {
-    const ask = (): void => void read(endpoints.approvals).then(setKnown, () => setKnown(undefined));
-    ask();
-    const timer = setInterval(ask, APPROVALS_EVERY_MS);
-    return () => clearInterval(timer);
-  }, []);
+  useRepeated(() => void read(endpoints.approvals).then(setKnown, () => setKnown(undefined)));
   const { count = 0, oldest = [], problem } = known ?? {};
   return (
-    <section>
-      <h2>Approvals</h2>
+    <Section title="Approvals">
       {problem !== undefined && <p class="bad">It is unknown what waits: {problem}</p>}
       {problem === undefined && (
         <p class="muted">{known === undefined ? 'Loading…' : count === 0 ? 'No call waits.' : `Waiting: ${count}`}</p>
@@ -192,16 +182,7 @@ function Approvals(): JSX.Element {
         ))}
       </ul>
       {count > oldest.length && <p class="muted">and {count - oldest.length} more</p>}
-    </section>
-  );
-}
-
-function Pair({ name, children }: { readonly name: string; readonly children: ComponentChildren }): JSX.Element {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
+    </Section>
   );
 }
 
@@ -228,32 +209,34 @@ function LockedRoute({ lock }: { readonly lock: LockState }): JSX.Element {
   const state = count > 0 ? 'bad' : comparedAt === undefined ? 'unknown' : 'good';
   const word = count > 0 ? `${count} changed` : comparedAt === undefined ? 'not compared' : 'as approved';
   return (
-    <div class="dependency">
-      <Sign state={state} word={word} />
-      <div>
-        <b>{route}</b>{' '}
-        <span class="muted">
+    <Dependency
+      name={route}
+      state={state}
+      word={word}
+      about={
+        <>
           lock: {mode}
           {comparedAt !== undefined && (
             <>
               , compared <Time at={comparedAt} relative />
             </>
           )}
-        </span>
-        {fault !== undefined && <p>The MCP server cannot be asked: {fault}</p>}
-        {differing.length > 0 && (
-          <ul aria-label={`Changed definitions of ${route}`}>
-            {differing.map(({ kind, name, difference, members }) => (
-              <li key={`${kind} ${name}`}>
-                {kind} {name !== '' && <code>{name}</code>}
-                {members.length > 0 && `: ${members.join(', ')}`} {differences[difference]}
-              </li>
-            ))}
-            {count > differing.length && <li>and {count - differing.length} more</li>}
-          </ul>
-        )}
-      </div>
-    </div>
+        </>
+      }
+    >
+      {fault !== undefined && <p>The MCP server cannot be asked: {fault}</p>}
+      {differing.length > 0 && (
+        <ul aria-label={`Changed definitions of ${route}`}>
+          {differing.map(({ kind, name, difference, members }) => (
+            <li key={`${kind} ${name}`}>
+              {kind} {name !== '' && <code>{name}</code>}
+              {members.length > 0 && `: ${members.join(', ')}`} {differences[difference]}
+            </li>
+          ))}
+          {count > differing.length && <li>and {count - differing.length} more</li>}
+        </ul>
+      )}
+    </Dependency>
   );
 }
 

@@ -6,8 +6,8 @@ import type { OutcomeKind } from '../../src/model/outcome.ts';
 import { outcomes } from '../parts/outcome.tsx';
 import { timeOfDay } from '../parts/time.tsx';
 import { read } from '../requests.ts';
+import { useRepeated } from '../status.ts';
 
-const EVERY_MS = 5_000;
 const HOUR_S = 3600;
 const HEIGHT = 36;
 
@@ -57,12 +57,7 @@ const steps: Readonly<Record<string, number>> = {
 /** The rates of the last hour by outcome, and the durations of decisions and upstreams. */
 export function Plots(): JSX.Element {
   const [rates, setRates] = useState<RatesAnswer>({ slotMs: 10_000, points: [] });
-  useEffect(() => {
-    const ask = (): void => void read(endpoints.rates).then(setRates, () => {});
-    ask();
-    const timer = setInterval(ask, EVERY_MS);
-    return () => clearInterval(timer);
-  }, []);
+  useRepeated(() => void read(endpoints.rates).then(setRates, () => {}));
   return (
     <section class="plots" aria-label="The last hour">
       {panels.map((panel) => (
@@ -72,13 +67,7 @@ export function Plots(): JSX.Element {
   );
 }
 
-function Plot({
-  panel,
-  rates: { points, slotMs },
-}: {
-  readonly panel: Panel;
-  readonly rates: RatesAnswer;
-}): JSX.Element {
+function Plot({ panel, rates: { points, slotMs } }: Readonly<{ panel: Panel; rates: RatesAnswer }>): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const [hovered, setHovered] = useState<number>();

@@ -30,6 +30,31 @@ export function TableHead({ columns }: { readonly columns: Columns<never> }): JS
   );
 }
 
+/** A table of rows that lead nowhere, except by a link in a cell. */
+export function Table<Row extends { readonly name: string }>({
+  name,
+  look,
+  columns,
+  rows,
+}: {
+  readonly name: string;
+  /** Its class in style.css. */
+  readonly look: string;
+  readonly columns: Columns<Row>;
+  readonly rows: readonly Row[];
+}): JSX.Element {
+  return (
+    <div class={`table ${look}`} role="table" aria-label={name}>
+      <TableHead columns={columns} />
+      {rows.map((row) => (
+        <div key={row.name} class="row" role="row">
+          <Cells columns={columns} row={row} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
 /** The cells of a row. */
 export function Cells<Row>({ columns, row }: { readonly columns: Columns<Row>; readonly row: Row }): JSX.Element {
   return (

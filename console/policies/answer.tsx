@@ -2,15 +2,15 @@ import type { JSX } from 'preact';
 import type { QuestionAnswer } from '../../src/admin/console/messages.ts';
 import { Conditions } from '../decision/conditions.tsx';
 import { Outcome } from '../parts/outcome.tsx';
+import { Lines } from '../parts/pairs.tsx';
 
-/** The decision of the draft on the described call, and why. */
-export function Answer({
-  answer,
-  isBroken,
-}: {
+interface AnswerParts {
   readonly answer: QuestionAnswer | undefined;
   readonly isBroken: boolean;
-}): JSX.Element {
+}
+
+/** The decision of the draft on the described call, and why. */
+export function Answer({ answer, isBroken }: AnswerParts): JSX.Element {
   if (isBroken) return <p class="empty">The draft has a problem: it decides nothing.</p>;
   if (answer === undefined) return <p class="empty">Loading…</p>;
   if (answer.fault !== undefined) return <p class="empty">{answer.fault}</p>;
@@ -23,19 +23,9 @@ export function Answer({
       </h3>
       {detail !== undefined && <p>{detail}</p>}
       {neededScope.length > 0 && <p>The challenge asks for scope {neededScope.join(' ')}.</p>}
-      {remedies.map((remedy) => (
-        <p key={remedy} class="remedy">
-          → {remedy}
-        </p>
-      ))}
+      <Lines of={remedies.map((remedy) => `→ ${remedy}`)} look="remedy" />
       <Conditions conditions={conditions} decidedBy={kind === 'allowed' ? undefined : rule} />
-      {notes
-        .filter((note) => !note.startsWith('without --'))
-        .map((note) => (
-          <p key={note} class="muted">
-            {note}
-          </p>
-        ))}
+      <Lines of={notes.filter((note) => !note.startsWith('without --'))} />
     </section>
   );
 }

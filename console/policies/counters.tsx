@@ -1,47 +1,65 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import type { DraftAnswer, DraftMeaning, DraftReplay, DraftTests } from '../../src/admin/console/messages.ts';
+import { Lines } from '../parts/pairs.tsx';
 import { TestCount } from '../parts/test-count.tsx';
 
-/** What the draft means, in counters that open: its tests and properties, what it changes, and for which decisions. */
-export function Counters({
-  answer,
-  isChanged,
-}: {
+interface CountersParts {
   readonly answer: DraftAnswer | undefined;
   readonly isChanged: boolean;
-}): JSX.Element {
+}
+
+/** What the draft means, in counters that open: its tests and properties, what it changes, and for which decisions. */
+export function Counters({ answer, isChanged }: CountersParts): JSX.Element {
   const { tests, properties, meaning, replay, problems = [] } = answer ?? {};
   const isBroken = problems.length > 0;
+  const none = <span class="muted">–</span>;
   return (
     <div class="counters">
-      <details>
-        <summary>Tests {isBroken ? <Waiting word="–" /> : <TestCount results={tests?.results} />}</summary>
+      <Counter title="Tests" count={isBroken ? none : <TestCount results={tests?.results} />}>
         {tests !== undefined && <Tests tests={tests} />}
-      </details>
+      </Counter>
       {properties?.length !== 0 && (
-        <details>
-          <summary>
-            Properties{' '}
-            {properties === undefined ? (
-              <Waiting word={isBroken ? '–' : 'proving…'} />
+        <Counter
+          title="Properties"
+          count={
+            properties === undefined ? (
+              isBroken ? (
+                none
+              ) : (
+                <Waiting word="proving…" />
+              )
             ) : (
               <TestCount results={properties} />
-            )}
-          </summary>
+            )
+          }
+        >
           {properties !== undefined && <Results results={properties} />}
-        </details>
+        </Counter>
       )}
-      <details>
-        <summary>Meaning of this edit {isBroken ? <Waiting word="–" /> : <MeaningCount meaning={meaning} />}</summary>
+      <Counter title="Meaning of this edit" count={isBroken ? none : <MeaningCount meaning={meaning} />}>
         {meaning !== undefined && <Meaning meaning={meaning} />}
-      </details>
-      <details>
-        <summary>
-          Kept decisions {isBroken ? <Waiting word="–" /> : <ReplayCount replay={replay} isChanged={isChanged} />}
-        </summary>
+      </Counter>
+      <Counter title="Kept decisions" count={isBroken ? none : <ReplayCount replay={replay} isChanged={isChanged} />}>
         {replay !== undefined && <Changes replay={replay} />}
-      </details>
+      </Counter>
     </div>
+  );
+}
+
+interface CounterParts {
+  readonly title: string;
+  readonly count: JSX.Element;
+  readonly children: ComponentChildren;
+}
+
+function Counter({ title, count, children }: CounterParts): JSX.Element {
+  return (
+    <details>
+      <summary>
+        {title} {count}
+      </summary>
+      {children}
+    </details>
   );
 }
 
@@ -52,11 +70,7 @@ function Waiting({ word }: { readonly word: string }): JSX.Element {
 function Tests({ tests: { results, problems, gaps } }: { readonly tests: DraftTests }): JSX.Element {
   return (
     <div class="results">
-      {problems.map(({ line, message }) => (
-        <p key={line + message} class="bad">
-          {line}: {message}
-        </p>
-      ))}
+      <Lines of={problems.map(({ line, message }) => `${line}: ${message}`)} look="bad" />
       <Results results={results} />
       {gaps.map(({ rule, missing }) => (
         <p key={rule} class="muted">
@@ -73,11 +87,7 @@ function Results({ results }: { readonly results: DraftTests['results'] }): JSX.
       {results.map(({ name, line, fault }) => (
         <li key={line}>
           <span class={fault === undefined ? 'good' : 'bad'}>{fault === undefined ? '✓' : '✕'}</span> {name}
-          {fault?.map((words) => (
-            <p key={words} class="muted mono">
-              {words}
-            </p>
-          ))}
+          <Lines of={fault ?? []} look="muted mono" />
         </li>
       ))}
     </ul>
@@ -103,11 +113,7 @@ function Meaning({ meaning: { differences, undecided } }: { readonly meaning: Dr
           <span class="muted">
             was {was}, now {now}
           </span>
-          {witness.map((line) => (
-            <p key={line} class="muted mono">
-              {line}
-            </p>
-          ))}
+          <Lines of={witness} look="muted mono" />
         </li>
       ))}
       {undecided.map(({ rule, why }) => (
@@ -119,13 +125,9 @@ function Meaning({ meaning: { differences, undecided } }: { readonly meaning: Dr
   );
 }
 
-function ReplayCount({
-  replay,
-  isChanged,
-}: {
-  readonly replay: DraftReplay | undefined;
-  readonly isChanged: boolean;
-}): JSX.Element {
+type ReplayParts = Readonly<{ replay: DraftReplay | undefined; isChanged: boolean }>;
+
+function ReplayCount({ replay, isChanged }: ReplayParts): JSX.Element {
   if (replay === undefined) return <Waiting word="deciding again…" />;
   const countOf = (isUnknown: boolean): number =>
     replay.changes.reduce((sum, { change, count }) => ((change === 'unknown') === isUnknown ? sum + count : sum), 0);

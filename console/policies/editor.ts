@@ -13,7 +13,6 @@ import { completePolicy } from './completion.ts';
 export interface Editor {
   /** Shows problems at their lines. */
   show(problems: readonly DraftProblem[]): void;
-  focus(): void;
   close(): void;
 }
 
@@ -106,7 +105,6 @@ export function openEditor(place: HTMLElement, text: string, onChange: (text: st
       const diagnostics = problems.map((each) => diagnosticOf(each, view.state));
       view.dispatch(setDiagnostics(view.state, diagnostics));
     },
-    focus: () => view.focus(),
     close: () => view.destroy(),
   };
 }

@@ -5,7 +5,7 @@ import { type Address, followLink } from '../address.ts';
 import { read, Refused } from '../requests.ts';
 import { useKnown } from '../status.ts';
 import { Playground } from './playground.tsx';
-import { Cells, type Columns, TableHead } from '../parts/table.tsx';
+import { type Columns, Table } from '../parts/table.tsx';
 import { TestCount } from '../parts/test-count.tsx';
 
 const columns: Columns<PolicyView> = {
@@ -89,14 +89,7 @@ export function Policies({ address: { query } }: { readonly address: Address }):
           There is no policy {wanted} in force.
         </p>
       )}
-      <div class="table policies" role="table" aria-label="Policies in force">
-        <TableHead columns={columns} />
-        {policies.map((policy) => (
-          <div key={policy.name} class="row" role="row">
-            <Cells columns={columns} row={policy} />
-          </div>
-        ))}
-      </div>
+      <Table name="Policies in force" look="policies" columns={columns} rows={policies} />
     </>
   );
 }
