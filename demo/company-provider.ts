@@ -8,7 +8,7 @@ import { createServer } from 'node:http';
 
 import { Provider } from 'oidc-provider';
 
-import { createAccounts } from './authorization-server/accounts.ts';
+import { accountOf } from './authorization-server/accounts.ts';
 import { createInteractions, interactionPath } from './authorization-server/interactions.ts';
 import { freshState, serveProvider, showPage } from './authorization-server/provider-parts.ts';
 import { errorPage } from './authorization-server/pages.ts';
@@ -39,7 +39,6 @@ export async function startCompanyProvider(
   const server = createServer();
   const running = await listen(server, options.port, options.host);
   const issuer = options.issuer ?? running.url;
-  const accounts = createAccounts();
   const provider = new Provider(issuer, {
     ...freshState(),
     clients: [
@@ -54,7 +53,7 @@ export async function startCompanyProvider(
     // In ID tokens, as most providers have them, and not only at the userinfo endpoint.
     conformIdTokenClaims: false,
     findAccount(_ctx, name) {
-      const account = accounts.find(name);
+      const account = accountOf(name);
       return account && { accountId: name, claims: () => ({ ...account.claims, sub: name }) };
     },
     // The company has decided for its people: no page asks them.
@@ -69,7 +68,7 @@ export async function startCompanyProvider(
     renderError: (ctx, { error, error_description: description }) => showPage(ctx, errorPage(error, description)),
     features: { devInteractions: { enabled: false }, rpInitiatedLogout: { enabled: false } },
   });
-  serveProvider(server, issuer, provider, createInteractions(provider, accounts));
+  serveProvider(server, issuer, provider, createInteractions(provider));
   return { issuer, url: running.url, close: () => running.close() };
 }
 

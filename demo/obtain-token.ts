@@ -110,6 +110,7 @@ const metadataMembers = z.object({
   registration_endpoint: z.string(),
   authorization_endpoint: z.string(),
   token_endpoint: z.string(),
+  revocation_endpoint: z.string(),
 });
 
 const registered = z.object({ client_id: z.string(), client_secret: z.string() });
@@ -125,6 +126,16 @@ const tokenResponse = z.object({
 async function authorizationServerMetadata(issuer: string): Promise<z.infer<typeof metadataMembers>> {
   const response = await fetch(`${issuer}/.well-known/oauth-authorization-server`);
   return metadataMembers.parse(await jsonOf(response));
+}
+
+/** Posts a form to an endpoint of an authorization server, which its metadata name. */
+export async function post(
+  issuer: string,
+  endpoint: 'token_endpoint' | 'revocation_endpoint',
+  form: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const { [endpoint]: url } = await authorizationServerMetadata(issuer);
+  return fetch(url, { method: 'POST', body: new URLSearchParams(form) });
 }
 
 async function requestTokens(

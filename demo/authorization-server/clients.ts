@@ -6,20 +6,20 @@ import { dynamicClientScope, knownScopes } from './resources.ts';
 /** RFC 8693 §2.1. */
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
+export const gatewayId = 'gateway';
+
 /** The gateway: the only resource server, so the only client that may introspect and exchange tokens. */
-export function gatewayClient(secret: string): ClientMetadata {
-  return {
-    client_id: 'gateway',
-    client_name: 'Gateway',
-    client_secret: secret,
-    // oidc-provider also accepts the same secret in the body.
-    token_endpoint_auth_method: 'client_secret_basic',
-    // The latter for its own tokens, which identify it as the actor.
-    grant_types: [tokenExchangeGrant, 'client_credentials'],
-    response_types: [],
-    redirect_uris: [],
-  };
-}
+export const gatewayClient: ClientMetadata = {
+  client_id: gatewayId,
+  client_name: 'Gateway',
+  client_secret: 'gateway-secret',
+  // oidc-provider also accepts the same secret in the body.
+  token_endpoint_auth_method: 'client_secret_basic',
+  // The latter for its own tokens, which identify it as the actor.
+  grant_types: [tokenExchangeGrant, 'client_credentials'],
+  response_types: [],
+  redirect_uris: [],
+};
 
 /** A trusted client of the demo API. It gets JWTs and, except for high privileges, refresh tokens. */
 export const demoApiClient: ClientMetadata = {

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 
 import { errors, type Interaction, type Provider } from 'oidc-provider';
 
-import type { Accounts } from './accounts.ts';
+import { accountOf, accounts } from './accounts.ts';
 import { consentPage, errorPage, loginPage } from './pages.ts';
 import { passwordAcr } from './clients.ts';
 import { sendPage, type Page } from '../../src/front-door/page.ts';
@@ -18,7 +18,7 @@ const maxFormBytes = 16_384;
 export type Interactions = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** @param highPrivilegeTtl - in seconds, for the consent page. A provider without that page needs none. */
-export function createInteractions(provider: Provider, accounts: Accounts, highPrivilegeTtl = 0): Interactions {
+export function createInteractions(provider: Provider, highPrivilegeTtl = 60): Interactions {
   return async (request, response) => {
     try {
       const interaction = await currentInteraction(request, response);
@@ -49,9 +49,10 @@ export function createInteractions(provider: Provider, accounts: Accounts, highP
     switch (step) {
       case 'login sign-in': {
         const name = form.get('username') ?? '';
-        const account = accounts.authenticate(name, form.get('password') ?? '');
-        if (!account) return sendPage(response, 422, await pageFor(interaction, name));
-        const login = { accountId: account.name, acr: passwordAcr, amr: ['pwd'] };
+        const account = accountOf(name);
+        if (account?.password !== form.get('password'))
+          return sendPage(response, 422, await pageFor(interaction, name));
+        const login = { accountId: name, acr: passwordAcr, amr: ['pwd'] };
         return provider.interactionFinished(request, response, { login });
       }
       case 'consent approve':
@@ -70,12 +71,7 @@ export function createInteractions(provider: Provider, accounts: Accounts, highP
     const clientName = String(client?.clientName ?? params.client_id);
     const returnsTo = String(params.redirect_uri);
     if (prompt.name === 'login') {
-      return loginPage({
-        clientName,
-        returnsTo,
-        accounts: accounts.list,
-        ...(failedName !== undefined && { failedName }),
-      });
+      return loginPage({ clientName, returnsTo, accounts, failedName });
     }
     return consentPage({
       clientName,

@@ -8,7 +8,7 @@ export interface LoginRequest {
   readonly accounts: readonly Account[];
   readonly returnsTo: string;
   /** The user name of a failed attempt. */
-  readonly failedName?: string;
+  readonly failedName: string | undefined;
 }
 
 /** The login page. It shows the passwords of all users: this is a demo. */

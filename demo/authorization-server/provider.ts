@@ -12,32 +12,36 @@ import {
 } from 'oidc-provider';
 import { nameGrants } from '../../src/front-door/adapter.ts';
 import { createReplayMemory } from '../../src/store/replay.ts';
-import type { Accounts } from './accounts.ts';
-import { dynamicClientPolicy, passwordAcr } from './clients.ts';
+import { accountOf } from './accounts.ts';
+import { dynamicClientPolicy, gatewayId, passwordAcr } from './clients.ts';
 import { interactionPath } from './interactions.ts';
 import { errorPage, signedOutPage, signOutPage } from './pages.ts';
 import { freshState, showPage, tokenKey } from './provider-parts.ts';
 import { defaultScope, isHighPrivilege, type Resources, resourceServer, scopeRules } from './resources.ts';
 import { addTokenExchange, subjectTokenEntity } from './token-exchange.ts';
 
-/** The parts of one authorization server. Lifetimes are in seconds. */
-export interface ProviderOptions {
+/** What an authorization server may do in another way. Lifetimes are in seconds. */
+export interface ProviderChoices {
+  /** Default 900. */
+  readonly accessTokenTtl?: number;
+  /** The lifetime of a token with a high-privilege scope; default 60. */
+  readonly highPrivilegeTtl?: number;
+  /** Issues tokens bound to a client's key, RFC 9449, if the client proves possession. Default false. */
+  readonly dpop?: boolean;
+  /** URLs of accepted client metadata documents. A URL that ends with a slash accepts all below it. Default none. */
+  readonly clientDocuments?: readonly string[];
+  /** Fetches these documents; default: over https, only from public addresses. */
+  readonly fetchClientDocument?: typeof fetch;
+  /** Never grants a client that registered itself more than the scope of its registration. Default false. */
+  readonly keepsRegisteredScope?: boolean;
+}
+
+/** The parts of one authorization server. */
+export interface ProviderOptions extends ProviderChoices {
   readonly issuer: string;
-  readonly accounts: Accounts;
   readonly resources: Resources;
   /** The preconfigured clients, which are trusted. */
   readonly clients: readonly ClientMetadata[];
-  /** The clients that are resource servers and may introspect. */
-  readonly resourceServerIds: ReadonlySet<string>;
-  /** Whether tokens may be bound to a key, RFC 9449. */
-  readonly dpop: boolean;
-  /** URLs of client metadata documents. A URL that ends with a slash accepts all below it. */
-  readonly clientDocuments: readonly string[];
-  readonly fetchClientDocument?: typeof fetch;
-  /** Whether a client that registers gets the scope of its request, and never more. */
-  readonly keepsRegisteredScope: boolean;
-  readonly accessTokenTtl: number;
-  readonly highPrivilegeTtl: number;
 }
 
 type RevocableToken = AccessToken | ClientCredentials | RefreshToken;
@@ -55,7 +59,7 @@ const routes = {
 
 /** oidc-provider, configured as the authorization server of `docs/internals/requirements.md`. */
 export function createProvider(options: ProviderOptions): Provider {
-  const { accessTokenTtl, fetchClientDocument, highPrivilegeTtl, issuer, resources } = options;
+  const { accessTokenTtl = 900, fetchClientDocument, highPrivilegeTtl = 60, issuer, resources } = options;
   const lifetime = (scopes: Iterable<string>): number => (isHighPrivilege(scopes) ? highPrivilegeTtl : accessTokenTtl);
 
   const provider = new Provider(issuer, {
@@ -83,10 +87,10 @@ export function createProvider(options: ProviderOptions): Provider {
     // A high privilege that is renewed automatically would not be short-lived.
     issueRefreshToken: (_ctx, client, code) =>
       client.grantTypeAllowed('refresh_token') && !isHighPrivilege(code.scopes),
-    extraClientMetadata: dynamicClientPolicy(accessTokenTtl, options.keepsRegisteredScope),
-    extraTokenClaims: createTokenClaims(options.accounts, new Set(options.clients.map((client) => client.client_id))),
+    extraClientMetadata: dynamicClientPolicy(accessTokenTtl, options.keepsRegisteredScope === true),
+    extraTokenClaims: createTokenClaims(trustedIds(options)),
     findAccount: (_ctx, name) => {
-      const account = options.accounts.find(name);
+      const account = accountOf(name);
       return account && { accountId: name, claims: () => ({ ...account.claims, sub: name }) };
     },
     interactions: { policy: consentPolicy(), url: (_ctx, interaction) => `${interactionPath}${interaction.uid}` },
@@ -95,7 +99,7 @@ export function createProvider(options: ProviderOptions): Provider {
     ...(fetchClientDocument && { fetch: fetchClientDocument }),
   });
 
-  addDefaults(provider, routes);
+  addDefaults(provider);
   addTokenExchange(provider, resources, lifetime);
   nameGrants(provider, Date.now, tokenKey);
   const replay = createReplayMemory(Date.now);
@@ -104,11 +108,12 @@ export function createProvider(options: ProviderOptions): Provider {
   return provider;
 }
 
-function features({ clientDocuments, resources, resourceServerIds, ...options }: ProviderOptions) {
-  const trusted = new Set(options.clients.map((client) => client.client_id));
+function features(options: ProviderOptions) {
+  const { clientDocuments = [], dpop = false, resources } = options;
+  const trusted = trustedIds(options);
   return {
     devInteractions: { enabled: false },
-    dPoP: { enabled: options.dpop },
+    dPoP: { enabled: dpop },
     clientCredentials: { enabled: true },
     pushedAuthorizationRequests: { enabled: false },
     userinfo: { enabled: false },
@@ -121,7 +126,7 @@ function features({ clientDocuments, resources, resourceServerIds, ...options }:
       allowFetch: (_ctx, url) =>
         clientDocuments.some((allowed) => url === allowed || (allowed.endsWith('/') && url.startsWith(allowed))),
     },
-    introspection: { enabled: true, allowedPolicy: (_ctx, client) => resourceServerIds.has(client.clientId) },
+    introspection: { enabled: true, allowedPolicy: (_ctx, client) => client.clientId === gatewayId },
     // RFC 9701, for a resource server that asks for it by `Accept`.
     jwtIntrospection: { enabled: true },
     revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => revoke(client, token) },
@@ -146,6 +151,10 @@ function features({ clientDocuments, resources, resourceServerIds, ...options }:
   } satisfies Configuration['features'];
 }
 
+function trustedIds({ clients }: ProviderOptions): ReadonlySet<string> {
+  return new Set(clients.map((client) => client.client_id));
+}
+
 /** A token that a client gets for itself identifies it, and grants nothing. */
 function isForItself(ctx: KoaContextWithOIDC): boolean {
   return ctx.oidc.params?.grant_type === 'client_credentials';
@@ -164,7 +173,7 @@ async function revoke(client: Client, token: RevocableToken): Promise<boolean> {
 }
 
 /** A client with a metadata document cannot have a secret; no other client is public. */
-function publicMethod({ clientDocuments }: ProviderOptions): 'none'[] {
+function publicMethod({ clientDocuments = [] }: ProviderOptions): 'none'[] {
   return clientDocuments.length > 0 ? ['none'] : [];
 }
 
@@ -189,18 +198,9 @@ function consentPolicy(): interactionPolicy.DefaultPolicy {
   return policy;
 }
 
-/** The endpoints that these rules apply to. */
-interface Paths {
-  readonly authorization: string;
-  readonly registration: string;
-  readonly token: string;
-  readonly revocation: string;
-  readonly jwks: string;
-}
-
 /** Adds what oidc-provider lacks: a default scope, CORS for browsers, and one member of the registration's answer. */
-function addDefaults(provider: Provider, paths: Paths): void {
-  const openPaths = new Set([paths.registration, paths.token, paths.revocation, paths.jwks]);
+function addDefaults(provider: Provider): void {
+  const openPaths = new Set<string>([routes.registration, routes.token, routes.revocation, routes.jwks]);
 
   provider.use(async (ctx, next) => {
     const open = openPaths.has(ctx.path) || ctx.path.startsWith('/.well-known/');
@@ -216,12 +216,12 @@ function addDefaults(provider: Provider, paths: Paths): void {
   });
 
   provider.use(async (ctx, next) => {
-    if (ctx.path === paths.authorization && ctx.query.scope === undefined) {
+    if (ctx.path === routes.authorization && ctx.query.scope === undefined) {
       ctx.query = { ...ctx.query, scope: defaultScope };
     }
     await next();
     // Not one of the client's settings: oidc-provider would then require OpenID Connect in each of its requests.
-    if (ctx.path === paths.registration && ctx.status === 201) ctx.body.default_acr_values = [passwordAcr];
+    if (ctx.path === routes.registration && ctx.status === 201) ctx.body.default_acr_values = [passwordAcr];
   });
 }
 
@@ -229,12 +229,12 @@ function addDefaults(provider: Provider, paths: Paths): void {
 type TokenClaims = (ctx: KoaContextWithOIDC, token: AccessToken | ClientCredentials) => Record<string, unknown>;
 
 /** The claims of the user, and `ai_agent`: whether the client is external. */
-function createTokenClaims(accounts: Accounts, trustedClients: ReadonlySet<string>): TokenClaims {
+function createTokenClaims(trustedClients: ReadonlySet<string>): TokenClaims {
   return (ctx, token) => {
     const subject = ctx.oidc.entities[subjectTokenEntity];
     // RFC 8693 §4.1. The token keeps the mark of an AI agent, although the gateway requested it.
     if (subject instanceof ctx.oidc.provider.AccessToken) return { ...subject.extra, act: { sub: token.clientId } };
-    const account = 'accountId' in token ? accounts.find(token.accountId) : undefined;
+    const account = 'accountId' in token ? accountOf(token.accountId) : undefined;
     return { ...account?.claims, ai_agent: !trustedClients.has(token.clientId ?? '') };
   };
 }

@@ -6,7 +6,7 @@ import { demoApiClient, obtainToken } from '../obtain-token.ts';
 import { expectRefusal } from './expect.ts';
 import type { Deployment } from './deployment.ts';
 import { callTool, type Session } from './lifecycle.ts';
-import type { Report } from './report.ts';
+import type { Finding, Report } from './report.ts';
 
 const supervisor = 'erin';
 const large = { from: 'savings', to: 'trading', amount: 5000 };
@@ -27,15 +27,16 @@ export async function signInSupervisor(report: Report, { issuer, gatewayUrl }: D
 export async function walkApproval(report: Report, { agent }: Session, token: string): Promise<void> {
   let asked: z.infer<typeof refusal> | undefined;
 
-  await report.step('Authorized (high)', 'transfer_funds of 5000, which needs an approval', async () => {
+  const refused = async (): Promise<Finding> => {
     agent.recorder.take();
     await assert.rejects(agent.call('transfer_funds', large));
     const seen = agent.recorder.take().at(-1);
     assert.ok(seen);
     asked = refusal.parse(JSON.parse(await seen.body));
-    assert.equal(asked.error.data.reason, 'approval.required', 'reason');
     return { ...expectRefusal(seen, { status: 403, challenge: null }), note: asked.error.data.approval.url };
-  });
+  };
+
+  await report.step('Authorized (high)', 'transfer_funds of 5000, which needs an approval', refused);
 
   await report.step('Waiting', `${supervisor} reads the call and approves it`, async () => {
     const url = asked?.error.data.approval.url ?? '';
@@ -51,17 +52,14 @@ export async function walkApproval(report: Report, { agent }: Session, token: st
   await report.step('Approved', 'transfer_funds of 5000, repeated', () => callTool(agent, 'transfer_funds', large));
 
   await report.step('Used', 'the same transfer once more', async () => {
-    agent.recorder.take();
-    await assert.rejects(agent.call('transfer_funds', large));
-    const seen = agent.recorder.take().at(-1);
-    assert.ok(seen);
-    assert.equal(refusal.parse(JSON.parse(await seen.body)).error.data.reason, 'approval.required', 'reason');
-    return { ...expectRefusal(seen, { status: 403, challenge: null }), note: 'an approval is for one call' };
+    return { ...(await refused()), note: 'an approval is for one call' };
   });
 }
 
 const refusal = z.object({
-  error: z.object({ data: z.object({ reason: z.string(), approval: z.object({ url: z.url() }) }) }),
+  error: z.object({
+    data: z.object({ reason: z.literal('approval.required'), approval: z.object({ url: z.url() }) }),
+  }),
 });
 const approval = z.object({
   status: z.string(),

@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 
 import { signIn } from '../browser.ts';
-import { demoApiClient } from '../obtain-token.ts';
+import { demoApiClient, post } from '../obtain-token.ts';
 import { createAgent } from './agent.ts';
 import type { Deployment } from './deployment.ts';
 import { expectRefusal, only } from './expect.ts';
 import { callTool, redeem, type Session } from './lifecycle.ts';
 import { redirectUrl, WalkingClient } from './oauth-client.ts';
-import { post } from './post.ts';
 import type { Report } from './report.ts';
 
 const user = 'alice';

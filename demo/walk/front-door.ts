@@ -4,12 +4,12 @@ import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 
 import { createBrowser, signIn } from '../browser.ts';
+import { post } from '../obtain-token.ts';
 import { createAgent, type Agent } from './agent.ts';
 import type { Deployment } from './deployment.ts';
 import { expectRefusal } from './expect.ts';
 import { authorize, callTool, discoverAndRegister, redeem, type Session, stepUp } from './lifecycle.ts';
 import { WalkingClient } from './oauth-client.ts';
-import { post } from './post.ts';
 import type { Finding, Report } from './report.ts';
 
 const user = 'alice';
