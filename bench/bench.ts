@@ -9,10 +9,8 @@ import { freePort } from '../test/support/ports.ts';
 import { startNginx } from './machine/nginx.ts';
 import { jsonAnswer, eventAnswer, listAnswer } from './answers.ts';
 
-/** The environment of the scenarios. */
-export interface Bench {
-  readonly surroundings: Surroundings;
-  readonly issuer: Issuer;
+/** The number and the length of the measurements, and the contenders. */
+export interface BenchOptions {
   readonly rounds: number;
   /** The duration of one measurement. */
   readonly seconds: number;
@@ -20,6 +18,12 @@ export interface Bench {
   readonly against: readonly string[];
   /** The names of the other contenders; undefined: all of them. */
   readonly only: readonly string[] | undefined;
+}
+
+/** The environment of the scenarios. */
+export interface Bench extends BenchOptions {
+  readonly surroundings: Surroundings;
+  readonly issuer: Issuer;
   /** A JWT of about 800 bytes that every contender accepts. Each one is different. */
   token(claims?: Readonly<Record<string, unknown>>): Promise<string>;
   /** Starts the installed contenders, prints the missing ones, and stops all after `use`. */
@@ -29,14 +33,6 @@ export interface Bench {
     otherwise?: Partial<Surroundings>,
   ) => Promise<Result>;
   readonly close: () => Promise<void>;
-}
-
-/** The number and the length of the measurements. */
-export interface BenchOptions {
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly against: readonly string[];
-  readonly only: readonly string[] | undefined;
 }
 
 const AUDIENCE = 'https://api.example';
