@@ -14,10 +14,9 @@ import type { Running } from '../demo/listen.ts';
 import { startIssuer } from '../test/support/issuer.ts';
 import { examineFrontDoor } from './authorization.ts';
 import { startBearerProxy, type Onward } from './bearer-proxy.ts';
-import { differencesOf } from './compare.ts';
 import { startEverythingServer } from './everything-server.ts';
 import { startGateway } from './gateway.ts';
-import { checkText, differenceText, heading, rowText, type Row } from './report.ts';
+import { checkText, differencesOf, differenceText, heading, rowText, type Row } from './compare.ts';
 import { requirementsOf, revisions, runServerScenarios, type Results, type Revision } from './suite.ts';
 
 /** The addresses of the same server, directly and through the gateway. */

@@ -43,12 +43,7 @@ export function loginPage({ clientName, accounts, returnsTo, failedName }: Login
         </caption>
         <thead>
           <tr>
-            <th scope="col">User</th>
-            <th scope="col">Password</th>
-            <th scope="col">Role</th>
-            <th scope="col">Tenant</th>
-            <th scope="col">Country</th>
-            <th scope="col">Risk</th>
+            ${['User', 'Password', 'Role', 'Tenant', 'Country', 'Risk'].map((name) => html`<th scope="col">${name}</th>`)}
           </tr>
         </thead>
         <tbody>
