@@ -41,9 +41,11 @@ export async function startGatewayProcess(
   child.stdout.pipe(createWriteStream(logFile));
   const lines = createInterface({ input: child.stdout });
   const { promise: url, resolve, reject } = Promise.withResolvers<string>();
-  lines.on('line', (line) => {
+  lines.on('line', function find(line) {
     const { msg, url: at } = JSON.parse(line) as { msg: string; url: string };
-    if (msg === 'listening') resolve(at);
+    if (msg !== 'listening') return;
+    lines.off('line', find);
+    resolve(at);
   });
   child.once('exit', () => reject(new PlainError('The gateway ended before it listened')));
   return {
