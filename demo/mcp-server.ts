@@ -36,7 +36,6 @@ export async function startMcpServer({ port, host = '127.0.0.1', apiUrl }: McpSe
     switch (new URL(request.url ?? '/', 'http://mcp-server').pathname) {
       case '/mcp':
         // The SDK's type forbids the `undefined` that Node's allows; both mean absent.
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
         void serveMcp(request as NodeIncomingMessageLike, response);
         return;
       case '/healthz':

@@ -68,7 +68,7 @@ async function list(response: ServerResponse, revocations: OperatorRevocations):
     lines += `${JSON.stringify(revocation)}\n`;
     count += 1;
     if (count % LINES !== 0) continue;
-    // oxlint-disable-next-line no-await-in-loop: a long list must not hold up requests, nor fill the memory
+    // A long list must not hold up requests, nor fill the memory.
     if (!response.write(lines)) await new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
     lines = '';
     if (response.destroyed) return;

@@ -283,11 +283,9 @@ export function createRevalidation(streams: () => readonly OpenStream[], retryMs
       const unanswered: OpenStream[] = [];
       for (const stream of left) {
         if (own !== newest) return;
-        // oxlint-disable-next-line no-await-in-loop: one after another
         if (!(await isAnswered(stream))) unanswered.push(stream);
       }
       left = unanswered;
-      // oxlint-disable-next-line no-await-in-loop
       if (left.length > 0) await wait(retryMs, undefined, { ref: false });
     }
   };

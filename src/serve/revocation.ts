@@ -125,13 +125,11 @@ export class RevocationEffects {
     this.#isWorking = true;
     try {
       while (this.#issuers.size > 0 || this.#dropped.length > 0) {
-        // oxlint-disable-next-line no-await-in-loop: one after another
         await setTimeout(GATHER_MS, undefined, { ref: false });
         const [issuers, dropped] = [this.#issuers, this.#dropped];
         this.#issuers = new Set();
         this.#dropped = [];
         if (dropped.length > 0) this.#parts.drop(dropped);
-        // oxlint-disable-next-line no-await-in-loop
         if (issuers.size > 0) await this.#endStreams(issuers);
       }
     } finally {
@@ -149,7 +147,6 @@ export class RevocationEffects {
         withoutStack(() => end(stream));
       left -= 1;
       if (left > 0) continue;
-      // oxlint-disable-next-line no-await-in-loop
       await setImmediate();
       left = STEP;
     }

@@ -46,11 +46,9 @@ async function writeUntilFault(fd: number, chunk: Buffer): Promise<number> {
   let at = 0;
   while (at < chunk.length) {
     try {
-      // oxlint-disable-next-line no-await-in-loop -- each part comes after the one before
       at += (await writeSome(fd, chunk, at)).bytesWritten;
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) return at;
-      // oxlint-disable-next-line no-await-in-loop -- the same
       await setTimeout(RETRY_MS, undefined, { ref: false });
     }
   }

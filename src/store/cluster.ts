@@ -128,12 +128,11 @@ class ClusterServers implements StoreServers {
     const slot = this.#slotOf(key);
     let [host, isAsking] = [this.#masterOf(slot), false];
     for (let tries = 1; ; tries += 1) {
-      // oxlint-disable-next-line no-await-in-loop: the same command again, at another server
+      // The same command again, at another server.
       const client = await this.#connected(host);
       try {
         // For the next command of this connection alone.
         if (isAsking) void client.sendCommand(['ASKING']).catch(() => {});
-        // oxlint-disable-next-line no-await-in-loop
         return await command(client);
       } catch (error) {
         const redirection =
@@ -142,7 +141,6 @@ class ClusterServers implements StoreServers {
         isAsking = redirection.kind === 'ASK';
         if (redirection.kind === 'MOVED') this.#masters[slot] = redirection.host;
         // The slot is on its way to another server, with some of the keys.
-        // oxlint-disable-next-line no-await-in-loop
         if (redirection.kind === 'TRYAGAIN') await setTimeout(TRY_AGAIN_MS);
         host = isAsking ? redirection.host : this.#masterOf(slot);
       }

@@ -119,7 +119,6 @@ export class RevocationFile implements RevocationPlace {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
       this.#waiting = [];
-      // oxlint-disable-next-line no-await-in-loop: one after another
       await this.#writeBatch(batch);
     }
   }
@@ -182,7 +181,7 @@ function faultOf(error: unknown): RevocationFileFault {
 
 async function writeWhole(file: FileHandle, bytes: Buffer, from: number): Promise<void> {
   for (let written = 0; written < bytes.length;) {
-    // oxlint-disable-next-line no-await-in-loop: the rest of the same bytes
+    // The rest of the same bytes.
     const { bytesWritten } = await file.write(bytes, written, bytes.length - written, from + written);
     written += bytesWritten;
   }

@@ -191,7 +191,6 @@ export class RevocationStore implements RevocationPlace {
     while (this.#read < newest) {
       const from = `(${this.#read}`;
       const page = { BY: 'SCORE', LIMIT: { offset: 0, count: PAGE } } as const;
-      // oxlint-disable-next-line no-await-in-loop: pages
       const members = await connection.run('get', order, (client) =>
         client.zRangeWithScores(order, from, '+inf', page),
       );
@@ -201,7 +200,6 @@ export class RevocationStore implements RevocationPlace {
         break;
       }
       const fields = members.map(({ value }) => value);
-      // oxlint-disable-next-line no-await-in-loop
       const values = await connection.run('get', this.#entries, (client) => client.hmGet(this.#entries, fields));
       this.#take(fields, values);
       this.#read = last.score;
@@ -231,8 +229,8 @@ export class RevocationStore implements RevocationPlace {
   async #restore(): Promise<void> {
     const all = [...this.#parts.known()];
     for (let start = 0; start < all.length; start += PAGE) {
-      // oxlint-disable-next-line no-await-in-loop: pages, so that no step of the store is long
-      await this.#keep(all.slice(start, start + PAGE));
+      // Pages, so that no step of the store is long.
+      await this.keep(all.slice(start, start + PAGE));
     }
   }
 }

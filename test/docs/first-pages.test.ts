@@ -85,7 +85,8 @@ test('docs/front-door.md has blocks that load, each within the first one', async
       },
       routes: [...(whole['routes'] as unknown as readonly unknown[]), ...routes],
     };
-    const { frontDoor } = await loaded({ yaml: stringify(merged), files, env });
+    await writeFile(join(folder, 'gateway.yaml'), stringify(merged));
+    const { frontDoor } = await loadConfig(join(folder, 'gateway.yaml'));
     expect([...(frontDoor?.providers.keys() ?? [])]).toEqual(['corporate']);
   }
 });

@@ -96,7 +96,7 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     const passing: number[] = [];
     for (let trial = 0; trial < 300; trial += 1) {
       const three = [one, other, one].map(async (each) => each.reserve(spend(2000, 5000, `q${trial}`)));
-      // oxlint-disable-next-line no-await-in-loop -- each trial has the store for itself
+      // Each trial has the store for itself.
       passing.push((await Promise.all(three)).filter((verdict) => verdict.passed).length);
     }
     expect(new Set(passing)).toEqual(new Set([2]));
@@ -113,7 +113,6 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     ];
     const amounts = Array.from({ length: 1500 }, (_, index) => (index * 7919) % 11);
     const sum = amounts.reduce((total, amount) => total + amount, 0);
-    // oxlint-disable no-await-in-loop -- each call follows the one before
     for (const amount of amounts) {
       await setClock((now += 7));
       await both(spend(amount, sum));
@@ -126,7 +125,6 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     await setClock((now += HOUR - 10_000));
     const [expected, found] = await both(spend(sum - 1, sum));
     expect(found).toEqual(expected);
-    // oxlint-enable no-await-in-loop
   }, 60_000);
 
   test('counts a call of one replica for the other, as soon as it is settled', async () => {

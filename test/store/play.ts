@@ -24,7 +24,6 @@ export async function play(
   const verdicts: LedgerVerdict[] = [];
   const reserved: Reservation[] = [];
   for (const step of steps) {
-    // oxlint-disable no-await-in-loop -- each step follows the one before
     if (step.kind === 'wait') await wait(step.seconds * 1000);
     else if (step.kind === 'settle') {
       const call = reserved.at(-1 - step.call);
@@ -38,7 +37,6 @@ export async function play(
       reserved.push(reservation);
       verdicts.push(await ledger.reserve(reservation));
     }
-    // oxlint-enable no-await-in-loop
   }
   return verdicts;
 }

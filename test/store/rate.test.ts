@@ -12,7 +12,6 @@ const hourly = (requests: number, burst = requests): Rate => ({ requests, perMs:
 /** How many are there at once. */
 async function drain(limiter: RateLimiter, key = 'k'): Promise<number> {
   let taken = 0;
-  // oxlint-disable-next-line no-await-in-loop -- until there is none
   while ((await limiter.take(key)) === 0) taken += 1;
   return taken;
 }
@@ -75,7 +74,6 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     const limiter = limitersOf(0)('requests', { requests: 10, perMs: 1000, burst: 3 });
     const passed: number[] = [];
     const begin = performance.now();
-    // oxlint-disable-next-line no-await-in-loop -- as fast as it can for a second
     while (performance.now() - begin < 1000)
       if ((await limiter.take('k')) === 0) passed.push(performance.now() - begin);
     expect(passed.length).toBeGreaterThanOrEqual(11);

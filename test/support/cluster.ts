@@ -124,11 +124,9 @@ export async function moveSlot(
   await between();
   await move(1);
   await between();
-  // oxlint-disable-next-line no-await-in-loop, no-empty
   while ((await move(100)) > 0) {}
   await between();
   const masters = nodes.filter(({ id }) => id !== source.id && id !== target.id);
-  // oxlint-disable-next-line no-await-in-loop
   for (const node of [target, source]) await set(node, 'NODE', target.id);
   await Promise.allSettled(masters.map((node) => set(node, 'NODE', target.id)));
   await between();
@@ -181,11 +179,9 @@ async function masterIn(nodes: readonly ClusterNode[], slot: number): Promise<{ 
 /** The value of `question`, asked again until it has one. */
 async function eventually<Value>(question: () => Promise<Value>): Promise<NonNullable<Value>> {
   for (const end = performance.now() + 60_000; performance.now() < end;) {
-    // oxlint-disable no-await-in-loop: one after the other
     const value = await question();
     if (value) return value;
     await new Promise((resolve) => setTimeout(resolve, 20));
-    // oxlint-enable no-await-in-loop
   }
   throw new Error('the cluster did not get there');
 }

@@ -197,7 +197,6 @@ async function silentAnswer(
   let url = await client.begin(checks, undefined);
   url.searchParams.set('prompt', 'none');
   for (let redirects = 0; ; redirects += 1) {
-    // oxlint-disable-next-line no-await-in-loop: one leads to the next
     const { status, headers } = await fetchText(url.href);
     const location = headers.get('location');
     if (location === null || redirects === MAX_REDIRECTS) return { status, callback: undefined };

@@ -88,7 +88,6 @@ export function createFailures(rate: Rate | undefined, { limiters, clock, warnOf
 
   async function enter(bucket: string, call: Call): Promise<InFlight> {
     for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- each try waits for the one before
       const waitMs = await limiter.take(bucket);
       const inFlight = questions.get(bucket);
       if (waitMs === 0) {
@@ -101,7 +100,6 @@ export function createFailures(rate: Rate | undefined, { limiters, clock, warnOf
         warn(call);
         throw exceeded(addressBlock(call.client), waitMs);
       }
-      // oxlint-disable-next-line no-await-in-loop -- the same
       await new Promise<void>((resolve) => inFlight.waiting.add(resolve));
     }
   }

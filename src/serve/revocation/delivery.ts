@@ -110,7 +110,6 @@ export class Delivery implements SetSource {
     const acks: Acks = { taken: [], refused: new Map() };
     while (!this.#closed) {
       try {
-        // oxlint-disable-next-line no-await-in-loop: one after another, for as long as the gateway lives
         pauseMs = await this.#step(acks);
         backOff.reset();
       } catch (error) {
@@ -119,7 +118,6 @@ export class Delivery implements SetSource {
         if (error instanceof TransmitterError) this.#checkAt = 0;
         pauseMs = backOff.next();
       }
-      // oxlint-disable-next-line no-await-in-loop
       if (!this.#closed && pauseMs > 0) await this.#pause(pauseMs);
     }
   }

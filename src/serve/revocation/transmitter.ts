@@ -193,7 +193,7 @@ export class Transmitter {
     // SSF 1.0 §7.2.1; transmitters before it have the second one.
     for (const name of ['ssf-configuration', 'risc-configuration']) {
       const url = `${origin}/.well-known/${name}${path}`;
-      // oxlint-disable-next-line no-await-in-loop: the second one only without the first
+      // The second one only without the first.
       const answer = await this.#request(url, {});
       if (answer.status === 404 || answer.status === 410) continue;
       const { body } = answer;
