@@ -146,7 +146,7 @@ function membersOf({ form, issuer, scope, secondsLeft, claims }: TokenView): rea
   return [
     ['form', form],
     ['issuer', issuer],
-    ['scope', scope ?? 'none'],
+    ['scope', scope || 'none'],
     ['lifetime left', secondsLeft === undefined ? 'unknown' : `${secondsLeft} s`],
     ...Object.entries(claims).map(([name, value]): Pair => [name, JSON.stringify(value)]),
   ];
