@@ -32,14 +32,10 @@ const nothingAsked: DraftQuestion = {
   history: '',
 };
 
+type PlaygroundParts = Readonly<{ policy: PolicyView; decision: string | undefined }>;
+
 /** A draft of a policy, a question, and what the draft means. Nothing is saved. */
-export function Playground({
-  policy,
-  decision,
-}: {
-  readonly policy: PolicyView;
-  readonly decision: string | undefined;
-}): JSX.Element {
+export function Playground({ policy, decision }: PlaygroundParts): JSX.Element {
   const [text, setText] = useState(policy.text);
   const [question, setQuestion] = useState(nothingAsked);
   const [route, setRoute] = useState(policy.routes[0]?.name);
@@ -127,13 +123,9 @@ export function Playground({
 
 function noop(): void {}
 
-function Problems({
-  answer,
-  problem,
-}: {
-  readonly answer: DraftAnswer | undefined;
-  readonly problem: string;
-}): JSX.Element | null {
+type ProblemsParts = Readonly<{ answer: DraftAnswer | undefined; problem: string }>;
+
+function Problems({ answer, problem }: ProblemsParts): JSX.Element | null {
   const problems = answer?.problems ?? [];
   if (problem === '' && problems.length === 0) return null;
   return (
