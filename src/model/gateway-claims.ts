@@ -32,9 +32,10 @@ export type GatewayClaimName = keyof typeof gatewayClaims;
 
 const rows: readonly (readonly [string, GatewayClaim])[] = Object.entries(gatewayClaims);
 
-/** The claim of this name that the gateway adds; undefined: it adds none. */
+/** The claim that the gateway adds and that a condition on `name` reads, also as a JSON Pointer; undefined: none. */
 export function gatewayClaim(name: string): GatewayClaim | undefined {
-  return rows.find(([each]) => each === name)?.[1];
+  const [, first] = /^\/([^/]*)/.exec(name) ?? [];
+  return rows.find(([each]) => each === (first ?? name))?.[1];
 }
 
 /**

@@ -4,7 +4,7 @@ import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import type { PolicyTest } from '../../src/config/policy-tests.ts';
 import { comparePolicies } from '../../src/policy/compare/compare.ts';
-import { withSignInAge } from '../../src/pipeline/authorize/authorize.ts';
+import { withGatewayClaims } from '../../src/model/gateway-claims.ts';
 import { caller } from './caller.ts';
 import { deciding, policyOf } from './prove/deciding.ts';
 import { outcome } from '../cli/run.ts';
@@ -84,8 +84,17 @@ test.each([
   [{ auth_time: '1000' }, undefined],
   [{ authenticated_ago: 1 }, undefined],
 ])('the claims %j say at 1200 s that the sign-in was %j s ago', (claims, ago) => {
-  expect(withSignInAge(caller({ claims }), () => 1_200_000).claims['authenticated_ago']).toBe(ago);
+  expect(withGatewayClaims(caller({ claims }), () => 1_200_000).claims['authenticated_ago']).toBe(ago);
 });
+
+test.each(['authenticated_ago', '/authenticated_ago', '/authenticated_ago/x'])(
+  'a condition on the claim %s makes the gateway add it, and reads auth_time',
+  (name) => {
+    const policy = compilePolicy('p', { claims: { [name]: { below: 60 } } });
+    expect(policy.readsGatewayClaims).toBe(true);
+    expect(policy.claimsRead({ auth_time: 1000, authenticated_ago: { x: 1 } })).toEqual({ auth_time: 1000 });
+  },
+);
 
 describe('R-248: compare', () => {
   const kinds = (before: PolicyDocument, after: PolicyDocument): readonly string[] => {
