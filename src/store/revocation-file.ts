@@ -5,6 +5,7 @@ import { LockedError, lockFile } from '../lib/file-lock.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import type { Revocation } from '../model/revocation.ts';
+import { isRevocation } from './revocation-index.ts';
 import { memoryPlace, type RevocationPlace } from './revocation-place.ts';
 
 /** An event: the revocations that it made, and the id by which its repetition is known. */
@@ -220,11 +221,4 @@ function eventOf(line: string): KeptEvent | undefined {
   if (!isObject(event) || !Array.isArray(event['revocations']) || typeof event['arrivedAt'] !== 'number')
     return undefined;
   return event['revocations'].every(isRevocation) ? (event as unknown as KeptEvent) : undefined;
-}
-
-/** Whether a JSON value is a revocation. */
-export function isRevocation(value: unknown): value is Revocation {
-  if (!isObject(value)) return false;
-  const { issuer, at, arrivedAt } = value;
-  return typeof issuer === 'string' && Number.isInteger(at) && Number.isInteger(arrivedAt);
 }

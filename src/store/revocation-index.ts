@@ -1,10 +1,20 @@
 import type { Clock } from '../lib/clock.ts';
+import { isObject } from '../lib/json/own-member.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
-import type { Claims, Principal } from '../model/principal.ts';
+import type { Principal } from '../model/principal.ts';
 import { MAX_REVOCATIONS, type Revocation, type RevocationCheck, type RevokedTokens } from '../model/revocation.ts';
 
 type Member = Exclude<keyof RevokedTokens, 'issuer'>;
-const members: readonly Member[] = ['subject', 'email', 'emailDigest', 'session', 'token'];
+/** How a token has each member that a revocation can name; undefined: it has none. */
+const memberOf = {
+  subject: ({ subject }) => subject,
+  email: ({ claims: { email, email_verified: verified } }) =>
+    typeof email === 'string' && verified !== false ? lowerCase(email) : undefined,
+  emailDigest: ({ claims }) => textOf(claims['email_digest']),
+  session: ({ claims }) => textOf(claims['sid']),
+  token: ({ claims }) => textOf(claims['jti']),
+} as const satisfies Readonly<Record<Member, (token: RevocableToken) => string | undefined>>;
+const members = Object.keys(memberOf) as Member[];
 /** The combinations of members that a revocation can name. */
 const kinds = {
   '': [],
@@ -18,6 +28,11 @@ const kinds = {
   'emailDigest session': ['emailDigest', 'session'],
 } as const satisfies Readonly<Record<string, readonly Member[]>>;
 type Kind = keyof typeof kinds;
+
+/** What a revocation looks at. */
+type RevocableToken = Pick<Principal, 'subject' | 'claims'>;
+/** The members that a token has, or that a revocation names. */
+type Named = Readonly<Partial<Record<Member, string>>>;
 
 /** The revocations of one issuer: by kind, then by {@link keyFor}. */
 type OfIssuer = Map<Kind, Map<string, Revocation>>;
@@ -143,11 +158,8 @@ export class RevocationIndex implements RevocationCheck {
   }
 }
 
-function isRevokedBy(
-  ofIssuer: OfIssuer,
-  { issuer, subject, issuedAt, claims }: Parameters<RevocationCheck['revokes']>[0],
-): boolean {
-  const named = identitiesOf(issuer, subject, claims);
+function isRevokedBy(ofIssuer: OfIssuer, { issuedAt, ...token }: Parameters<RevocationCheck['revokes']>[0]): boolean {
+  const named = membersOfToken(token);
   // A revoked `jti` is one token: a later time of issue cannot make it another one.
   if (ofIssuer.get('token')?.has(named.token ?? '') === true) return true;
   for (const [kind, revocations] of ofIssuer) {
@@ -156,6 +168,22 @@ function isRevokedBy(
     if (revocation !== undefined && (issuedAt === undefined || Math.floor(issuedAt) <= revocation.at)) return true;
   }
   return false;
+}
+
+/**
+ * Whether a JSON value is a revocation. One with a member that this version does not know speaks of fewer tokens than
+ * the other members say.
+ */
+export function isRevocation(value: unknown): value is Revocation {
+  if (!isObject(value)) return false;
+  const { issuer, at, arrivedAt, ...named } = value;
+  return (
+    typeof issuer === 'string' &&
+    Number.isInteger(at) &&
+    Number.isInteger(arrivedAt) &&
+    Object.entries(named).every(([name, text]) => Object.hasOwn(memberOf, name) && typeof text === 'string') &&
+    isKind(members.filter((member) => Object.hasOwn(named, member)).join(' '))
+  );
 }
 
 /** A text for the tokens of a revocation: equal ones are merged. */
@@ -167,24 +195,25 @@ export function revokedKey(tokens: RevokedTokens): string {
 /** Whether a token is among those. */
 export function isAmong(
   tokens: RevokedTokens,
-  { issuer, subject, claims }: Pick<Principal, 'issuer' | 'subject' | 'claims'>,
+  { issuer, ...token }: Pick<Principal, 'issuer' | 'subject' | 'claims'>,
 ): boolean {
-  const named = identitiesOf(issuer, subject, claims);
+  const named = membersOfToken(token);
   const kind = kindOf(tokens);
   return issuer === tokens.issuer && has(kind, named) && keyFor(kind, named) === keyFor(kind, tokens);
 }
 
-/** The identities of a token, as a revocation would name them. */
-function identitiesOf(issuer: string, subject: string | undefined, claims: Claims): RevokedTokens {
-  const { sid, jti, email, email_verified: verified, email_digest: digest } = claims;
-  return {
-    issuer,
-    ...(subject !== undefined && { subject }),
-    ...(typeof sid === 'string' && { session: sid }),
-    ...(typeof jti === 'string' && { token: jti }),
-    ...(typeof email === 'string' && verified !== false && { email: lowerCase(email) }),
-    ...(typeof digest === 'string' && { emailDigest: digest }),
-  };
+/** The members of a token, as a revocation would name them. */
+function membersOfToken(token: RevocableToken): Named {
+  const named: Partial<Record<Member, string>> = {};
+  for (const member of members) {
+    const text = memberOf[member](token);
+    if (text !== undefined) named[member] = text;
+  }
+  return named;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 /** A text without its ASCII capitals. */
@@ -192,7 +221,7 @@ export function lowerCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-function kindOf(tokens: RevokedTokens): Kind {
+function kindOf(tokens: Named): Kind {
   const kind = members.filter((member) => tokens[member] !== undefined).join(' ');
   if (isKind(kind)) return kind;
   throw new TypeError(`no revocation names ${kind}`);
@@ -206,11 +235,11 @@ function membersOf(kind: Kind): readonly Member[] {
   return kinds[kind];
 }
 
-function has(kind: Kind, tokens: RevokedTokens): boolean {
+function has(kind: Kind, tokens: Named): boolean {
   return membersOf(kind).every((member) => tokens[member] !== undefined);
 }
 
-function keyFor(kind: Kind, tokens: RevokedTokens): string {
+function keyFor(kind: Kind, tokens: Named): string {
   const named = membersOf(kind);
   const [only, ...others] = named;
   if (only === undefined || others.length === 0) return (only && tokens[only]) ?? '';

@@ -8,17 +8,17 @@ export type KeepResult = 'kept' | 'repeated' | 'full';
  */
 export interface RevocationPlace {
   /**
-   * Keeps the revocations of an event. Resolves when a restart would find them, and when this process has those that
-   * were made for lack of room. Rejects if they may not be kept: the event has to be sent again.
+   * Keeps the revocations of an event. Resolves when a place that outlives the process has them, and when this process
+   * has those that were made for lack of room. Rejects if they may not be kept: the event has to be sent again.
    *
    * @param id The id of the event: its repetition changes nothing.
    * @param arrivedAt In seconds since the epoch.
    */
   keep(revocations: readonly Revocation[], id: string | undefined, arrivedAt: number): Promise<KeepResult>;
   /** Tells other replicas to drop what they have cached of tokens. */
-  drop(tokens: readonly RevokedTokens[], id: string | undefined): Promise<KeepResult>;
+  readonly drop: (tokens: readonly RevokedTokens[], id: string | undefined) => Promise<KeepResult>;
   /** Whether `holder` has the lease `name`, for `forMs`: one replica manages a stream of events. */
-  lease(name: string, holder: string, forMs: number): Promise<boolean>;
+  readonly lease: (name: string, holder: string, forMs: number) => Promise<boolean>;
   close(): Promise<void>;
 }
 

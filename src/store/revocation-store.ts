@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import { MAX_REVOCATIONS, type Revocation, type RevokedTokens } from '../model/revocation.ts';
 import { StoreError, type StoreConnection, createScript, type Script } from './connection.ts';
-import { isRevocation } from './revocation-file.ts';
+import { isRevocation } from './revocation-index.ts';
 import { revokedKey } from './revocation-index.ts';
 import type { KeepResult, RevocationPlace } from './revocation-place.ts';
 import type { Sealing } from './sealing.ts';
@@ -230,7 +230,7 @@ export class RevocationStore implements RevocationPlace {
     const all = [...this.#parts.known()];
     for (let start = 0; start < all.length; start += PAGE) {
       // Pages, so that no step of the store is long.
-      await this.keep(all.slice(start, start + PAGE));
+      await this.#keep(all.slice(start, start + PAGE));
     }
   }
 }

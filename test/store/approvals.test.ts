@@ -152,10 +152,11 @@ describe('of workers, which ask the primary process', () => {
     const kept = new MemoryApprovals(() => now, bounds);
     const book = createAskingApprovals((question) => {
       const parts = { ledger: createMemoryLedger(() => now), approvals: () => kept, revocation: undefined };
-      setImmediate(async () => {
+      const reply = async (): Promise<void> => {
         const answer = await answerTo(structuredClone(question), parts);
         book.onReply(structuredClone({ kind: 'reply', number: question.number, answer }));
-      });
+      };
+      setImmediate(() => void reply());
     });
     return {
       book,
