@@ -13,6 +13,7 @@ import { commands } from '../../src/cli/commands.ts';
 import { examinations } from '../../src/cli/doctor/doctor.ts';
 import { warnings } from '../../src/config/warnings.ts';
 import { members } from '../../src/model/decision.ts';
+import { standardServer } from '../../src/model/quirks/providers.ts';
 import { refusals } from '../../src/model/reasons.ts';
 import { knownRequests, revisions } from '../../src/model/mcp.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -45,6 +46,8 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'An option of a command': Object.values(commands).flatMap(({ options }) => Object.keys(options)),
   'A warning of `check`': Object.keys(warnings),
   'A check of `doctor`': Object.keys(examinations),
+  'What a revocation speaks of': ['subject', 'email', 'emailDigest', 'session', 'token'],
+  'A quirk of an authorization server or a client': [...Object.keys(standardServer), 'stepUp'],
   'A requirement': requirements.map(({ id }) => id),
 };
 
@@ -54,6 +57,8 @@ const common = new Set([
   'A parameter of challenges',
   'A warning of `check`',
   'A check of `doctor`',
+  'What a revocation speaks of',
+  'A quirk of an authorization server or a client',
 ]);
 /** Files that are searched for a place that no list names; tests elsewhere may well try every example. */
 const editable = /^(?:src\/|schema\/.*\.json$|docs\/|deploy\/|test\/pins\/)/;
