@@ -296,7 +296,8 @@ function readResource(field: Field<RouteKeys['resource']>): ResourceMetadata {
  * on any other route, and it has no upstream.
  */
 export function endpointRoute(
-  route: Pick<Route, 'name' | 'path' | 'methods' | 'authorizationServers' | 'audiences'> & Partial<Route>,
+  route: Pick<Route, 'name' | 'path' | 'methods' | 'authorizationServers' | 'audiences'> &
+    Partial<Pick<Route, 'resource' | 'firstChallenge' | 'scopePrefix' | 'policy' | 'rate' | 'below' | 'query'>>,
 ): Route {
   return {
     protocol: 'http',

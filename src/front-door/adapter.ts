@@ -67,7 +67,7 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     return payload === undefined || isGood(kind, payload) ? payload : undefined;
   }
 
-  /** Checks for a revocation that ends the record. The consent of a person is no right: it stays. */
+  /** Whether no revocation ends the record. The consent of a person is no right: it stays. */
   function isGood(kind: RecordKind, payload: AdapterPayload): boolean {
     if (revocations === undefined || kind === 'Grant' || kind === 'Client' || kind === 'Interaction') return true;
     if (!revocations.check.isReady()) throw new Unavailable('the front door does not know the kept revocations yet');

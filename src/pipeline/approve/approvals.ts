@@ -233,7 +233,7 @@ export class Approvals {
   }
 }
 
-/** A person is the caller with another client too. */
+/** Whether a person is the caller, also with another client. */
 function isSamePerson({ caller }: KeptApproval, { issuer, subject, clientId }: Principal): boolean {
   if (caller.issuer !== issuer) return false;
   return caller.subject === undefined ? caller.client === clientId : caller.subject === subject;

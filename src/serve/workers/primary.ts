@@ -127,7 +127,8 @@ export async function startWorkers(
       tell(worker, { kind: 'reply', number, answer: found instanceof Promise ? await found : found });
     } catch (error) {
       // The worker gets no answer, and refuses the call.
-      log.event('error', `${question.of} cannot be asked`, { problem: String(error) });
+      const stack = error instanceof Error ? error.stack : String(error);
+      log.event('error', `a bug: the worker's question about ${question.of} has no answer`, { stack });
     }
   }
 
