@@ -22,7 +22,7 @@ export interface GatewayProcess {
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Starts `node src/main.ts serve` and waits until it listens.
+ * Starts `node bin/sallyport.js serve` and waits until it listens.
  *
  * @param configFile Its path, from the root of the repository.
  * @param drainMs Default: a little longer than the drain of open streams.
@@ -33,7 +33,7 @@ export async function startGatewayProcess(
   logFile: string,
   drainMs = 12_000,
 ): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, ['src/main.ts', 'serve', '--config', configFile], {
+  const child = spawn(process.execPath, ['bin/sallyport.js', 'serve', '--config', configFile], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
