@@ -1,6 +1,6 @@
 import { compared } from '../contenders/compared.ts';
 import { haproxyJwt } from '../contenders/haproxy-jwt.ts';
-import { direct, express, httpProxy3, undiciFloor } from '../contenders/node-servers.ts';
+import { direct, express, httpProxy3, undiciFloor } from '../contenders/node.ts';
 import { bytesOf } from '../load/connection.ts';
 import { steady } from '../load/steady.ts';
 import type { Scenario } from '../scenario.ts';

@@ -11,7 +11,7 @@ import { apacheOpenidc } from '../contenders/apache-openidc.ts';
 import { compared } from '../contenders/compared.ts';
 import { haproxyJwt } from '../contenders/haproxy-jwt.ts';
 import { nginx } from '../contenders/nginx.ts';
-import { express, httpProxy3, undiciFloor } from '../contenders/node-servers.ts';
+import { express, httpProxy3, undiciFloor } from '../contenders/node.ts';
 import type { Request } from '../load/wrk.ts';
 import type { Scenario } from '../scenario.ts';
 

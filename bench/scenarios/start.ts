@@ -5,7 +5,6 @@ import type { Bench } from '../bench.ts';
 import type { Contender } from '../contender.ts';
 import { bareServer } from '../contenders/node.ts';
 import { createSallyport } from '../contenders/sallyport.ts';
-import { bareServer } from '../contenders/node-servers.ts';
 import { cpuMicroseconds } from '../machine/process.ts';
 import type { Scenario } from '../scenario.ts';
 import { median, ratios, rotated, spread } from '../statistics.ts';

@@ -4,7 +4,7 @@ import type { Contender, Running } from '../contender.ts';
 import { haproxyJwt } from '../contenders/haproxy-jwt.ts';
 import { nginx } from '../contenders/nginx.ts';
 import { compared } from '../contenders/compared.ts';
-import { direct, httpProxy3, undiciFloor } from '../contenders/node-servers.ts';
+import { direct, httpProxy3, undiciFloor } from '../contenders/node.ts';
 import { openStreams } from '../load/streams.ts';
 import { residentKiB, startServer } from '../machine/process.ts';
 import type { Scenario } from '../scenario.ts';
