@@ -165,6 +165,10 @@ describe('a caller that guesses the token', () => {
     for (let i = 0; i < 11; i += 1) await guess(`wrong-${i}`);
     expect((await ask(withToken, 'GET /', 'Host: gateway:9090', `Cookie: ${cookie}`)).status).toBe(200);
   });
+
+  test('uses up no guesses by calls with the right token', async () => {
+    for (let i = 0; i < 20; i += 1) expect((await guess(TOKEN)).text).toMatch(DETAIL);
+  });
 });
 
 describe('a session cookie', () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createServerClient } from '../../src/authorization-server/client.ts';
 import type { AuthorizationServerClient, ServerAnswer } from '../../src/model/authorization-server.ts';
 import type { Denial } from '../../src/model/denial.ts';
-import { startFaultServer, type FaultServer } from '../support/fault-server.ts';
+import { startFaultServer } from '../support/fault-server.ts';
 import { serverOf } from '../support/server.ts';
 import { startBeforeEach } from '../support/start-before.ts';
 
@@ -17,7 +17,7 @@ afterEach(async () => {
   client.close();
 });
 
-const { credentials } = serverOf({ url: '' } as FaultServer['issuer']).introspection ?? {};
+const { credentials } = serverOf({ url: '' }).introspection ?? {};
 
 function ask(onBehalfOf: string): Promise<ServerAnswer | Denial> {
   const url = `${server.url}/introspect`;

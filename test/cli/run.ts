@@ -19,8 +19,11 @@ interface Outcome {
   readonly stderr: string;
 }
 
-const { getColorDepth } = WriteStream.prototype;
-const terminal = { isTTY: true, columns: 100, getColorDepth };
+const terminal = {
+  isTTY: true,
+  columns: 100,
+  getColorDepth: (env?: object): number => WriteStream.prototype.getColorDepth(env),
+};
 const terminalEnv = { TERM: 'xterm-256color', CI: undefined, NO_COLOR: undefined, FORCE_COLOR: undefined };
 let last: Promise<unknown> = Promise.resolve();
 

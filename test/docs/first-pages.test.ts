@@ -85,8 +85,7 @@ test('docs/front-door.md has blocks that load, each within the first one', async
       },
       routes: [...(whole['routes'] as unknown as readonly unknown[]), ...routes],
     };
-    await writeFile(join(folder, 'gateway.yaml'), stringify(merged));
-    const { frontDoor } = await loadConfig(join(folder, 'gateway.yaml'));
+    const { frontDoor } = await loaded({ yaml: stringify(merged), files, env });
     expect([...(frontDoor?.providers.keys() ?? [])]).toEqual(['corporate']);
   }
 });

@@ -193,7 +193,11 @@ describe.skipIf(!hasRedis)('shared', () => {
       redis.resume();
       await expect.poll(() => revoke(one.url, 'carol')).toBe(202);
       await expect.poll(() => ask(two.url, carol ?? '')).toBe(401);
-      await stop(one, two, three);
+      // A store that lost everything gets it back from those who know.
+      await redis.client.flushAll();
+      const four = await serve(folder);
+      await expect.poll(() => ask(four.url, alice ?? '')).toBe(401);
+      await stop(one, two, three, four);
     });
   });
 

@@ -8,5 +8,5 @@ test('docs/internals/faults.md has a row for each fault, and each fault a test',
   const names = (await readdir('test/faults')).filter((name) => name.endsWith('.test.ts'));
   const sources = (await Promise.all(names.map((name) => readFile(`test/faults/${name}`, 'utf8')))).join('\n');
   const alone = [...sources.matchAll(/^test\('([^']+)', patient/gm)].map(([, row]) => row);
-  expect([...alone, ...Object.keys(wireFaults)].toSorted()).toEqual(rows.toSorted());
+  expect(new Set([...alone, ...Object.keys(wireFaults)])).toEqual(new Set(rows));
 });

@@ -2,7 +2,7 @@ import { readdir, readlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import type { Sallyport } from '../serve/process.ts';
-import { pids, withWorkers } from '../serve/workers/with-workers.ts';
+import { pids, startWithWorkers } from '../serve/workers/with-workers.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { patience, patient, rounds } from './patience.ts';
@@ -24,7 +24,7 @@ async function whileKilling(first: 'SIGKILL' | 'SIGSTOP'): Promise<readonly unkn
   const yaml = `
 public_url: http://gateway.test
 listen: 127.0.0.1:0
-admin: off
+admin: 127.0.0.1:0
 authorization_servers: { main: { issuer: ${issuer.url}, timeout: 60s, jwt: { algorithms: [RS256] } } }
 limits: { failures: off }
 routes: [{ name: api, path: /, audience: r, policy: p, upstream: { url: "${upstream.url}" } }]
@@ -36,7 +36,9 @@ routes: [{ name: api, path: /, audience: r, policy: p, upstream: { url: "${upstr
   ]);
   const right: Readonly<Record<string, string>> = { [reader]: '200', [stranger]: '403', [expired]: '401' };
   const wrong: unknown[] = [];
-  await withWorkers({ yaml, files: { 'policies/p.yaml': 'scope: read\n' } }, async ({ gateway, url }) => {
+  const running = await startWithWorkers({ yaml, files: { 'policies/p.yaml': 'scope: read\n' } });
+  const { gateway, url } = running;
+  try {
     const seen: (readonly [string, string])[] = [];
     const over = new AbortController();
     const load = Array.from({ length: CLIENTS }, async (_, client) => {
@@ -68,7 +70,9 @@ routes: [{ name: api, path: /, audience: r, policy: p, upstream: { url: "${upstr
     wrong.push(...seen.filter(([wanted, got]) => got !== wanted && got !== ''));
     // One that waits to be handed over, and what the new worker's channel takes, are no leak.
     await expect.poll(() => socketsOf(gateway), patience).toBeLessThanOrEqual(before);
-  });
+  } finally {
+    await running.close();
+  }
   await Promise.all([issuer.close(), upstream.close()]);
   return wrong;
 }

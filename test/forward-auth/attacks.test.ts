@@ -51,6 +51,10 @@ describe.each(conventions)('behind %s', (_name, ask) => {
     }
   });
 
+  test('refuses two tokens', async () => {
+    expect((await ask(url, { lines: [bearer, bearer] })).status).toBe(400);
+  });
+
   test('refuses an upgrade to h2c', async () => {
     expect((await ask(url, { lines: [bearer, 'Connection: Upgrade, close', 'Upgrade: h2c'] })).status).toBe(400);
   });

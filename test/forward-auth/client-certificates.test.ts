@@ -4,9 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { certificate, pem, x509 } from '../support/certificates.ts';
-import { question } from './ask.ts';
+import { nginx, question } from './ask.ts';
+import { startForwardAuthWorld } from '../worlds/forward-auth.ts';
 import { describeProxies, startProxyWorld, type ProxyWorld } from '../worlds/proxies.ts';
 
 const { raw } = x509('client');
@@ -41,6 +42,16 @@ const lines = (token: string): string[] => [
   'Content-Type: application/json',
   `Authorization: Bearer ${token}`,
 ];
+
+test.each([
+  ['trusted_proxies', 401],
+  ['certificate_proxies', 200],
+])('the certificate in a question of a proxy in %s alone: %i', async (list, status) => {
+  const world = await startForwardAuthWorld({ yaml: `${list}: [127.0.0.1]` });
+  onTestFinished(() => world.close());
+  const fields = [`Authorization: Bearer ${await world.token({ cnf })}`, `Client-Cert: ${claimed}`];
+  expect((await nginx(world.gateway.forwardAuthUrl, { lines: fields })).status).toBe(status);
+});
 
 describeProxies(['nginx', 'caddy', 'haproxy'], 'with the example in deploy/forward-auth', (program) => {
   let world: ProxyWorld;

@@ -31,6 +31,13 @@ describe.each([
     expect(world.upstream.seen).toEqual([]);
   });
 
+  test('is answered with an empty value for an absent claim, which replaces the client’s own', async () => {
+    const lines = [`Authorization: Bearer ${await world.token()}`];
+    const { status, headers } = await ask(url, { lines });
+    expect(status).toBe(200);
+    expect(headers.get('x-auth-client')).toEqual(['']);
+  });
+
   test('is refused with the answer of the gateway to its client', async () => {
     const shown = ({ status, headers }: Answer) => ({
       status,
@@ -52,6 +59,12 @@ describe.each([
     expect(headers.get('www-authenticate')).toEqual([
       'Bearer error="invalid_token", scope="read", resource_metadata="http://gateway.test/.well-known/oauth-protected-resource/mcp"',
     ]);
+  });
+
+  test('is about the method that the client used', async () => {
+    expect((await ask(url, { method: 'HEAD', target: '/reads', lines: [bearer] })).status).toBe(200);
+    const refused = await ask(url, { method: 'DELETE', target: '/reads', lines: [bearer] });
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, ['GET, HEAD']]);
   });
 
   test('is answered with the client’s token if the upstream gets it', async () => {
@@ -77,6 +90,16 @@ describe.each([
   test('is refused about paths that only the gateway serves', async () => {
     const { status } = await ask(url, { target: '/.well-known/oauth-protected-resource/mcp' });
     expect(status).toBe(401);
+  });
+
+  test('is refused about a preflight, because the proxy would forward it', async () => {
+    const lines = ['Origin: http://gateway.test', 'Access-Control-Request-Method: GET'];
+    expect((await ask(url, { method: 'OPTIONS', lines })).status).toBe(401);
+  });
+
+  test('is refused about another host or origin', async () => {
+    expect((await ask(url, { host: 'evil.example', lines: [bearer] })).status).toBe(403);
+    expect((await ask(url, { lines: [bearer, 'Origin: http://evil.example'] })).status).toBe(403);
   });
 
   test('is allowed about an upgrade only if the route has upgrades', async () => {

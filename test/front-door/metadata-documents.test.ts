@@ -122,15 +122,17 @@ describe('a document', () => {
 });
 
 describe('a client', () => {
-  const world = startBeforeAll(() => {
+  const start = (addresses: string) => () => {
     const list = ['127.0.0.1', 'localhost'].map((host) => `"https://${host}:${port}/**"`).join(', ');
     return startFrontDoorWorld({
-      frontDoor: `clients: { metadata_documents: [${list}], document_addresses: [127.0.0.0/8] }`,
+      frontDoor: `clients: { metadata_documents: [${list}]${addresses} }`,
       ca: pem('ca'),
     });
-  });
-  const statusOf = async (id: string): Promise<number> =>
-    (await fetch(oauthClient(world.issuer, id).authorizationUrl(), { redirect: 'manual' })).status;
+  };
+  const world = startBeforeAll(start(', document_addresses: [127.0.0.0/8]'));
+  const closed = startBeforeAll(start(''));
+  const statusOf = async (id: string, { issuer } = world): Promise<number> =>
+    (await fetch(oauthClient(issuer, id).authorizationUrl(), { redirect: 'manual' })).status;
 
   test('signs people in, who are asked each time, and gets no refresh token', async () => {
     answer = (response, id) => send(response, id, { grant_types: ['authorization_code', 'refresh_token'] });
@@ -157,6 +159,26 @@ describe('a client', () => {
       expect([id, await statusOf(id)]).toEqual([id, 400]);
     }
     expect(connections).toBe(before);
+  });
+
+  test.each(['127.0.0.1', 'localhost'])(
+    'is not fetched from %s, although it is listed, without document_addresses',
+    async (host) => {
+      const before = connections;
+      expect(await statusOf(urlOf('private', host), closed)).toBe(400);
+      expect(connections).toBe(before);
+    },
+  );
+
+  test.each<[string, (response: ServerResponse, id: string) => void]>([
+    ['redirects', (response) => void response.writeHead(302, { location: urlOf('allowed') }).end()],
+    ['is too long', (response, id) => send(response, id, { padding: ' '.repeat(65_536) })],
+    ['never ends', (response) => void response.writeHead(200, json).write('{')],
+  ])('whose document %s is refused', async (what, answers) => {
+    answer = answers;
+    const name = encodeURIComponent(what);
+    expect(await statusOf(urlOf(name))).toBe(400);
+    expect(requests).toEqual([`/${name}.json`]);
   });
 
   test('that names another one, or has a secret, is refused', async () => {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { Random } from './mutate/random.ts';
 import { changedRequest } from './mutate/request.ts';
 
 /** A line of a corpus file. It has `text` if the bytes are UTF-8, otherwise `latin1`, one character for each byte. */
@@ -29,14 +30,6 @@ export function findingLine(input: Buffer): string {
   const name = `finding-${createHash('sha256').update(input).digest('hex').slice(0, 12)}`;
   const ascii = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return JSON.stringify({ name, ...content } satisfies Line).replaceAll(/[^ -~]/g, ascii);
-}
-
-/** Random choices. */
-export interface Random {
-  /** A whole number from 0 up to, but not including, `bound`. */
-  below(bound: number): number;
-  chance(probability: number): boolean;
-  pick<Item>(from: readonly Item[]): Item;
 }
 
 /** Texts with a meaning to the gateway. They are inserted into cases. */

@@ -2,13 +2,15 @@ import { mkdtemp, readdir, readlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../demo/listen.ts';
 import { outcome } from '../cli/run.ts';
 import { edited, inFolder, loaded } from '../config/folder.ts';
+import { load } from '../../src/config/load.ts';
 import { listenFault, start } from '../../src/serve/start.ts';
 import { accepts } from '../support/ports.ts';
 import { startBeforeAll } from '../support/start-before.ts';
+import { createWrittenLog } from '../support/written-log.ts';
 import { sallyport } from './process.ts';
 
 /** Public routes alone: no authorization server is needed. */
@@ -74,6 +76,31 @@ test('leaves no log file open if it cannot listen', async () => {
   const descriptors = await readdir('/proc/self/fd');
   const files = await Promise.all(descriptors.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
   expect(files).not.toContain(log);
+});
+
+test('a reload with another admin token ends the old token and its sessions', async () => {
+  const loadWith = (token: string) =>
+    inFolder({ yaml: open('127.0.0.1:0', `{ listen: "127.0.0.1:0", token: ${token} }`) }, (folder) =>
+      load(join(folder, 'gateway.yaml'), {}),
+    );
+  const [first, second] = ['Kx7-the-first-token-0123', 'Kx7-the-second-token-0123'] as const;
+  const gateway = await start((await loadWith(first)).config, { output: createWrittenLog().output });
+  onTestFinished(() => gateway.close(0));
+  const adminUrl = String(gateway.adminUrl);
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+  const signedIn = await fetch(`${adminUrl}/sign-in`, {
+    method: 'POST',
+    headers: { ...bearer(first), origin: adminUrl },
+  });
+  const cookie = String(signedIn.headers.get('set-cookie')?.split(';')[0]);
+  // A proxy speaks for another machine: off loopback.
+  const statusOf = async (credential: Readonly<Record<string, string>>): Promise<number> =>
+    (await fetch(`${adminUrl}/console.json`, { headers: { 'x-forwarded-for': '192.0.2.1', ...credential } })).status;
+  const statuses = () => Promise.all([bearer(second), bearer(first), { cookie }].map(statusOf));
+  expect(await statuses()).toEqual([401, 200, 200]);
+  const { config, snapshot } = await loadWith(second);
+  gateway.reload(config, snapshot);
+  expect(await statuses()).toEqual([200, 401, 401]);
 });
 
 test('refuses a configuration with a problem as check does', async () => {

@@ -202,6 +202,7 @@ test('R-294: the way back is a page where one of the provider came between, else
 });
 
 test.each([
+  ['no challenge', { code_challenge: undefined, code_challenge_method: undefined }],
   ['the plain method', { code_challenge_method: 'plain' }],
   ['no method', { code_challenge_method: undefined }],
 ])('R-235: requires PKCE with S256: %s', async (_title, parameters) => {
@@ -337,6 +338,8 @@ test('R-243: a code is used once, by its client, with its redirect URI and verif
   };
   expect((await redeem({}, other))[0].body['error']).toBe('invalid_grant');
   expect((await redeem({ code_verifier: 'b'.repeat(43) }))[0].body['error']).toBe('invalid_grant');
+  const { code_verifier: _, ...unverified } = await one.code();
+  expect((await one.post(unverified)).body['error']).toBe('invalid_grant');
   expect((await redeem({ redirect_uri: 'http://127.0.0.1:1/other' }))[0].body['error']).toBe('invalid_grant');
   const [answer, code, redirect] = await redeem({});
   expect(await world.listTools(answer.body['access_token'])).toBe(200);

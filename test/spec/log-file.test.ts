@@ -52,26 +52,32 @@ async function linesOf(file: string): Promise<readonly string[]> {
   return text.split('\n').filter((line) => line !== '');
 }
 
-test('R-223: appends every decision to the file, opens it again on SIGHUP, and loses no line of a rotation', async () => {
-  await started(['--workers', '2'], async ({ gateway, url, file }) => {
-    await call(url, '/api', 60);
-    await expect.poll(() => linesOf(file)).toHaveLength(60);
-    const lines = await linesOf(file);
-    expect(new Set(lines.map((line) => (JSON.parse(line) as { decision: string }).decision)).size).toBe(60);
-    const printed = (): readonly string[] => gateway.stdout().split('\n');
-    await expect.poll(() => printed().filter((line) => lines.includes(line))).toHaveLength(60);
-    expect((await stat(file)).mode & 0o777, 'only its user may read it').toBe(0o600);
-    expect(lines.join('')).not.toContain('"msg":"listening"');
-    await rename(file, `${file}.1`);
-    await call(url, '/api', 10);
-    await expect.poll(() => linesOf(`${file}.1`)).toHaveLength(70);
-    process.kill(gateway.pid, 'SIGHUP');
-    await gateway.says(/configuration reloaded/);
-    await expect.poll(() => existsSync(file)).toBe(true);
-    await call(url, '/api', 10);
-    await expect.poll(async () => [...(await linesOf(`${file}.1`)), ...(await linesOf(file))]).toHaveLength(80);
-  });
-});
+test.for([
+  ['one process', []],
+  ['workers', ['--workers', '2']],
+] as const)(
+  'R-223: appends every decision to the file, opens it again on SIGHUP, and loses no line of a rotation: %s',
+  async ([, args]) => {
+    await started(args, async ({ gateway, url, file }) => {
+      await call(url, '/api', 60);
+      await expect.poll(() => linesOf(file)).toHaveLength(60);
+      const lines = await linesOf(file);
+      expect(new Set(lines.map((line) => (JSON.parse(line) as { decision: string }).decision)).size).toBe(60);
+      const printed = (): readonly string[] => gateway.stdout().split('\n');
+      await expect.poll(() => printed().filter((line) => lines.includes(line))).toHaveLength(60);
+      expect((await stat(file)).mode & 0o777, 'only its user may read it').toBe(0o600);
+      expect(lines.join('')).not.toContain('"msg":"listening"');
+      await rename(file, `${file}.1`);
+      await call(url, '/api', 10);
+      await expect.poll(() => linesOf(`${file}.1`)).toHaveLength(70);
+      process.kill(gateway.pid, 'SIGHUP');
+      await gateway.says(/configuration reloaded/);
+      await expect.poll(() => existsSync(file)).toBe(true);
+      await call(url, '/api', 10);
+      await expect.poll(async () => [...(await linesOf(`${file}.1`)), ...(await linesOf(file))]).toHaveLength(80);
+    });
+  },
+);
 
 test('R-223: a file that cannot be opened is an error at start, in one line', async () => {
   await inFolder({ yaml }, async (folder) => {

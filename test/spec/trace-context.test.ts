@@ -87,6 +87,11 @@ test.for(invalid)('R-142, Trace Context §3.2: drops both fields, or begins a ne
   expect(traceId).not.toBe(id);
 });
 
+test('R-145, Trace Context §3.3: drops tracestate without a valid traceparent', async () => {
+  expect(await seen(plain, 'tracestate: rojo=1')).toEqual(nothing);
+  expect((await seen(participant, 'tracestate: rojo=1')).tracestate).toEqual([]);
+});
+
 test.for([
   ['several fields are one list', ['tracestate: a=1', 'tracestate: b=2', 'TraceState: c=3'], ['a=1, b=2, c=3']],
   ['one that cannot be read is dropped alone', ['tracestate: ROJO=1'], []],

@@ -103,16 +103,8 @@ function numbersIn(slot: number, count: number): readonly string[] {
 }
 
 /** Asks again while the store is unavailable. On a busy machine a command may take too long. */
-async function patiently<Value>(question: () => Promise<Value>): Promise<Value> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await question();
-    } catch (error) {
-      if (tries === 50) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  }
-}
+const patiently = async <Value>(question: () => Promise<Value>): Promise<Value> =>
+  vi.waitFor(question, { timeout: 10_000, interval: 100 });
 
 /** A route whose counts a master has. */
 async function routeAt(cluster: Cluster, master: ClusterNode): Promise<string> {

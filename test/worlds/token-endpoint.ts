@@ -37,7 +37,7 @@ export interface TokenEndpointWorld {
 /** The configuration of a plain exchange. */
 export function exchangeWith(otherwise: Partial<TokenExchange> = {}): TokenExchange {
   return {
-    server: serverOf({ url: 'https://as.example' } as Issuer),
+    server: serverOf({ url: 'https://as.example' }),
     endpoint: undefined,
     credentials: { clientId: 'gateway', clientSecret: 'secret', clientAuth: 'client_secret_basic' },
     subjectTokenType: 'access_token',

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Batch, Past } from '../../../src/admin/console/messages.ts';
-import { pids, withWorkers } from '../../serve/workers/with-workers.ts';
+import { replaceOne, startWithWorkers } from '../../serve/workers/with-workers.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { accepts, freePort } from '../../support/ports.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
@@ -25,8 +25,8 @@ async function callAs(prefix: string, url: string): Promise<void> {
 }
 
 /** Follows the stream of decisions; returns the callers in it so far. */
-async function follow(adminUrl: string): Promise<readonly (string | undefined)[]> {
-  const callers: (string | undefined)[] = [];
+async function follow(adminUrl: string): Promise<readonly string[]> {
+  const callers: string[] = [];
   const { body } = await fetch(`${adminUrl}/console/decisions`);
   void (async () => {
     let text = '';
@@ -36,7 +36,7 @@ async function follow(adminUrl: string): Promise<readonly (string | undefined)[]
       text = events.pop() ?? '';
       for (const event of events) {
         const [, batch] = /^event: decisions\ndata: (.*)$/.exec(event) ?? [];
-        if (batch !== undefined) callers.push(...(JSON.parse(batch) as Batch).rows.map(({ subject }) => subject));
+        if (batch !== undefined) callers.push(...(JSON.parse(batch) as Batch).rows.map(({ subject = '' }) => subject));
       }
     }
   })().catch(() => {});
@@ -53,32 +53,26 @@ admin: 127.0.0.1:0
 authorization_servers: { main: { issuer: ${issuer.url}, jwt: { algorithms: [RS256] } } }
 routes: [{ name: data, path: /data, audience: https://gateway.bank.example/data, upstream: { url: ${upstream.url} } }]
 `;
-  await withWorkers({ yaml }, async ({ gateway, url, adminUrl }) => {
-    const past = async (): Promise<Past> => (await (await fetch(`${adminUrl}/console/past`)).json()) as Past;
-    const pastCallers = async () => (await past()).rows.map(({ subject }) => subject).toSorted();
-    const workers = (): Promise<readonly number[]> => pids(gateway);
-    const replace = async (worker: number): Promise<void> => {
-      process.kill(worker, 'SIGKILL');
-      await expect.poll(workers).not.toContain(worker);
-      await expect.poll(workers).toHaveLength(2);
-    };
-    const live = await follow(adminUrl);
-    await callAs('early', url);
-    await expect.poll(() => live.toSorted()).toEqual(callersOf('early'));
-    // A worker that is too busy to answer is left out of the past.
-    await expect.poll(pastCallers).toEqual(callersOf('early'));
+  const running = await startWithWorkers({ yaml });
+  onTestFinished(() => running.close());
+  const { gateway, url, adminUrl } = running;
+  const past = async (): Promise<Past> => (await (await fetch(`${adminUrl}/console/past`)).json()) as Past;
+  const pastCallers = async () => (await past()).rows.map(({ subject = '' }) => subject).toSorted();
+  const live = await follow(adminUrl);
+  await callAs('early', url);
+  await expect.poll(() => live.toSorted()).toEqual(callersOf('early'));
+  // A worker that is too busy to answer is left out of the past.
+  await expect.poll(pastCallers).toEqual(callersOf('early'));
 
-    const [one = 0, two = 0] = await workers();
-    // What a worker keeps ends with it: each of the two had a part.
-    await replace(one);
-    expect((await past()).kept).toBeLessThan(CALLERS);
-    await expect.poll(async () => (await past()).kept).toBeGreaterThan(0);
-    await replace(two);
-    expect((await past()).kept).toBe(0);
-    // Until one of the new workers listens, connections are refused.
-    await expect.poll(() => accepts(port)).toBe(true);
-    await callAs('late', url);
-    await expect.poll(() => live.toSorted()).toEqual([...callersOf('early'), ...callersOf('late')]);
-    await expect.poll(pastCallers).toEqual(callersOf('late'));
-  });
+  // What a worker keeps ends with it: each of the two had a part.
+  await replaceOne(gateway);
+  expect((await past()).kept).toBeLessThan(CALLERS);
+  await expect.poll(async () => (await past()).kept).toBeGreaterThan(0);
+  await replaceOne(gateway);
+  expect((await past()).kept).toBe(0);
+  // Until one of the new workers listens, connections are refused.
+  await expect.poll(() => accepts(port)).toBe(true);
+  await callAs('late', url);
+  await expect.poll(() => live.toSorted()).toEqual([...callersOf('early'), ...callersOf('late')]);
+  await expect.poll(pastCallers).toEqual(callersOf('late'));
 });

@@ -1,4 +1,4 @@
-import type { Random } from '../cases.ts';
+import type { Random } from './random.ts';
 import { listed } from './request-words.ts';
 
 const scalars = listed(`

@@ -1,5 +1,5 @@
-import type { Random } from '../cases.ts';
 import { changedJson } from './json.ts';
+import type { Random } from './random.ts';
 import * as words from './request-words.ts';
 
 /** The parts of an HTTP/1.1 request, as far as the bytes have them. */
