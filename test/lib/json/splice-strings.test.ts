@@ -1,6 +1,6 @@
 import { constantFrom, jsonValue, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { spliceStrings } from '../../../src/lib/json/splice-strings.ts';
+import { spliceStrings, withoutMembers } from '../../../src/lib/json/splice-strings.ts';
 import type { JsonScanError } from '../../../src/lib/json/scanner.ts';
 import { property } from '../../support/property.ts';
 
@@ -53,5 +53,24 @@ describe('spliceStrings', () => {
   test('skips a duplicate key whose value is no container', () => {
     const changes = [{ path: ['a', 'b'], from: 'x', to: 'z' }];
     expect(spliceStrings('{"a":"","a":{"b":"x"}}', changes)).toBe('{"a":"","a":{"b":"z"}}');
+  });
+});
+
+describe('withoutMembers', () => {
+  property('agrees with JSON.parse, in any JSON', [json, json, space, lineEnd], (one, other, space, lineEnd) => {
+    const text = (outer: object): string =>
+      JSON.stringify({ one, outer, other }, null, space).replaceAll('\n', lineEnd);
+    const result = withoutMembers(text({ gone: one, kept: other, '"}': one, last: one }), 'outer', ['gone', 'last']);
+    expect(JSON.parse(result)).toEqual(JSON.parse(text({ kept: other, '"}': one })));
+  });
+
+  test.each([
+    ['{ "a": 1, "outer": { "x" : 1 , "y": [2],"z":"3" } , "b": 2 }', '{ "a": 1, "outer": {"x" : 1,"z":"3"} , "b": 2 }'],
+    [' {"outer":{"y":{"y":1}}}', ' {"outer":{}}'],
+    ['{"other":{"y":1}}', '{"other":{"y":1}}'],
+    ['{"outer":["y"]}', '{"outer":["y"]}'],
+    ['["outer",{"y":1}]', '["outer",{"y":1}]'],
+  ])('without y in outer, %s is %s', (text, expected) => {
+    expect(withoutMembers(text, 'outer', ['y'])).toBe(expected);
   });
 });
