@@ -9,10 +9,11 @@ function filtered(text: string, isEventStream = false, cuts: readonly number[] =
   return inPieces(createPrivateFilter(isEventStream), Buffer.from(text), cuts).toString();
 }
 
-/** The different outputs of `text`, whole and cut at a hundred random sets of places. */
+/** The different outputs of `text`: whole, cut at each place alone, at all of them, and at random ones. */
 function outputs(text: string, isEventStream: boolean): string[] {
-  const cuts = fc.sample(fc.array(fc.nat(text.length * 2)), 100);
-  return [...new Set([[], ...cuts].map((each) => filtered(text, isEventStream, each)))];
+  const places = Array.from(Buffer.from(text), (_, at) => at);
+  const cuts = [[], places, ...places.map((at) => [at]), ...fc.sample(fc.array(fc.nat(text.length * 2)), 20)];
+  return [...new Set(cuts.map((each) => filtered(text, isEventStream, each)))];
 }
 
 const escapedWhole = (text: string): string =>
