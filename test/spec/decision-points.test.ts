@@ -48,6 +48,9 @@ function startForAll(options?: Start): void {
     await start(options);
     return () => world.close();
   });
+  afterEach(() => {
+    world.upstream.seen.length = 0;
+  });
 }
 
 const call = async (method: string, params: object = {}, own: object = {}): Promise<Response> =>
@@ -61,7 +64,6 @@ afterEach(() => {
   pdp.evaluation = json(200, allows);
   pdp.metadata = noMetadata;
   pdp.server.seen.length = 0;
-  world.upstream.seen.length = 0;
 });
 
 describe('on an MCP route', () => {
