@@ -11,7 +11,7 @@ import { signatureAlgorithms } from '../authorization-server/key-algorithms.ts';
 import type { Clock } from '../lib/clock.ts';
 import { ownMember } from '../lib/json/own-member.ts';
 import { reasonOf } from '../lib/wording.ts';
-import { lengthPrefixed } from '../lib/length-prefixed.ts';
+import { lengthPrefixed } from '../lib/digest.ts';
 import type { AssertionIssuer, FrontDoor } from '../model/front-door.ts';
 import { createAssertionKeys } from './issuer-discovery.ts';
 import { type ClaimsReader, createClaimsReader, type MappedClaims, requireSubject } from './people.ts';

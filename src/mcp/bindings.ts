@@ -1,4 +1,4 @@
-import { lengthPrefixed } from '../lib/length-prefixed.ts';
+import { lengthPrefixed } from '../lib/digest.ts';
 import { type Change, spliceStrings, withoutMembers } from '../lib/json/splice-strings.ts';
 import { Denial } from '../model/denial.ts';
 import type { Fields } from '../model/fields.ts';

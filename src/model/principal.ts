@@ -1,4 +1,4 @@
-import { lengthPrefixed } from '../lib/length-prefixed.ts';
+import { lengthPrefixed } from '../lib/digest.ts';
 
 /** Seconds since the Unix epoch, as in JWT claims, RFC 7519 §2. May have a fraction. */
 export type NumericDate = number;

@@ -2,7 +2,7 @@ import { durationMs } from '../lib/quantity.ts';
 import { type Attempt, calledTool } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { ReasonBy } from '../model/reasons.ts';
-import { lengthPrefixed } from '../lib/length-prefixed.ts';
+import { lengthPrefixed } from '../lib/digest.ts';
 import { plainName } from '../lib/look-alike.ts';
 import { claimReader, type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
 import { describeValue, malformedPointer } from '../lib/json/describe-value.ts';

@@ -5,7 +5,7 @@
 
 import { plainNumber } from '../lib/json/canonical.ts';
 import { unreachable } from '../lib/json/pointer.ts';
-import { lengthPrefixed } from '../lib/length-prefixed.ts';
+import { lengthPrefixed } from '../lib/digest.ts';
 import type { CallHistory, HistoryCheck, HistoryRecord } from '../model/history.ts';
 import { listedKinds, type McpMethod } from '../model/mcp.ts';
 import { argumentsOf, type Attempt, type Explanation, unknownArguments } from '../model/policy.ts';

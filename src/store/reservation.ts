@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { lengthPrefixed } from '../lib/length-prefixed.ts';
+import { lengthPrefixed } from '../lib/digest.ts';
 import type { CallHistory } from '../model/history.ts';
 import type { Reservation } from '../model/ledger.ts';
 import type { Principal } from '../model/principal.ts';

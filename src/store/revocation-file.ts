@@ -4,9 +4,8 @@ import { dirname } from 'node:path';
 import { LockedError, lockFile } from '../lib/file-lock.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
-import type { Revocation } from '../model/revocation.ts';
+import { memoryPlace, type Revocation, type RevocationPlace } from '../model/revocation.ts';
 import { isRevocation } from './revocation-index.ts';
-import { memoryPlace, type RevocationPlace } from './revocation-place.ts';
 
 /** An event: the revocations that it made, and the id by which its repetition is known. */
 export interface KeptEvent {

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { isObject } from '../lib/json/own-member.ts';
-import { lengthPrefixed } from '../lib/length-prefixed.ts';
+import { lengthPrefixed } from '../lib/digest.ts';
 import type { Principal } from '../model/principal.ts';
 import { MAX_REVOCATIONS, type Revocation, type RevocationCheck, type RevokedTokens } from '../model/revocation.ts';
 

@@ -1,10 +1,15 @@
 import type { Clock } from '../lib/clock.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
-import { MAX_REVOCATIONS, type Revocation, type RevokedTokens } from '../model/revocation.ts';
+import {
+  type KeepResult,
+  MAX_REVOCATIONS,
+  type Revocation,
+  type RevocationPlace,
+  type RevokedTokens,
+} from '../model/revocation.ts';
 import { StoreError, type StoreConnection, createScript, type Script } from './connection.ts';
 import { isRevocation } from './revocation-index.ts';
 import { revokedKey } from './revocation-index.ts';
-import type { KeepResult, RevocationPlace } from './revocation-place.ts';
 import type { Sealing } from './sealing.ts';
 
 /** How often a replica asks whether others have kept revocations. Much less than the second that is promised. */

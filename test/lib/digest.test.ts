@@ -1,6 +1,7 @@
+import fc from 'fast-check';
 import { calculateJwkThumbprint } from 'jose';
 import { expect, test } from 'vitest';
-import { certificateThumbprint, isThumbprint, keyThumbprint } from '../../src/lib/digest.ts';
+import { certificateThumbprint, isThumbprint, keyThumbprint, lengthPrefixed } from '../../src/lib/digest.ts';
 
 test('RFC 7638 §3.1 — a key has one thumbprint, whatever the order of its members', async () => {
   const key = { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' };
@@ -21,4 +22,17 @@ test.each([
   ['a number', 43, false],
 ])('the form of a thumbprint: %s', (_, value, expected) => {
   expect(isThumbprint(value)).toBe(expected);
+});
+
+test('length-prefixed: different lists never give the same text', () => {
+  const parts = fc.array(fc.string({ unit: fc.constantFrom('a', '1', ':', '') }));
+  fc.assert(
+    fc.property(parts, parts, (one, other) => {
+      expect(lengthPrefixed(one) === lengthPrefixed(other)).toBe(JSON.stringify(one) === JSON.stringify(other));
+    }),
+  );
+});
+
+test('length-prefixed: counts bytes in UTF-8', () => {
+  expect(lengthPrefixed(['é', ''])).toBe('2:é0:');
 });

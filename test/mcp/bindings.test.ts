@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
+import { lengthPrefixed } from '../../src/lib/digest.ts';
 import { Bindings, createOwnerBound, HandleBinding } from '../../src/mcp/bindings.ts';
 import { readMessage, tasksRequired } from '../../src/mcp/message.ts';
 import { Denial } from '../../src/model/denial.ts';

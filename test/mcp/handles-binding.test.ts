@@ -2,7 +2,7 @@ import { array, constantFrom, json, jsonValue, string } from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { HandleBinding, createOwnerBound, type HandleContext } from '../../src/mcp/bindings.ts';
 import { presentedHandles } from '../../src/mcp/handles.ts';
-import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
+import { lengthPrefixed } from '../../src/lib/digest.ts';
 import { Denial } from '../../src/model/denial.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
 import { property } from '../support/property.ts';

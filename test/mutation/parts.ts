@@ -39,8 +39,8 @@ export const parts: Readonly<Record<string, Part>> = {
     floor: 100,
   },
   history: {
-    mutate: ['src/pipeline/history/*.ts', 'src/store/{memory-ledger,timeline,track}.ts'],
-    tests: ['test/pipeline/history/*.test.ts', 'test/store/{memory-ledger,timeline}.test.ts'],
+    mutate: ['src/pipeline/history/*.ts', 'src/store/{memory-ledger,track}.ts'],
+    tests: ['test/pipeline/history/*.test.ts', 'test/store/{memory-ledger,track}.test.ts'],
     floor: 100,
   },
   authenticate: {

@@ -6,7 +6,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import { parseToRewrite } from '../../lib/json/lossless.ts';
-import { lengthPrefixed } from '../../lib/length-prefixed.ts';
+import { lengthPrefixed } from '../../lib/digest.ts';
 import {
   type ApprovalBook,
   type ApprovalDecision,

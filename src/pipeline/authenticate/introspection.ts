@@ -3,7 +3,7 @@ import { isObject } from '../../lib/json/own-member.ts';
 import { withoutQuery } from '../../lib/wording.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createExpiringCache } from '../../lib/expiring-cache.ts';
-import { lengthPrefixed } from '../../lib/length-prefixed.ts';
+import { lengthPrefixed } from '../../lib/digest.ts';
 import type {
   AuthorizationServer,
   AuthorizationServerClient,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
-import { lengthPrefixed } from '../../lib/length-prefixed.ts';
+import { lengthPrefixed } from '../../lib/digest.ts';
 import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
 import { Denial } from '../../model/denial.ts';
 import type { CountLookup } from '../../model/events.ts';

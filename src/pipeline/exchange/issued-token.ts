@@ -4,7 +4,7 @@ import { Denial } from '../../model/denial.ts';
 import type { TokenExchange, TokenType } from '../../model/route.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createExpiringCache } from '../../lib/expiring-cache.ts';
-import { lengthPrefixed } from '../../lib/length-prefixed.ts';
+import { lengthPrefixed } from '../../lib/digest.ts';
 import { createSingleFlight } from '../../lib/single-flight.ts';
 
 /**

@@ -9,7 +9,7 @@ import type { CallHistory, HistoryCheck, CallOutcome, CountedCall } from '../../
 import type { Failed, Ledger, Settlement, LedgerVerdict, Reservation } from '../../model/ledger.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
-import { lengthPrefixed } from '../../lib/length-prefixed.ts';
+import { lengthPrefixed } from '../../lib/digest.ts';
 import { processTimers, type Timers } from '../../lib/clock.ts';
 
 /** Judges a granted call by the rules over time of its policy, and counts it. */

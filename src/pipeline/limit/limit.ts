@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { retryAfterSeconds } from '../../lib/http/header-fields.ts';
 import { addressBlock } from '../../lib/ip-address.ts';
-import { lengthPrefixed } from '../../lib/length-prefixed.ts';
+import { lengthPrefixed } from '../../lib/digest.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { RateLimiters } from '../../model/shared.ts';

@@ -1,9 +1,15 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
-import { lengthPrefixed } from '../../lib/length-prefixed.ts';
-import { MAX_REVOCATIONS, type Revocation, type RevocationNews, type RevokedTokens } from '../../model/revocation.ts';
+import { lengthPrefixed } from '../../lib/digest.ts';
+import {
+  MAX_REVOCATIONS,
+  memoryPlace,
+  type Revocation,
+  type RevocationNews,
+  type RevocationPlace,
+  type RevokedTokens,
+} from '../../model/revocation.ts';
 import { type KeptEvent, RevocationFile } from '../../store/revocation-file.ts';
-import { memoryPlace, type RevocationPlace } from '../../store/revocation-place.ts';
 import type { RevocationIndex } from '../../store/revocation-index.ts';
 
 /** An event to keep. */

@@ -8,7 +8,7 @@
  * | how an event is verified, and what it means    | `security-event.ts`                   |
  * | what is done with it, and how that is answered | `receiver.ts`                         |
  * | how events arrive                              | `delivery.ts`, `transmitter.ts`       |
- * | where revocations are kept                     | `keeper.ts`, and `../../store/revocation-place.ts` |
+ * | where revocations are kept                     | `keeper.ts`, and `RevocationPlace`    |
  *
  * @module
  */

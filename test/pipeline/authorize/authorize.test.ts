@@ -6,7 +6,7 @@ import type { Decision, Policy } from '../../../src/model/policy.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import type { Route } from '../../../src/model/route.ts';
 import { Bindings, createOwnerBound, HandleBinding } from '../../../src/mcp/bindings.ts';
-import { lengthPrefixed } from '../../../src/lib/length-prefixed.ts';
+import { lengthPrefixed } from '../../../src/lib/digest.ts';
 import { createToolHeaders } from '../../../src/mcp/tool-headers.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { mcpMethod, noMethod } from '../../../src/model/mcp.ts';
