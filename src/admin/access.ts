@@ -131,7 +131,7 @@ export class Access {
     return this.requireToken(request).begin(origin.startsWith('https:'));
   }
 
-  /** Requires the peer address and the Host of this machine, and no proxy that speaks for another one. */
+  /** Whether the peer address and the Host are of this machine, and no proxy speaks for another one. */
   #isOnLoopback({ socket, headers }: IncomingMessage): boolean {
     if (!isLoopbackAddress(socket.remoteAddress ?? '') || hostKind(headers.host ?? '', this.#hosts) !== 'loopback')
       return false;
@@ -239,9 +239,9 @@ const shape = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]*[a-z0-9_-])(\.?))(?::[0-9]{0,5
  * The kind of a Host header's value: this machine (`loopback`), another name of the admin listener, which an attacker
  * cannot bind to its address (`own`), or anything else (`foreign`).
  *
- * By DNS rebinding, an attacker's page gets an origin at this listener's address and
- * may read its answers. The Host is then a name that the attacker registered. Addresses, `localhost` (RFC 6761 §6.3)
- * and single labels cannot be registered. With a trailing dot a single label is a top-level domain, which can.
+ * By DNS rebinding, an attacker's page gets an origin at this listener's address and may read its answers. The Host is
+ * then a name that the attacker registered. Addresses, `localhost` (RFC 6761 §6.3) and single labels cannot be
+ * registered. With a trailing dot a single label is a top-level domain, which can.
  *
  * @param hosts Other names of the listener, in lower case.
  */

@@ -256,7 +256,7 @@ function exposure(text: string): string | undefined {
   return /\$\{env:[^}]*?:-[^}]/.test(text) ? 'a secret as the default of a placeholder' : undefined;
 }
 
-/** Leaves out a value in a secret place that is none: the URL of a store without a password, or the name of a key. */
+/** Whether a value in a secret place is one: the URL of a store without a password is not, nor the name of a key. */
 function isConfidential(path: Path, text: string): boolean {
   if (path.includes('client_key')) return text.includes('PRIVATE KEY');
   return path[0] !== 'shared' || /:\/\/[^/]*@|[?&]sentinel_password=./.test(text);

@@ -123,7 +123,7 @@ function endOfString(text: string, at: number, isEscaped: boolean): number | und
   return undefined;
 }
 
-/** A backslash at the end of the text of a string that begins at `from` escapes what follows. */
+/** Whether text of a string that begins at `from` ends with a backslash that escapes what follows. */
 function endsEscaping(text: string, from: number, isEscaped: boolean): boolean {
   let at = text.length;
   while (at > from && text[at - 1] === '\\') at -= 1;

@@ -61,7 +61,7 @@ export function compileListing(document: PolicyDocument, faults: PolicyFault[]):
   };
 }
 
-/** No pattern covers such a method, however a server reads its name. */
+/** Whether no pattern covers a method, however a server reads its name. */
 function isOnlyByName(method: string): boolean {
   return mcpMethod(plainName(method)).allowedBy === 'exact entry';
 }

@@ -46,7 +46,7 @@ function groupOf(rule: string): string {
   return /^((?:.*?\.)?any)\[/.exec(rule)?.[1] ?? rule;
 }
 
-/** A denial by `group` decides `rule`: it names the rule itself, or the group of which it is an alternative. */
+/** Whether a denial by `group` decides `rule`: it names the rule itself, or the group of which it is an alternative. */
 function isWithin(rule: string, group: string): boolean {
   return rule === group || rule.startsWith(`${group}[`) || rule.startsWith(`${group}.`);
 }

@@ -78,7 +78,7 @@ export function explainCall(
 const lockNote =
   'lock: deny: the running gateway also refuses what is not as approved, and sallyport doctor compares it';
 
-/** The lock of a route may refuse an attempt that its policy allows. */
+/** Whether the lock of a route may refuse an attempt that its policy allows. */
 function isLocked({ lock }: Partial<Pick<Route, 'lock'>>, attempt: Attempt): boolean {
   if (lock?.mode !== 'deny' || attempt.kind !== 'mcp') return false;
   return attempt.targets.some(({ kind }) => isLockedKind(kind));
@@ -307,7 +307,7 @@ function sentence(kind: string, found: string, wanted: string): string {
   return `the ${kind} ${describeValue(found)} resembles ${describeValue(wanted)}, which the policy names`;
 }
 
-/** A name that a name or pattern does not match may still be meant by it. */
+/** Whether a name is probably meant by a name or pattern that it does not match. */
 function resembles(name: string, pattern: string): boolean {
   if (covers(pattern, name)) return false;
   if (covers(bareName(pattern), bareName(name))) return true;

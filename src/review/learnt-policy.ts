@@ -213,7 +213,7 @@ function inBoth(one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlyS
   return new Set([...one].filter((token) => other.has(token)));
 }
 
-/** A policy can name the value as one that it wants. */
+/** Whether a policy can name a value as one that it wants. */
 function isListable(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value);
 }

@@ -223,7 +223,7 @@ export class ReplayedCalls {
     return { refusing: undefined, isCertain };
   }
 
-  /** Undefined if calls before the log may decide it. */
+  /** Whether a check is met; undefined if calls before the log may decide it. */
   #isMetBy(
     { history, reservation }: CountedBy,
     index: number,

@@ -296,7 +296,7 @@ export function createRevalidation(streams: () => readonly OpenStream[], retryMs
   }
 }
 
-/** The server has answered for the token of a stream, with yes or no. */
+/** Whether the server has answered for the token of a stream, with yes or no. */
 async function isAnswered({ held }: OpenStream): Promise<boolean> {
   try {
     await held?.revalidate();

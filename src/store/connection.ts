@@ -247,7 +247,7 @@ export function storeDenial(error: unknown): Denial {
 /** Errors by which a server says that it cannot serve. Others, NOPERM too, concern one command alone. */
 const cannotServe = /^(?:READONLY|OOM|MISCONF|LOADING|MASTERDOWN|NOREPLICAS|NOAUTH|WRONGPASS|BUSY|CLUSTERDOWN)\b/;
 
-/** The error means that the store is away until it takes a write again. */
+/** Whether an error means that the store is away until it takes a write again. */
 function saysUnfit(error: unknown): boolean {
   return error instanceof Error && cannotServe.test(error.message);
 }

@@ -179,7 +179,7 @@ export class MemoryApprovals implements ApprovalBook {
   }
 }
 
-/** A request counts until it is used, or has ended. */
+/** Whether a request counts: until it is used, or has ended. */
 function isLive(status: ApprovalStatus): boolean {
   return status !== 'used' && status !== 'expired';
 }

@@ -25,7 +25,7 @@ async function replace(name: string, text: string): Promise<void> {
 }
 const remove = (name: string): Promise<void> => rm(at(name), { recursive: true });
 
-/** Watches files, counts what is told, and waits for the next. */
+/** Watches files, counts the reports of the watcher, and waits for the next one. */
 class Told {
   times = 0;
   private resolve: () => void = () => {};

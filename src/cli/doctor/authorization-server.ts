@@ -222,7 +222,7 @@ async function examineIntrospection(on: Findings, client: AuthorizationServerCli
   return on.fail('its introspection calls a made-up token active', 'it would let every token in: repair it there');
 }
 
-/** The secret of the gateway at the front door is random where `serve` did not start this process. */
+/** Whether the secret of the gateway at the front door is random: a process that `serve` did not start has another. */
 function isSecretUnknown(server: AuthorizationServer, { frontDoor, sessionKey }: Config): boolean {
   return server === frontDoor?.server && sessionKey === undefined && process.env[GATEWAY_SECRET_VARIABLE] === undefined;
 }

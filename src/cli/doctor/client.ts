@@ -245,7 +245,7 @@ async function examineIdentification(
   return register(on, String(document['registration_endpoint']), client.title, uris);
 }
 
-/** The front door lets the client sign in. Its operator wants to know nothing of others. */
+/** Whether the front door lets a client sign in. Its operator wants to know nothing of others. */
 function isAdmitted(client: ClientQuirks, frontDoor: FrontDoor): boolean {
   const { metadataDocument: own } = client;
   if (own !== undefined && isListed(own, frontDoor)) return true;

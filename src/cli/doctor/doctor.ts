@@ -132,7 +132,7 @@ export async function examineStore({ shared }: Config): Promise<readonly Finding
   return [on.fail(text, 'check its address, password and memory; replicas count alone until then')];
 }
 
-/** `doctor` may run before `serve`: `serve` would start the front door, and nothing listens there yet. */
+/** Whether `serve` would start the front door, and nothing listens there yet: `doctor` may well run before `serve`. */
 async function isNotStarted({ issuer, listen, server }: FrontDoor): Promise<boolean> {
   if (server.backchannel !== ownBackchannel(issuer, listen)) return false;
   try {

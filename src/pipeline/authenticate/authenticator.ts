@@ -159,7 +159,7 @@ interface Trust {
   readonly verifiers: Map<string, CachedVerifier>;
 }
 
-/** The trust is unchanged: a client stays the same object while its server's settings do. */
+/** Whether the trust is unchanged. A client stays the same object while its server's settings do. */
 function trustsTheSame(
   trust: Trust,
   clients: ReadonlyMap<string, AuthorizationServerClient>,

@@ -113,7 +113,7 @@ export class KeySource {
     return ageMs <= Math.max(this.#client.server.staleMs, this.#freshMs);
   }
 
-  /** A refresh has to come first. After a failed refresh, stale keys are used while they are usable. */
+  /** Whether a refresh has to come first. After a failed refresh, stale keys are used while they are usable. */
   #isStale(ageMs: number): boolean {
     return ageMs > this.#freshMs && this.#failure === undefined;
   }

@@ -109,7 +109,7 @@ export function answerFilter(
   };
 }
 
-/** A cache might serve the result to a caller for whom policy or decision point decides differently. */
+/** Whether a cache might serve the result to a caller for whom policy or decision point decides differently. */
 function mayBePublic({ policy, decisionPoint }: Route, { action: { attempt, era } }: Grant): boolean {
   const distinguishesCallers = policy?.distinguishesCallers === true || decisionPoint !== undefined;
   if (!distinguishesCallers || attempt.kind !== 'mcp' || era !== 'modern') return false;
@@ -238,7 +238,7 @@ function filterOf(answer: ResponseHeaders, status: number, rewriting: Rewriting)
   return status === 202 ? createDroppingFilter() : createUnreadableFilter();
 }
 
-/** The answer to a call may hold a list that the policy of the route filters. */
+/** Whether the answer to a call may hold a list that the policy of the route filters. */
 function mayHoldList(route: Route, { action: { attempt } }: Grant): boolean {
   if (route.policy?.lists !== 'filter' || attempt.kind !== 'mcp') return false;
   // Legacy revisions: any GET may resume a broken stream.

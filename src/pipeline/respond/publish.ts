@@ -154,7 +154,7 @@ async function lead(
   else answer(call, status, { ...headers, Location: location });
 }
 
-/** Credentials may go there: over TLS, or on this machine. */
+/** Whether credentials may go there: over TLS, or on this machine. */
 function isEndpoint(url: unknown): url is string {
   if (typeof url !== 'string' || !/^https?:\/\/[!-~]+$/.test(url) || /[\\#]/.test(url)) return false;
   const parsed = URL.parse(url);

@@ -154,7 +154,7 @@ export const nameKinds: Readonly<Record<ListedKind, NameKind>> = {
   request: requests,
 };
 
-/** Two patterns can cover one name, as far as their beginnings and ends say. */
+/** Whether two patterns can cover one name, as far as their beginnings and ends say. */
 function mayMeet(one: string, other: string): boolean {
   const [ownStart = '', otherStart = ''] = [one, other].map((name) => name.slice(0, name.indexOf('*')));
   const [ownEnd = '', otherEnd = ''] = [one, other].map((name) => name.slice(name.lastIndexOf('*') + 1));

@@ -12,7 +12,7 @@ const raw = startBeforeAll(() => startRawUpstream((connection) => onHead(connect
 const living = startBeforeAll(startUpstream);
 const world = startBeforeAll(() =>
   startRoutesWorld([
-    // A free port may be somebody's by the time that it is asked; this one needs a privilege, and has no service any more.
+    // Another process could take a free port before the call. Port 1 needs a privilege, and no service uses it.
     'name: nobody, path: /nobody, upstream: { url: http://127.0.0.1:1 }',
     'name: unknown, path: /unknown, upstream: { url: http://nowhere.invalid }',
     `name: raw, path: /raw, upstream: { url: ${raw.url}, timeouts: { connect: 5s, response: 1s } }`,
