@@ -20,7 +20,7 @@ export class LockedError extends Error {
 export async function lockFile(path: string): Promise<() => Promise<void>> {
   // The system bounds the address of a socket to about a hundred bytes.
   const address = [path, relative(process.cwd(), path)].toSorted((one, other) => one.length - other.length)[0] ?? path;
-  const server = (await listenAt(address)) ?? (await takeOver(address));
+  const server = (await socketAt(address)) ?? (await takeOver(address));
   server.unref();
   return async () => {
     server.close();
@@ -29,7 +29,7 @@ export async function lockFile(path: string): Promise<() => Promise<void>> {
 }
 
 /** Listens; undefined if there is a socket already. */
-async function listenAt(address: string): Promise<Server | undefined> {
+async function socketAt(address: string): Promise<Server | undefined> {
   const server = createServer((socket) => socket.destroy());
   try {
     await once(server.listen(address), 'listening');
@@ -48,7 +48,7 @@ async function takeOver(address: string): Promise<Server> {
   await rename(address, moved);
   if (await isAnswered(moved)) await rename(moved, address);
   else await rm(moved);
-  const server = await listenAt(address);
+  const server = await socketAt(address);
   if (server === undefined) throw new LockedError(`${address} is in use`);
   return server;
 }

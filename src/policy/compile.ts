@@ -41,7 +41,8 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   const past = pastRules(entries);
   const planOf = createPlans({ condition, because, mode }, listing, past);
   const rules: Rules = { document, condition, listing, past, because, mode, lists, lock, planOf };
-  const readers = [...claimReaders(rules, entries)];
+  const readers = claimReaders(rules, entries);
+  const recorded = recordedReaders(readers);
   const shadow = mode === 'shadow';
   const every = rulesOf(rules, entries);
   const approvals = new Map(entries.flatMap(({ approval }) => (approval ? [[approval.rule, approval] as const] : [])));
@@ -66,8 +67,8 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
     listsRequests: listing?.request !== undefined,
     listed: entries.map(({ key, name }) => ({ key, name })),
     rules: every,
-    readsGatewayClaims: readers.some(([name]) => gatewayClaim(name) !== undefined),
-    claimsRead: (claims) => claimsRead(readers, claims),
+    readsGatewayClaims: [...readers.keys()].some((name) => gatewayClaim(name) !== undefined),
+    claimsRead: (claims) => claimsRead(recorded, claims),
   };
   compiled.set(policy, rules);
   return policy;
@@ -88,15 +89,23 @@ export function compiledRules(policy: Policy): Rules {
   return rules;
 }
 
-function claimsRead(readers: readonly (readonly [string, MemberReader])[], claims: Claims): Record<string, unknown> {
-  const found = Object.create(null) as Record<string, unknown>;
+/** Readers for the record of a decision: in place of a claim that the gateway adds, the claim that it is made of. */
+function recordedReaders(readers: ReadonlyMap<string, MemberReader>): ReadonlyMap<string, MemberReader> {
+  const recorded = new Map<string, MemberReader>();
   for (const [name, read] of readers) {
     const added = gatewayClaim(name);
-    if (added !== undefined) {
+    if (added === undefined) recorded.set(name, read);
+    else if (added.source !== undefined && !readers.has(added.source)) {
       const { source } = added;
-      if (source !== undefined && claims[source] !== undefined) found[source] = claims[source];
-      continue;
+      recorded.set(source, (claims) => claims[source]);
     }
+  }
+  return recorded;
+}
+
+function claimsRead(readers: ReadonlyMap<string, MemberReader>, claims: Claims): Record<string, unknown> {
+  const found = Object.create(null) as Record<string, unknown>;
+  for (const [name, read] of readers) {
     const value = read(claims);
     // Null is the JSON value that comes closest to a place that cannot be reached.
     if (value !== undefined) found[name] = value === unreachable ? null : value;
