@@ -4,11 +4,11 @@ import { type ConsoleRequest, consoleRequests, json } from './console/console.ts
 import { views } from './console/messages.ts';
 import type { ConsoleSource, InForce } from './console/process-source.ts';
 import type { Clock } from '../lib/clock.ts';
-import { http } from '../lib/http/node-http.ts';
+import { http, startListener } from '../lib/http/node-http.ts';
+import { isAtOrBelow } from '../lib/http/path-flaw.ts';
 import type { AdminRules, AdminSettings } from '../model/config.ts';
 import type { OperatorRevocations } from '../model/revocation.ts';
 import { answerApprovals, answerRevocations, APPROVALS_PATH, REVOCATIONS_PATH } from './operator.ts';
-import { startListener } from './metrics-listener.ts';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { packageRoot } from '../lib/files.ts';
@@ -130,7 +130,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
       response.writeHead(204, { 'set-cookie': access.signIn(request) }).end();
       return;
     }
-    if (path === APPROVALS_PATH || path.startsWith(`${APPROVALS_PATH}/`)) {
+    if (isAtOrBelow(path, APPROVALS_PATH)) {
       access.requireToken(request);
       return answerApprovals(request, response, { source: view.source, path });
     }
@@ -175,7 +175,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
     answer(request, response).catch((error: unknown) => refuse(error, request, response));
   });
-  const listening = await startListener(settings.listen, server);
+  const listening = await startListener(server, settings.listen);
   return {
     url: listening.url,
     reload(rules) {

@@ -1,14 +1,8 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { http, listenAt } from '../lib/http/node-http.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { http, type Listening, startListener } from '../lib/http/node-http.ts';
 import type { Address } from '../model/config.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { hostKind } from './access.ts';
-
-/** A listener that runs. Closing it ends its connections. */
-export interface Listening {
-  readonly url: string;
-  readonly close: () => Promise<void>;
-}
 
 /**
  * Serves `/metrics` (Prometheus text format) and `/healthz` (the process lives), as the admin listener does: without a
@@ -32,22 +26,5 @@ export async function serveMetrics(listen: Address, page: Metrics['page']): Prom
     response.setHeader('x-content-type-options', 'nosniff');
     answer(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
-  return startListener(listen, server);
-}
-
-/**
- * Starts a listener.
- *
- * @throws the system's error if the address cannot be listened on.
- */
-export async function startListener(address: Address, server: Server): Promise<Listening> {
-  const url = `http://${await listenAt(server, address)}`;
-  return {
-    url,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return startListener(server, listen);
 }

@@ -1,5 +1,5 @@
 import { maxAgeMs, retryAfterMs } from '../lib/http/header-fields.ts';
-import { withoutQuery } from '../lib/wording.ts';
+import { withoutQuery, messageOf } from '../lib/wording.ts';
 import type { Random } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, ServerAnswer, ServerOperation, ServerState } from '../model/authorization-server.ts';
@@ -138,7 +138,7 @@ export function createServerCalls(
       else call.failed(requestedMs);
       observer.count(server.name, operation, 'error');
       observer.failed(operation);
-      endpoint.problem = error instanceof Error ? error.message : String(error);
+      endpoint.problem = messageOf(error);
       throw unavailable(endpoint.problem, secondsToTrial(endpoint.breaker, requestedMs), error);
     } finally {
       if ((endpoint.breaker.state() !== 'closed') !== wasOpen) observer.circuitChanged();

@@ -1,5 +1,6 @@
 import { createBackOff, type Random } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
+import { isAtOrBelow } from '../lib/http/path-flaw.ts';
 import type { AuthorizationServer, ServerAnswer, ServerMetadata } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 
@@ -181,6 +182,6 @@ export function reachable(endpoint: string, server: Pick<AuthorizationServer, 'i
   if (url.origin !== issuer.origin) return endpoint;
   const from = issuer.pathname.replace(/\/$/, '');
   const to = server.backchannel.replace(/\/$/, '');
-  if (url.pathname !== from && !url.pathname.startsWith(`${from}/`)) return endpoint;
+  if (!isAtOrBelow(url.pathname, from)) return endpoint;
   return `${to}${url.pathname.slice(from.length)}${url.search}`;
 }

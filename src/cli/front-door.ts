@@ -1,4 +1,4 @@
-import { type Listening, serveMetrics } from '../admin/metrics-listener.ts';
+import { serveMetrics } from '../admin/metrics-listener.ts';
 import { parseAddress } from '../config/values.ts';
 import { load, type Loaded } from '../config/load.ts';
 import { watchFiles } from '../config/watch.ts';
@@ -8,11 +8,13 @@ import { CHILD_VARIABLE } from '../serve/front-door-process.ts';
 import { standardOutput } from '../serve/standard-output.ts';
 import { followStore } from '../serve/revocation.ts';
 import { listenFault } from '../serve/start.ts';
+import type { Listening } from '../lib/http/node-http.ts';
 import { joinEvents } from '../telemetry/events.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { Log } from '../telemetry/log.ts';
 import { createFrontDoorMetrics } from '../telemetry/metrics.ts';
 import { type ExitCode, untilSignal, UsageError } from './terminal.ts';
+import { messageOf, stackOf } from '../lib/wording.ts';
 
 /**
  * `sallyport front-door`: runs the front door alone, for example in a container of its own, until a signal ends it.
@@ -49,7 +51,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
       // The gateway runs elsewhere. Without a shared store it asks again after 30 s at the latest.
       onRevoked() {},
       log: (...event) => log.event(...event),
-      onBug: (error) => log.event('error', 'a bug', { stack: error instanceof Error ? error.stack : String(error) }),
+      onBug: (error) => log.event('error', 'a bug', { stack: stackOf(error) }),
     });
     const { issuer } = config.frontDoor ?? {};
     log.event('info', 'front door listening', { url: running.url, issuer, metrics: metrics?.url });
@@ -69,7 +71,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
         log.configure(next.config.log);
         log.event('info', 'configuration reloaded', { config: next.config.hash });
       } catch (error) {
-        const problems = error instanceof Error ? error.message : String(error);
+        const problems = messageOf(error);
         log.event('error', 'configuration refused; still running the previous configuration', { problems });
       }
     }

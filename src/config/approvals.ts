@@ -3,6 +3,7 @@ import type { ApprovalSettings } from '../model/config.ts';
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { Rate, Route } from '../model/route.ts';
 import type { Field } from './field.ts';
+import { isAtOrBelow } from '../lib/http/path-flaw.ts';
 import { serverIn } from './authorization-servers.ts';
 import { endpointRoute } from './routes.ts';
 import { pageUrl, plainUrl, resourceUri, routePath } from './values.ts';
@@ -22,7 +23,7 @@ export function readApprovals(
 ): ApprovalSettings | undefined {
   if (!field.present) return undefined;
   const path = field.get('path').read(routePath) ?? '';
-  const below = routes.find((route) => isBelow(path, route.path) || isBelow(route.path, path));
+  const below = routes.find((route) => isAtOrBelow(path, route.path) || isAtOrBelow(route.path, path));
   if (below !== undefined && below.path !== '/') {
     field
       .get('path')
@@ -55,8 +56,4 @@ export function readApprovals(
       ? { url: notify.get('url').read(pageUrl) ?? '', secret: notify.get('secret').text() ?? '' }
       : undefined,
   };
-}
-
-function isBelow(path: string, other: string): boolean {
-  return path === other || path.startsWith(`${other}/`);
 }

@@ -1,4 +1,4 @@
-import { printable, quoted, withoutRandom } from '../lib/wording.ts';
+import { printable, quoted, withoutRandom, messageOf } from '../lib/wording.ts';
 
 /** A place inside a YAML file: keys of mappings and indices of lists, from the top. */
 export type Path = readonly (string | number)[];
@@ -55,7 +55,7 @@ export class ConfigError extends Error {
 /** The lines of an error that a configuration caused, one for each problem. */
 export function problemsOf(error: unknown): readonly string[] {
   if (error instanceof ConfigError) return error.problems.map(String);
-  return [error instanceof Error ? error.message : String(error)];
+  return [messageOf(error)];
 }
 
 /** A path as operators read it: `routes[2].upstream.url`, unusual keys in quotes. */

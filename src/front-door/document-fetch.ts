@@ -1,9 +1,14 @@
 import { lookup as lookupHost } from 'node:dns/promises';
-import { request as requestTls, type RequestOptions } from 'node:https';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request as requestTls } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { createExpiringCache } from '../lib/expiring-cache.ts';
+import { createQuota } from '../lib/fair-share.ts';
+import { boundedBytes } from '../lib/http/bodies.ts';
 import { createIsWithin, plainAddress } from '../lib/ip-address.ts';
+import { messageOf } from '../lib/wording.ts';
 
 /** The limit on an answer; oidc-provider bounds a metadata document further. */
 const MAX_BYTES = 64 * 1024;
@@ -37,8 +42,7 @@ export interface DocumentFetchParts {
 export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts): typeof fetch {
   const isAllowed = createIsWithin(allowed);
   const kept = createExpiringCache<Promise<FetchOutcome>>(MAX_KEPT, clock);
-  const inFlight = new Map<string, number>();
-  let inFlightOfAll = 0;
+  const inFlight = createQuota(MAX_IN_FLIGHT, MAX_IN_FLIGHT_OF_HOST);
 
   async function addressOf(host: string): Promise<string> {
     const plain = host.replace(/^\[|\]$/g, '');
@@ -54,23 +58,14 @@ export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts):
   }
 
   async function outcomeOf(url: URL): Promise<FetchOutcome> {
-    inFlightOfAll += 1;
-    inFlight.set(url.hostname, (inFlight.get(url.hostname) ?? 0) + 1);
     try {
       if (url.protocol !== 'https:') throw new Error('not an https URL');
       return await read(url, await addressOf(url.hostname), ca);
     } catch (error) {
-      return { fault: error instanceof Error ? error.message : String(error) };
+      return { fault: messageOf(error) };
     } finally {
-      const left = (inFlight.get(url.hostname) ?? 0) - 1;
-      inFlightOfAll -= 1;
-      if (left > 0) inFlight.set(url.hostname, left);
-      else inFlight.delete(url.hostname);
+      inFlight.give(url.hostname, 1);
     }
-  }
-
-  function hasRoom({ hostname }: URL): boolean {
-    return inFlightOfAll < MAX_IN_FLIGHT && (inFlight.get(hostname) ?? 0) < MAX_IN_FLIGHT_OF_HOST;
   }
 
   /** Shared by requests at the same time. A use does not lengthen it: a document may change, a fault may pass. */
@@ -78,7 +73,8 @@ export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts):
     const cached = kept.get(url.href);
     if (cached !== undefined) return cached;
     // Not kept: the next request may find room.
-    if (!hasRoom(url)) return Promise.resolve({ fault: 'too many documents are being fetched: try again' });
+    if (!inFlight.take(url.hostname, 1))
+      return Promise.resolve({ fault: 'too many documents are being fetched: try again' });
     const outcome = outcomeOf(url);
     kept.set(url.href, outcome, clock() + KEPT_MS);
     return outcome;
@@ -94,43 +90,35 @@ export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts):
   };
 }
 
-function read(url: URL, address: string, ca: string | undefined): Promise<FetchOutcome> {
+async function read(url: URL, address: string, ca: string | undefined): Promise<FetchOutcome> {
   const lookup: LookupFunction = (_host, options, done) => {
     const family = isIP(address);
     if (options.all === true) done(null, [{ address, family }]);
     else done(null, address, family);
   };
-  const options: RequestOptions = {
+  const request = requestTls(url, {
     lookup,
     agent: false,
     headers: { accept: 'application/json' },
     signal: AbortSignal.timeout(TIMEOUT_MS),
     ...(ca !== undefined && { ca }),
-  };
-  return new Promise((resolve, reject) => {
-    const request = requestTls(url, options, (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      response.on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > MAX_BYTES) request.destroy(new Error('the answer is too long'));
-        else chunks.push(chunk);
-      });
-      response.on('end', () => {
-        const headers = new Headers();
-        for (const name of ['content-type', 'cache-control', 'expires']) {
-          const value = response.headers[name];
-          if (typeof value === 'string') headers.set(name, value);
-        }
-        const { statusCode = 0 } = response;
-        // Response takes no informational status.
-        resolve({ status: statusCode < 200 ? 502 : statusCode, headers, body: Buffer.concat(chunks) });
-      });
-      response.on('error', reject);
-    });
-    request.on('error', reject);
-    request.end();
   });
+  // A failure after the answer has begun ends its body too.
+  request.on('error', () => {});
+  try {
+    const [response] = (await once(request.end(), 'response')) as [IncomingMessage];
+    const body = await boundedBytes(response, MAX_BYTES, () => new Error('the answer is too long'));
+    const headers = new Headers();
+    for (const name of ['content-type', 'cache-control', 'expires']) {
+      const value = response.headers[name];
+      if (typeof value === 'string') headers.set(name, value);
+    }
+    const { statusCode = 0 } = response;
+    // Response takes no informational status.
+    return { status: statusCode < 200 ? 502 : statusCode, headers, body };
+  } finally {
+    request.destroy();
+  }
 }
 
 /** IPv4 addresses that are not public, by the IANA registry of special-purpose addresses. */

@@ -20,15 +20,14 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RequestListener } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
-import type { Config, Address } from '../model/config.ts';
+import type { Config } from '../model/config.ts';
 import type { RevocationCheck } from '../model/revocation.ts';
 import type { LogStore } from '../store/connection.ts';
 import { RevokedTokenAnnouncements } from '../store/revoked-tokens.ts';
 import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
-import { http, listenAt } from '../lib/http/node-http.ts';
+import { http, type Listening, startListener } from '../lib/http/node-http.ts';
 import { MAX_ADDRESSES } from './admission.ts';
 import { createDocumentFetch } from './document-fetch.ts';
 import { createHandler, type Handler } from './handler.ts';
@@ -65,6 +64,10 @@ export interface RunningFrontDoor {
 }
 
 const KEY_CHECK_MS = 10 * 60_000;
+const REQUEST_MS = 15_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+/** How long requests may take once it closes. */
+const GRACE_MS = 2_000;
 
 /**
  * Starts the front door of `config`.
@@ -104,9 +107,14 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
     // oidc-provider takes its keys when it is made. All state is in the store, so a new one continues.
     if (keys.signing()[0]?.kid !== keyOfDay) use(current);
   }, KEY_CHECK_MS).unref();
-  let listener: Pick<RunningFrontDoor, 'url' | 'close'>;
+  const server = http.createServer(
+    { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, maxHeaderSize: MAX_HEADER_BYTES },
+    (request, response) => handler(request, response),
+  );
+  let listener: Listening;
   try {
-    listener = await startListener(first.listen, (request, response) => handler(request, response));
+    // In plain HTTP: a proxy, or a public route of the gateway, leads clients here.
+    listener = await startListener(server, first.listen, GRACE_MS);
   } catch (error) {
     clearInterval(rotation);
     await store.close();
@@ -146,29 +154,4 @@ async function answers(store: Store): Promise<boolean> {
 function required({ frontDoor }: Config): FrontDoor {
   if (frontDoor === undefined) throw new TypeError('no front_door is configured');
   return frontDoor;
-}
-
-const REQUEST_MS = 15_000;
-const MAX_HEADER_BYTES = 16 * 1024;
-
-/** Listens in plain HTTP: a proxy, or a public route of the gateway, leads clients here. */
-async function startListener(
-  address: Address,
-  onRequest: RequestListener,
-): Promise<Pick<RunningFrontDoor, 'url' | 'close'>> {
-  const server = http.createServer(
-    { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, maxHeaderSize: MAX_HEADER_BYTES },
-    onRequest,
-  );
-  const url = `http://${await listenAt(server, address)}`;
-  return {
-    url,
-    async close() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
-      const ending = setTimeout(() => server.closeAllConnections(), 2_000);
-      await closed;
-      clearTimeout(ending);
-    },
-  };
 }

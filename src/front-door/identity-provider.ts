@@ -3,7 +3,8 @@ import * as openid from 'openid-client';
 import type { Clock } from '../lib/clock.ts';
 import type { IdentityProvider } from '../model/front-door.ts';
 import { createClaimsReader, type MappedClaims, requireSubject } from './people.ts';
-import { discoverIssuer, hourly } from './issuer-discovery.ts';
+import { loadHourly } from '../lib/single-flight.ts';
+import { discoverIssuer } from './issuer-discovery.ts';
 
 /** A sign-in at a provider, as it was begun. */
 export interface SignInChecks {
@@ -68,7 +69,7 @@ const MAX_SKEW_SECONDS = 60;
 /** Creates a client of `settings`. It discovers the provider at the first sign-in, and again each hour. */
 export function createProviderClient(settings: IdentityProvider, redirectUri: string, clock: Clock): ProviderClient {
   const reader = createClaimsReader(settings.claims);
-  const configuration = hourly(() => discover(settings), clock);
+  const configuration = loadHourly(() => discover(settings), clock);
 
   return {
     settings,

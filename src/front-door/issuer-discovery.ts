@@ -3,6 +3,7 @@ import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
 import { reachable } from '../authorization-server/discovery.ts';
 import type { Clock } from '../lib/clock.ts';
 import { boundedBody } from '../lib/http/bodies.ts';
+import { loadHourly } from '../lib/single-flight.ts';
 import type { AssertionIssuer } from '../model/front-door.ts';
 
 /** An issuer whose tokens the front door accepts, and where it reaches it. */
@@ -19,23 +20,6 @@ interface DiscoveringClient {
   readonly timeoutSeconds: number;
   /** Changes to the configuration that is found. */
   readonly execute?: openid.DiscoveryRequestOptions['execute'];
-}
-
-/** The life of metadata. Keys are read again as tokens need them. */
-const METADATA_MS = 3_600_000;
-
-/** Calls `discover` at the first use, and again each hour. A failure is not remembered: the next use tries again. */
-export function hourly<Value>(discover: () => Promise<Value>, clock: Clock): () => Promise<Value> {
-  let cached: { readonly value: Promise<Value>; readonly at: number } | undefined;
-  return () => {
-    if (cached !== undefined && clock() - cached.at < METADATA_MS) return cached.value;
-    const attempt = { value: discover(), at: clock() };
-    cached = attempt;
-    attempt.value.catch(() => {
-      if (cached === attempt) cached = undefined;
-    });
-    return attempt.value;
-  };
 }
 
 /** The longest answer of an issuer: metadata, keys, tokens or claims of a person. */
@@ -74,7 +58,7 @@ const TIMEOUT_SECONDS = 5;
 
 /** Creates the key source of `settings`. It discovers the issuer at the first assertion, and again each hour. */
 export function createAssertionKeys(settings: AssertionIssuer, clock: Clock): JWTVerifyGetKey {
-  const keys = hourly(() => discoverKeys(settings), clock);
+  const keys = loadHourly(() => discoverKeys(settings), clock);
   return async (header, token) => (await keys())(header, token);
 }
 

@@ -7,11 +7,12 @@ export interface Quota {
 }
 
 /**
- * Creates a quota of `total`, all of it free. One owner may hold a quarter of it (rounded up), and no more than is
- * free. An owner that holds nothing gets a part as long as any is free.
+ * Creates a quota of `total`, all of it free. One owner may hold its share, and no more than is free. An owner that
+ * holds nothing gets a part as long as any is free.
+ *
+ * @param share Default: a quarter, rounded up.
  */
-export function createQuota(total: number): Quota {
-  const share = Math.ceil(total / 4);
+export function createQuota(total: number, share = Math.ceil(total / 4)): Quota {
   const held = new Map<string, number>();
   let free = total;
   return {

@@ -20,13 +20,11 @@ export function remembered<Result extends boolean | string | number | object>(
   };
 }
 
-/** The most results that {@link memoized} keeps. */
-const MAX_RESULTS = 1000;
-
 /** The same function, which keeps its results by the keys of its arguments. It drops all of them when they are many. */
-export function memoized<Argument, Result extends object>(
+export function memoized<Argument, Result extends object | string>(
   compute: (argument: Argument) => Result,
   keyOf: (argument: Argument) => string,
+  maxResults = 1000,
 ): (argument: Argument) => Result {
   const results = new Map<string, Result>();
   return (argument) => {
@@ -34,7 +32,7 @@ export function memoized<Argument, Result extends object>(
     const known = results.get(key);
     if (known !== undefined) return known;
     const result = compute(argument);
-    if (results.size >= MAX_RESULTS) results.clear();
+    if (results.size >= maxResults) results.clear();
     results.set(key, result);
     return result;
   };

@@ -85,6 +85,16 @@ export function shellWord(text: string): string {
   return /^[\w./@:-]+$/.test(text) ? text : quotedWord(text);
 }
 
+/** What an error says, in one line as a rule. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The stack of an error, for the log of a bug. */
+export function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
 /** Why a request failed, in one line: the code or the message of the innermost cause. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -9,6 +9,7 @@ import type { FromFrontDoor, ToFrontDoor } from './front-door-process.ts';
 import { RevocationIndex } from '../store/revocation-index.ts';
 import { learn } from './revocation.ts';
 import { listenFault } from './start.ts';
+import { stackOf } from '../lib/wording.ts';
 
 /** Runs the front door that `serve` started. It obeys the process of the gateway, and ends with it. */
 export async function workAsFrontDoor(): Promise<never> {
@@ -41,7 +42,7 @@ async function begin(file: string, snapshot: Snapshot, revocations: RevocationIn
       observer: remote,
       onRevoked: (digests) => tell({ kind: 'revoked', digests }),
       log: (...event) => tell({ kind: 'event', event }),
-      onBug: (error) => tell({ kind: 'bug', stack: error instanceof Error ? String(error.stack) : String(error) }),
+      onBug: (error) => tell({ kind: 'bug', stack: stackOf(error) }),
     });
     tell({ kind: 'listening', url: running.url });
     return running;
@@ -64,7 +65,7 @@ async function reload(running: RunningFrontDoor | undefined, file: string, snaps
     if (config.frontDoor !== undefined) running?.reload(config);
   } catch (error) {
     // The gateway, which accepted the same files, starts it again. It must not go on with an earlier configuration.
-    await endAfter({ kind: 'bug', stack: error instanceof Error ? String(error.stack) : String(error) });
+    await endAfter({ kind: 'bug', stack: stackOf(error) });
   }
 }
 

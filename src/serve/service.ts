@@ -15,6 +15,7 @@ import { refusals } from '../model/reasons.ts';
 import type { TlsObserver } from '../model/events.ts';
 import { serve, type Gateway } from '../pipeline/pipeline.ts';
 import { createReloadableGateway, type ReloadableGateway, type Surroundings } from './reloadable-gateway.ts';
+import { stackOf } from '../lib/wording.ts';
 
 /** A serving process, without its admin listener. */
 export interface Service extends Pick<
@@ -101,7 +102,7 @@ export async function startService(
   function answerBy(gateway: Gateway, request: IncomingMessage, response: ServerResponse, head?: Buffer): void {
     serve(gateway, request, response, head).catch((error: unknown) => {
       // Even the refusal failed. The client must not wait for an answer that never comes; the process goes on.
-      log.event('error', 'a bug', { stack: error instanceof Error ? error.stack : String(error) });
+      log.event('error', 'a bug', { stack: stackOf(error) });
       response.destroy();
     });
   }

@@ -25,6 +25,7 @@ import type { Revocations } from './revocation/revocations.ts';
 import { lineOutput, type OnLost, standardOutput } from './standard-output.ts';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { messageOf } from '../lib/wording.ts';
 
 /** A running gateway, of one process or several, and its admin listener. */
 export interface Running {
@@ -289,7 +290,7 @@ async function openDecisionFile(path: string, onLost: OnLost): Promise<DecisionF
       // A write under way may still use it; this callback runs after that write.
       output.write('', () => void before.close());
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       log.event('error', 'the decision log file cannot be opened again; the gateway uses the open one', { why });
     }
   }

@@ -16,6 +16,7 @@ import {
 import { ClusterFinder } from './cluster.ts';
 import { STORE_PREFIX } from './sealing.ts';
 import { SentinelFinder } from './sentinel.ts';
+import { messageOf } from '../lib/wording.ts';
 
 /** A connection to Redis or Valkey, which reconnects. While the store is away, commands fail at once. */
 export interface StoreConnection {
@@ -240,7 +241,7 @@ export class StoreError extends Error {
 
 /** The refusal of a call that cannot be judged without the store. */
 export function storeDenial(error: unknown): Denial {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return new Denial('shared_store.unavailable', message, { cause: error });
 }
 

@@ -23,6 +23,7 @@ import {
   type PolicyView,
 } from './messages.ts';
 import { type ConsoleSource, type InForce, statusOf } from './process-source.ts';
+import { boundedBytes } from '../../lib/http/bodies.ts';
 import { isObject } from '../../lib/json/own-member.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';
 import { describedKinds } from '../../model/mcp.ts';
@@ -114,16 +115,10 @@ export function json(response: ServerResponse, value: unknown): void {
 
 /** Reads the JSON of a body; undefined if it is none. @throws {AdminRefusal} 413. */
 export async function jsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let length = 0;
   // A destroyed request could not be answered.
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > maxBytes)
-      throw new AdminRefusal(413, `The body has more than ${maxBytes} bytes.\n`, { connection: 'close' });
-    chunks.push(chunk);
-  }
-  return parsedJson(Buffer.concat(chunks).toString());
+  const tooLong = (): Error =>
+    new AdminRefusal(413, `The body has more than ${maxBytes} bytes.\n`, { connection: 'close' });
+  return parsedJson((await boundedBytes(request, maxBytes, tooLong)).toString());
 }
 
 /** The limit on the body of a draft, in bytes. Policies are a few KiB. */

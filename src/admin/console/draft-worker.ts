@@ -2,6 +2,7 @@
 
 import { type DraftTask, tryDraft } from './draft.ts';
 import type { DraftMessage } from './draft-process.ts';
+import { messageOf } from '../../lib/wording.ts';
 
 function say(message: DraftMessage): void {
   process.send?.(message);
@@ -10,7 +11,7 @@ function say(message: DraftMessage): void {
 process.on('message', (task: DraftTask) => {
   tryDraft(task).then(
     (answer) => say({ answer }),
-    (error: unknown) => say({ fault: error instanceof Error ? error.message : String(error) }),
+    (error: unknown) => say({ fault: messageOf(error) }),
   );
 });
 // The gateway has ended.

@@ -1,7 +1,7 @@
 import { loadConfig } from '../../config/load.ts';
 import { lockFileOf } from '../../config/lock-file.ts';
 import { ownBackchannel } from '../../config/front-door.ts';
-import { printable, reasonOf } from '../../lib/wording.ts';
+import { printable, reasonOf, messageOf } from '../../lib/wording.ts';
 import { listDefinitions, listTools, McpServerFault } from '../../mcp/client/ask-server.ts';
 import { differences, inWords } from '../../mcp/lock/comparison.ts';
 import type { Config } from '../../model/config.ts';
@@ -284,7 +284,7 @@ async function examineDecisionPoint(
     }
     return on.ok(areNamed ? `its metadata name ${evaluation}` : `it has no metadata: the gateway asks ${evaluation}`);
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = messageOf(error);
     return on.fail(problem, 'every call on its routes gets 503: check that it is up, and its url and timeout');
   } finally {
     point.close();

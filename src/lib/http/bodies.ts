@@ -26,6 +26,18 @@ export function drain(body: Readable): void {
   body.resume();
 }
 
+/** All bytes of a body, which stays open. @throws what `tooLong` makes, as soon as there are more than `maxBytes`. */
+export async function boundedBytes(body: Readable, maxBytes: number, tooLong: () => Error): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxBytes) throw tooLong();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
 /** The answer, whose body ends with an error as soon as it has more than `maxBytes`, also where it is compressed. */
 export function boundedBody(answer: Response, maxBytes: number): Response {
   if (answer.body === null) return answer;

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Server as HttpServer } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
 /**
@@ -20,6 +21,37 @@ export async function listenAt(
   await once(server.listen(port, host), 'listening');
   const { address, family, port: taken } = server.address() as AddressInfo;
   return `${family === 'IPv6' ? `[${address}]` : address}:${taken}`;
+}
+
+/** A listener that runs. */
+export interface Listening {
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Starts a listener of plain HTTP.
+ *
+ * @param graceMs How long requests in progress may take once it closes.
+ * @throws the system's error if the address cannot be listened on.
+ */
+export async function startListener(
+  server: HttpServer,
+  address: Parameters<typeof listenAt>[1],
+  graceMs = 0,
+): Promise<Listening> {
+  const url = `http://${await listenAt(server, address)}`;
+  return {
+    url,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeIdleConnections();
+      const ending = setTimeout(() => server.closeAllConnections(), graceMs);
+      await closed;
+      clearTimeout(ending);
+    },
+  };
 }
 
 /**

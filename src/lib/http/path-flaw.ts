@@ -44,3 +44,8 @@ function decoded(path: string): string | undefined {
     return undefined;
   }
 }
+
+/** Whether a path is `folder` or below it: `/admin` covers `/admin/x`, and never `/administration`. */
+export function isAtOrBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}

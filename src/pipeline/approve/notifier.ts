@@ -4,6 +4,7 @@ import type { KeptApproval } from '../../model/approval-book.ts';
 import type { ApprovalEvent } from '../../model/approval-book.ts';
 import type { ApprovalSettings } from '../../model/config.ts';
 import { approvalView } from './approvals.ts';
+import { messageOf } from '../../lib/wording.ts';
 
 /** The most events that wait; further ones are dropped. */
 const MAX_WAITING = 1_000;
@@ -111,7 +112,7 @@ export class Notifier {
       await response.body?.cancel();
       return response.ok ? undefined : `it answered ${response.status}`;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     }
   }
 }

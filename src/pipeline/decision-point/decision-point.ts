@@ -13,17 +13,18 @@ import { retryAfterMs } from '../../lib/http/header-fields.ts';
 import { hasDuplicateMembers } from '../../lib/json/scanner.ts';
 import { hasCaseVariant, isObject, ownMember } from '../../lib/json/own-member.ts';
 import { createQuota } from '../../lib/fair-share.ts';
+import { loadHourly } from '../../lib/single-flight.ts';
 import type { Call } from '../../model/call.ts';
 import type { AskAboutList, Grant } from '../../model/grant.ts';
 import type { DecisionPointSettings, Route } from '../../model/route.ts';
 import { Denial } from '../../model/denial.ts';
 import { createDescribe } from './question.ts';
+import { messageOf } from '../../lib/wording.ts';
 
 const MAX_ANSWER_BYTES = 64 * 1024;
 const MAX_LIST_BYTES = 1024 * 1024;
 /** Questions in flight at once; one caller has at most a quarter of them. */
 const MAX_IN_FLIGHT = 1024;
-const METADATA_MS = 3_600_000;
 /** The longest reason that the log quotes, in UTF-16 code units. */
 const MAX_REASON = 256;
 /** RFC 9470 §3: values that a challenge can carry in quotes. */
@@ -70,8 +71,11 @@ export class DecisionPoint {
   readonly #fetcher = createJsonFetcher();
   readonly #circuit;
   readonly #inFlight = createQuota(MAX_IN_FLIGHT);
-  #endpoints: (DecisionPointEndpoints & { readonly readAt: number }) | undefined;
-  #reading: Promise<DecisionPointEndpoints> | undefined;
+  /**
+   * The endpoints; metadata are read at start and every hour, once for all that wait. Rejects with an error that says
+   * why there are none.
+   */
+  readonly endpoints: () => Promise<DecisionPointEndpoints>;
   #problem = '';
 
   constructor(settings: DecisionPointSettings, publicUrl: string, clock: Clock, random: Random) {
@@ -79,6 +83,7 @@ export class DecisionPoint {
     this.#publicUrl = publicUrl;
     this.#clock = clock;
     this.#circuit = createCircuitBreaker(clock, random);
+    this.endpoints = loadHourly(() => this.#readEndpoints(), clock);
   }
 
   /**
@@ -121,20 +126,6 @@ export class DecisionPoint {
     };
   }
 
-  /**
-   * The endpoints; metadata are read at start and every hour, once for all that wait.
-   *
-   * @throws {Error} that says why there are none.
-   */
-  async endpoints(): Promise<DecisionPointEndpoints> {
-    const age = this.#endpoints === undefined ? -1 : this.#clock() - this.#endpoints.readAt;
-    if (this.#endpoints !== undefined && age >= 0 && age < METADATA_MS) return this.#endpoints;
-    this.#reading ??= this.#readEndpoints().finally(() => {
-      this.#reading = undefined;
-    });
-    return this.#reading;
-  }
-
   /** Closes its idle connections. */
   close(): void {
     this.#fetcher.close();
@@ -170,7 +161,7 @@ export class DecisionPoint {
       attempt.succeeded();
       return value;
     } catch (error) {
-      this.#problem = error instanceof Error ? error.message : String(error);
+      this.#problem = messageOf(error);
       const { isOutage, retryMs } = error instanceof Undecided ? error : { isOutage: true, retryMs: undefined };
       // An answer that is no decision may concern this call alone, and must not stop those of others.
       if (isOutage) attempt.failed(retryMs);
@@ -209,16 +200,12 @@ export class DecisionPoint {
       { timeoutMs, maxBytes: MAX_ANSWER_BYTES, headers: this.#credentials() },
     );
     const base = url.replace(/\/$/, '');
-    const endpoints =
-      answer.status === 404
-        ? {
-            evaluation: `${base}/access/v1/evaluation`,
-            evaluations: `${base}/access/v1/evaluations`,
-            areNamed: false,
-          }
-        : endpointsIn(jsonIn(answer, 'the metadata', this.#clock()), url);
-    this.#endpoints = { ...endpoints, readAt: this.#clock() };
-    return endpoints;
+    if (answer.status !== 404) return endpointsIn(jsonIn(answer, 'the metadata', this.#clock()), url);
+    return {
+      evaluation: `${base}/access/v1/evaluation`,
+      evaluations: `${base}/access/v1/evaluations`,
+      areNamed: false,
+    };
   }
 
   #credentials(): Readonly<Record<string, string>> {

@@ -4,6 +4,7 @@ import { createIsWithin } from '../../lib/ip-address.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import { type Fields, fieldValues } from '../../model/fields.ts';
+import { memoized } from '../../lib/remembered.ts';
 import { certificateThumbprint } from '../../lib/digest.ts';
 
 type Client = Pick<Call, 'client' | 'forwardedFor' | 'certificateThumbprint'>;
@@ -55,7 +56,7 @@ function certificateReported(fields: Fields): string | undefined {
 
 /** The most certificates that are remembered. A proxy sends the same one with each request of a client. */
 const MAX_KNOWN = 256;
-const thumbprints = new Map<string, string>();
+const knownThumbprint = memoized(readThumbprint, (value) => value, MAX_KNOWN);
 
 /**
  * The thumbprint of the certificate in a `Client-Cert` field, RFC 9440 §2.2: one Byte Sequence (RFC 8941 §3.3.5) with
@@ -66,12 +67,7 @@ const thumbprints = new Map<string, string>();
  */
 export function thumbprintOfHeader(value: string): string | undefined {
   if (value === '' || value === '::') return undefined;
-  const known = thumbprints.get(value);
-  if (known !== undefined) return known;
-  const found = readThumbprint(value);
-  if (thumbprints.size >= MAX_KNOWN) thumbprints.clear();
-  thumbprints.set(value, found);
-  return found;
+  return knownThumbprint(value);
 }
 
 function readThumbprint(value: string): string {

@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Clock } from '../../lib/clock.ts';
+import { isAtOrBelow } from '../../lib/http/path-flaw.ts';
 import type { RotatingKeys } from '../../lib/rotating-keys.ts';
 import type { Call } from '../../model/call.ts';
 import { type Config, rootEndpoints } from '../../model/config.ts';
@@ -77,7 +78,7 @@ export function createFrontDoorMetadata(
   const issuer = frontDoor?.issuer;
   if (metadata === undefined || issuer?.startsWith(`${publicUrl}/`) !== true) return () => false;
   // Some clients drop the path of an issuer. What a public route publishes there comes first.
-  const isOpen = routes.some(({ public: open, path }) => open && (path === '/' || isWithin(wellKnown[0], path)));
+  const isOpen = routes.some(({ public: open, path }) => open && (path === '/' || isAtOrBelow(wellKnown[0], path)));
   const suffixes = [issuer.slice(publicUrl.length), ...(isOpen ? [] : [''])];
   const paths = new Set(wellKnown.flatMap((part) => suffixes.map((suffix) => part + suffix)));
   return (call) => {
@@ -85,10 +86,6 @@ export function createFrontDoorMetadata(
     void send(call, metadata);
     return true;
   };
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`);
 }
 
 /** Never rejects. */

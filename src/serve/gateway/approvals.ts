@@ -21,6 +21,7 @@ import type { Events } from '../../model/events.ts';
 import type { Notifier } from '../../pipeline/approve/notifier.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { LazyApprovals, ServedRoute } from './route-stages.ts';
+import { messageOf } from '../../lib/wording.ts';
 
 /** Prepares the approvals of a configuration; undefined if it has none. */
 export function createApprovals(
@@ -146,7 +147,7 @@ export class ApprovalEvents implements ApprovalObserver {
         return { status: 200, body: JSON.stringify(await act(part, await approvals())) };
       } catch (error) {
         if (error instanceof part.DecisionRefused) return { status: error.status, body: error.message };
-        return { status: 503, body: error instanceof Error ? error.message : String(error) };
+        return { status: 503, body: messageOf(error) };
       }
     };
     return {
@@ -157,7 +158,7 @@ export class ApprovalEvents implements ApprovalObserver {
           const all = (await (await approvals()).list('operator')).filter(({ status }) => status === 'pending');
           return { count: all.length, oldest: all.slice(0, MAX_SHOWN).map(briefly) };
         } catch (error) {
-          return { count: 0, oldest: [], problem: error instanceof Error ? error.message : String(error) };
+          return { count: 0, oldest: [], problem: messageOf(error) };
         }
       },
       decide: (id, decision) =>

@@ -4,6 +4,7 @@ import type { AskAboutList } from '../../model/grant.ts';
 import type { DecisionPointSettings, Route } from '../../model/route.ts';
 import type { DecisionPoint } from '../../pipeline/decision-point/decision-point.ts';
 import type { Stages } from '../../pipeline/pipeline.ts';
+import { messageOf } from '../../lib/wording.ts';
 
 interface Consults {
   readonly consult: Stages['consult'];
@@ -53,7 +54,7 @@ export class DecisionPoints {
       this.#open(settings)
         .then((point) => point.endpoints())
         .catch((error: unknown) => {
-          this.#parts.onProblem(settings.name, error instanceof Error ? error.message : String(error));
+          this.#parts.onProblem(settings.name, messageOf(error));
         });
     }
   }

@@ -26,6 +26,7 @@ import { copyLines, standardOutput } from '../standard-output.ts';
 import { adminOptions, type Running, type StartOptions, withMore, WorkerFault } from '../start.ts';
 import { answerTo, type FromWorker, type Question, Questions, type ToWorker } from './worker-messages.ts';
 import type { Batch } from '../../admin/console/messages.ts';
+import { stackOf } from '../../lib/wording.ts';
 
 /** The back-off before a worker that ended is replaced. It doubles each time, until a worker listens. */
 const FIRST_BACK_OFF_MS = 100;
@@ -127,7 +128,7 @@ export async function startWorkers(
       tell(worker, { kind: 'reply', number, answer: found instanceof Promise ? await found : found });
     } catch (error) {
       // The worker gets no answer, and refuses the call.
-      const stack = error instanceof Error ? error.stack : String(error);
+      const stack = stackOf(error);
       log.event('error', `a bug: the worker's question about ${question.of} has no answer`, { stack });
     }
   }
