@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { OwnerCounts } from '../lib/fair-share.ts';
 import { createReplayMemory } from '../store/replay.ts';
 import {
   full,
@@ -66,7 +67,7 @@ class Records {
   readonly #limits: Required<RecordLimits>;
   readonly #clock: Clock;
   readonly #records = new Map<string, MemoryRecord>();
-  readonly #weightOfOwners = new Map<string, number>();
+  readonly #weightOfOwners = new OwnerCounts();
   #weightOfAll = 0;
   #sweptAt: number;
 
@@ -125,15 +126,12 @@ class Records {
     const freed = replaced?.weight ?? 0;
     if (this.#weightOfAll + weight - freed > most) return false;
     const freedOfOwner = replaced?.owner === owner ? freed : 0;
-    return owner === undefined || (this.#weightOfOwners.get(owner) ?? 0) + weight - freedOfOwner <= mostOfOwner;
+    return owner === undefined || this.#weightOfOwners.of(owner) + weight - freedOfOwner <= mostOfOwner;
   }
 
   #count({ owner }: MemoryRecord, weight: number): void {
     this.#weightOfAll += weight;
-    if (owner === undefined) return;
-    const left = (this.#weightOfOwners.get(owner) ?? 0) + weight;
-    if (left > 0) this.#weightOfOwners.set(owner, left);
-    else this.#weightOfOwners.delete(owner);
+    if (owner !== undefined) this.#weightOfOwners.add(owner, weight);
   }
 
   #sweep(everyMs: number): void {

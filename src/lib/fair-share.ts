@@ -1,3 +1,18 @@
+/** Counts by owner. An owner without one takes no memory. */
+export class OwnerCounts {
+  readonly #amounts = new Map<string, number>();
+
+  of(owner: string): number {
+    return this.#amounts.get(owner) ?? 0;
+  }
+
+  add(owner: string, amount: number): void {
+    const sum = this.of(owner) + amount;
+    if (sum > 0) this.#amounts.set(owner, sum);
+    else this.#amounts.delete(owner);
+  }
+}
+
 /** A shared amount, of which each owner may hold only a part, so that one owner cannot use up the whole. */
 export interface Quota {
   /** Takes `amount` for `owner`, all of it or nothing; false if the owner may not have that much. */
@@ -13,21 +28,18 @@ export interface Quota {
  * @param share Default: a quarter, rounded up.
  */
 export function createQuota(total: number, share = Math.ceil(total / 4)): Quota {
-  const held = new Map<string, number>();
+  const held = new OwnerCounts();
   let free = total;
   return {
     take(owner, amount) {
-      const wanted = (held.get(owner) ?? 0) + amount;
-      if (wanted > Math.min(share, free)) return false;
-      held.set(owner, wanted);
+      if (held.of(owner) + amount > Math.min(share, free)) return false;
+      held.add(owner, amount);
       free -= amount;
       return true;
     },
     give(owner, amount) {
-      const rest = (held.get(owner) ?? 0) - amount;
-      if (rest < 0) throw new TypeError('gave back what was not taken');
-      if (rest > 0) held.set(owner, rest);
-      else held.delete(owner);
+      if (held.of(owner) < amount) throw new TypeError('gave back what was not taken');
+      held.add(owner, -amount);
       free += amount;
     },
   };

@@ -105,6 +105,25 @@ export interface ApprovalBook {
   sweep(route: string): SweptApprovals | Promise<SweptApprovals>;
 }
 
+type Step = keyof ApprovalBook;
+const steps: readonly Step[] = ['ask', 'settle', 'decide', 'find', 'list', 'expire', 'sweep'];
+
+/** A book, each step of which is `run` elsewhere. */
+export function bookOf(run: (step: Step, about: readonly unknown[]) => Promise<unknown>): ApprovalBook {
+  const rows = steps.map((step) => [step, (...about: readonly unknown[]) => run(step, about)] as const);
+  return Object.fromEntries(rows) as unknown as ApprovalBook;
+}
+
+/** Runs a step of a book. */
+export async function stepOf(
+  book: ApprovalBook | Promise<ApprovalBook>,
+  step: Step,
+  about: readonly unknown[],
+): Promise<unknown> {
+  const opened = await book;
+  return (opened[step].bind(opened) as (...all: readonly unknown[]) => unknown)(...about);
+}
+
 /** The result of a decision. */
 export interface DecidedApproval {
   readonly approval: KeptApproval;

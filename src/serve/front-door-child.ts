@@ -1,20 +1,16 @@
-import { on } from 'node:events';
 import type { Snapshot } from '../config/files.ts';
 import { loadSnapshot } from '../config/load.ts';
-import { ConfigError } from '../config/problems.ts';
 import { KeysFault } from '../front-door/keys.ts';
 import { type RunningFrontDoor, startFrontDoor } from '../front-door/front-door.ts';
 import type { FrontDoorObserver } from '../model/front-door.ts';
-import type { FromFrontDoor, ToFrontDoor } from './front-door-process.ts';
+import { type FromFrontDoor, observations, type ToFrontDoor } from './front-door-process.ts';
 import { RevocationIndex } from '../store/revocation-index.ts';
 import { learn } from './revocation.ts';
-import { listenFault } from './start.ts';
+import { listenFault, obeyParent } from './start.ts';
 import { stackOf } from '../lib/wording.ts';
 
 /** Runs the front door that `serve` started. It obeys the process of the gateway, and ends with it. */
 export async function workAsFrontDoor(): Promise<never> {
-  // A terminal sends signals to every process; the gateway stops the front door itself.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   let running: RunningFrontDoor | undefined;
   // Until the gateway has told of all revocations, no record counts as good.
   const revocations = new RevocationIndex();
@@ -23,15 +19,14 @@ export async function workAsFrontDoor(): Promise<never> {
     if (message.kind === 'revoked' || message.kind === 'revocations-ready') learn(revocations, message);
   });
   process.once('disconnect', () => process.exit(0));
-  for await (const [message] of on(process, 'message') as AsyncIterable<[ToFrontDoor]>) {
+  return obeyParent(async (message: ToFrontDoor) => {
     if (message.kind === 'begin') running = await begin(message.file, message.snapshot, revocations);
     if (message.kind === 'reload') await reload(running, message.file, message.snapshot);
     if (message.kind === 'stop') {
       await running?.close();
       process.exit(0);
     }
-  }
-  throw new TypeError('messages end with the process');
+  });
 }
 
 async function begin(file: string, snapshot: Snapshot, revocations: RevocationIndex): Promise<RunningFrontDoor> {
@@ -47,8 +42,7 @@ async function begin(file: string, snapshot: Snapshot, revocations: RevocationIn
     tell({ kind: 'listening', url: running.url });
     return running;
   } catch (error) {
-    const why = error instanceof ConfigError || error instanceof KeysFault ? error.message : listenFault(error);
-    return endAfter({ kind: 'failed', why });
+    return endAfter({ kind: 'failed', why: error instanceof KeysFault ? error.message : listenFault(error) });
   }
 }
 
@@ -70,12 +64,9 @@ async function reload(running: RunningFrontDoor | undefined, file: string, snaps
 }
 
 /** Metrics and the log are those of the gateway's process. */
-const remote: FrontDoorObserver = {
-  signIn: (...about) => tell({ kind: 'observed', event: { name: 'signIn', about } }),
-  consent: (...about) => tell({ kind: 'observed', event: { name: 'consent', about } }),
-  token: (...about) => tell({ kind: 'observed', event: { name: 'token', about } }),
-  registration: (...about) => tell({ kind: 'observed', event: { name: 'registration', about } }),
-};
+const remote = Object.fromEntries(
+  observations.map((name) => [name, (...about: readonly unknown[]) => tell({ kind: 'observed', name, about })]),
+) as unknown as FrontDoorObserver;
 
 function tell(message: FromFrontDoor): void {
   process.send?.(message);

@@ -1,12 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Loaded } from '../config/load.ts';
-import { createBackOff } from '../lib/back-off.ts';
 import { joinEvents } from '../telemetry/events.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createFrontDoorMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { everything, readiness, type RevocationMessage } from './revocation.ts';
 import type { Revocations } from './revocation/revocations.ts';
-import { type Running, WorkerFault } from './start.ts';
+import { listeningUrl, restartBackOff, type Running, type StartMessage } from './start.ts';
 import type { Snapshot } from '../config/files.ts';
 import type { LogStore } from '../store/connection.ts';
 import type { FrontDoorObserver } from '../model/front-door.ts';
@@ -19,9 +18,6 @@ export interface FrontDoorProcess {
   close(): Promise<void>;
 }
 
-/** The back-off before a front door that ended is started again. It doubles each time, until one listens. */
-const FIRST_BACK_OFF_MS = 100;
-const LONGEST_BACK_OFF_MS = 5_000;
 /** How long it may take to finish its requests. */
 const GRACE_MS = 3_000;
 
@@ -42,7 +38,7 @@ export async function startFrontDoorProcess(
   let endTokens = (_digests: readonly string[]): void => {};
   const metrics = createFrontDoorMetrics();
   let { events } = metrics;
-  const backOff = createBackOff(FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
+  const backOff = restartBackOff();
 
   function tell(message: ToFrontDoor): void {
     // A message to a process that has just ended fails (EPIPE); `exit` reports its end.
@@ -55,45 +51,23 @@ export async function startFrontDoorProcess(
   }
 
   function receive(message: FromFrontDoor): void {
-    if (message.kind === 'observed') observe(message.event);
+    if (message.kind === 'observed') (events[message.name] as (...about: readonly unknown[]) => void)(...message.about);
     if (message.kind === 'revoked') endTokens(message.digests);
     if (message.kind === 'event') log.event(...message.event);
     if (message.kind === 'bug') log.event('error', 'a bug in the front door', { stack: message.stack });
   }
 
-  function observe(event: FrontDoorEvent): void {
-    switch (event.name) {
-      case 'signIn':
-        return events.signIn(...event.about);
-      case 'consent':
-        return events.consent(...event.about);
-      case 'token':
-        return events.token(...event.about);
-      case 'registration':
-        return events.registration(...event.about);
-    }
-  }
-
   /** Starts it, and resolves with its URL when it listens. */
-  function run(): Promise<string> {
+  async function run(): Promise<string> {
     const started = fork(process.argv[1] ?? '', ['front-door'], { env: { ...process.env, [CHILD_VARIABLE]: '1' } });
     child = started;
     started.on('error', () => {});
     tell({ kind: 'begin', file, snapshot });
     tellRevocations();
-    return new Promise((resolve, reject) => {
-      started.on('message', (message: FromFrontDoor) => {
-        receive(message);
-        if (message.kind === 'failed') reject(new WorkerFault(message.why));
-        if (message.kind !== 'listening') return;
-        backOff.reset();
-        resolve(message.url);
-      });
-      started.once('exit', (code, signal) => {
-        reject(new WorkerFault(`the front door ended before it listened (${code ?? signal})`));
-        restart(code, signal);
-      });
-    });
+    started.on('message', receive).once('exit', restart);
+    const url = await listeningUrl(started, 'the front door');
+    backOff.reset();
+    return url;
   }
 
   let hasListened = false;
@@ -161,17 +135,18 @@ export type ToFrontDoor =
   | { readonly kind: 'reload'; readonly file: string; readonly snapshot: Snapshot }
   | { readonly kind: 'stop' };
 
-/** An observation of the front door, as a call of its observer. */
-export type FrontDoorEvent = {
-  [Name in keyof FrontDoorObserver]: { readonly name: Name; readonly about: Parameters<FrontDoorObserver[Name]> };
-}[keyof FrontDoorObserver];
+/** What a front door observes. */
+export const observations = Object.keys({
+  signIn: true,
+  consent: true,
+  token: true,
+  registration: true,
+} satisfies Record<keyof FrontDoorObserver, true>) as readonly (keyof FrontDoorObserver)[];
 
 /** A message of the process of the front door. */
 export type FromFrontDoor =
-  | { readonly kind: 'listening'; readonly url: string }
-  /** It cannot serve; `why` is one line for the operator. */
-  | { readonly kind: 'failed'; readonly why: string }
-  | { readonly kind: 'observed'; readonly event: FrontDoorEvent }
+  | StartMessage
+  | { readonly kind: 'observed'; readonly name: keyof FrontDoorObserver; readonly about: readonly unknown[] }
   /** Access tokens that ended before they expired, by their SHA-256 (base64url). */
   | { readonly kind: 'revoked'; readonly digests: readonly string[] }
   | { readonly kind: 'event'; readonly event: Parameters<LogStore> }

@@ -1,6 +1,10 @@
+import type { ChildProcess } from 'node:child_process';
+import { on } from 'node:events';
 import type { Writable } from 'node:stream';
 import { type Admin, type AdminOptions, startAdmin } from '../admin/admin.ts';
 import type { Snapshot } from '../config/files.ts';
+import { ConfigError } from '../config/problems.ts';
+import { type BackOff, createBackOff } from '../lib/back-off.ts';
 import {
   createProcessConsole,
   type InForce,
@@ -227,10 +231,41 @@ export class WorkerFault extends Error {
   override readonly name = 'WorkerFault';
 }
 
+/** The first message of a child process that serves. */
+export type StartMessage =
+  | { readonly kind: 'listening'; readonly url: string }
+  /** It cannot serve; `why` is one line for the operator. */
+  | { readonly kind: 'failed'; readonly why: string };
+
+/** The back-off before a child process that ended is started again. It doubles each time, until one listens. */
+export function restartBackOff(): BackOff {
+  return createBackOff(100, 5_000);
+}
+
+/** The URL of a child process when it listens. Rejects with a {@link WorkerFault} if it cannot, or ends before. */
+export function listeningUrl(child: ChildProcess, name: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.on('message', (message: StartMessage) => {
+      if (message.kind === 'listening') resolve(message.url);
+      if (message.kind === 'failed') reject(new WorkerFault(message.why));
+    });
+    child.once('exit', (code, signal) =>
+      reject(new WorkerFault(`${name} ended before it listened (${code ?? signal})`)),
+    );
+  });
+}
+
+/** Obeys the process that started this one, a message at a time: one that comes while a configuration is loaded waits. */
+export async function obeyParent(obey: (message: never) => Promise<void>): Promise<never> {
+  // A terminal sends signals to every process; the parent stops its children itself.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+  for await (const [message] of on(process, 'message') as AsyncIterable<[never]>) await obey(message);
+  throw new TypeError('messages end with the process');
+}
+
 /** Why the gateway cannot listen, in one line. Rethrows any other error, which is a bug. */
 export function listenFault(error: unknown): string {
-  if (error instanceof WorkerFault || error instanceof DecisionFileFault || error instanceof RevocationFileFault)
-    return error.message;
+  if (faults.some((fault) => error instanceof fault)) return (error as Error).message;
   if (!(error instanceof Error) || !('code' in error)) throw error;
   if ('hostname' in error) return `${String(error.hostname)} cannot be resolved to an address (${String(error.code)})`;
   if (!('port' in error)) throw error;
@@ -259,6 +294,9 @@ interface DecisionFile {
 class DecisionFileFault extends Error {
   override readonly name = 'DecisionFileFault';
 }
+
+/** Errors whose message is for the operator. */
+const faults = [ConfigError, WorkerFault, DecisionFileFault, RevocationFileFault] as const;
 
 /**
  * Appending lets several processes write to one file: the system adds each write to the end as a whole. A pipe without

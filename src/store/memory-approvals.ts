@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { OwnerCounts } from '../lib/fair-share.ts';
 import {
   approvalBounds,
   type ApprovalBook,
@@ -40,7 +41,7 @@ export class MemoryApprovals implements ApprovalBook {
   readonly #kept = new Map<string, RequestRecord>();
   /** The requests that live, by what they are bound to. */
   readonly #live = new Map<string, RequestRecord>();
-  readonly #owned = new Map<string, number>();
+  readonly #owned = new OwnerCounts();
   readonly #rounds = new Map<string, Round>();
   #bytes = 0;
   #expired: KeptApproval[] = [];
@@ -130,7 +131,7 @@ export class MemoryApprovals implements ApprovalBook {
 
   #fullFor(owner: string, bytes: number): string | undefined {
     const { ofOwner, ofAll, bytes: most } = this.#bounds;
-    if ((this.#owned.get(owner) ?? 0) >= ofOwner) return `${ofOwner} of this caller are kept`;
+    if (this.#owned.of(owner) >= ofOwner) return `${ofOwner} of this caller are kept`;
     if (this.#live.size >= ofAll) return `${ofAll} are kept`;
     return this.#bytes + bytes > most ? `${most} bytes are kept` : undefined;
   }
@@ -138,7 +139,7 @@ export class MemoryApprovals implements ApprovalBook {
   #keep(kept: RequestRecord): void {
     this.#kept.set(kept.approval.id, kept);
     this.#live.set(bindingOf(kept.approval), kept);
-    this.#owned.set(kept.owner, (this.#owned.get(kept.owner) ?? 0) + 1);
+    this.#owned.add(kept.owner, 1);
     this.#bytes += kept.bytes;
   }
 
@@ -153,9 +154,7 @@ export class MemoryApprovals implements ApprovalBook {
     if (isLive(status)) return;
     this.#live.delete(bindingOf(kept.approval));
     this.#bytes -= kept.bytes;
-    const own = (this.#owned.get(kept.owner) ?? 1) - 1;
-    if (own === 0) this.#owned.delete(kept.owner);
-    else this.#owned.set(kept.owner, own);
+    this.#owned.add(kept.owner, -1);
     // The newest are last.
     this.#kept.delete(kept.approval.id);
     this.#kept.set(kept.approval.id, kept);

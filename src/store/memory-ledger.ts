@@ -1,4 +1,5 @@
 import { type Clock, processTimers, type Timers } from '../lib/clock.ts';
+import { OwnerCounts } from '../lib/fair-share.ts';
 import {
   type Failed,
   type Ledger,
@@ -68,7 +69,7 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
   const windows = new Map<number, Timeline<CountedEntry>>();
   const calls = new Map<string, OpenCall>();
   /** The number of entries of each owner. */
-  const owned = new Map<string, number>();
+  const owned = new OwnerCounts();
   let kept = 0;
   let now = -Infinity;
   let isSweeping = false;
@@ -105,9 +106,7 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
     removeEntry(entry);
     if (entry.track.count === 0) tracks.delete(entry.track.name);
     kept -= 1;
-    const own = (owned.get(entry.owner) ?? 0) - 1;
-    if (own > 0) owned.set(entry.owner, own);
-    else owned.delete(entry.owner);
+    owned.add(entry.owner, -1);
     if (entry.call === undefined) return;
     entry.call.left -= 1;
     if (entry.call.left === 0) calls.delete(entry.call.id);
@@ -131,7 +130,7 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
       appendTo(entry.sameWindow, entry);
     }
     calls.set(id, call);
-    owned.set(owner, (owned.get(owner) ?? 0) + entries.length);
+    owned.add(owner, entries.length);
     kept += entries.length;
     sweepLater();
   }
@@ -178,7 +177,7 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
 
   function fullFor({ owner, entries }: Reservation, before: OpenCall | undefined): Failed | undefined {
     const more = entries.length - (before?.left ?? 0);
-    const own = owned.get(owner) ?? 0;
+    const own = owned.of(owner);
     if (own + more > bounds.ofOwner) return { why: 'full', detail: `${own} entries of this caller are kept` };
     if (kept + more > bounds.ofAll) return { why: 'full', detail: `${kept} entries are kept` };
     return undefined;

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
+import { OwnerCounts } from '../lib/fair-share.ts';
 import type { SharedStore } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import type { ReplayMemory } from '../model/shared.ts';
@@ -26,7 +27,7 @@ export function createReplayMemory(clock: Clock, maxEntries = MAX_ENTRIES): Loca
   /** Digests, so that an entry is small however long a key is. */
   const live = new Set<string>();
   /** The number of digests of each owner. */
-  const owned = new Map<string, number>();
+  const owned = new OwnerCounts();
   const maxOwn = Math.max(1, Math.floor(maxEntries * SHARE));
   /** The second in which digests expire → their owner → the digests. The sweep reads only expired digests. */
   const endings = new Map<number, Map<string, string[]>>();
@@ -45,9 +46,7 @@ export function createReplayMemory(clock: Clock, maxEntries = MAX_ENTRIES): Loca
 
   function forget(owner: string, digests: readonly string[]): void {
     for (const digest of digests) live.delete(digest);
-    const left = (owned.get(owner) ?? 0) - digests.length;
-    if (left > 0) owned.set(owner, left);
-    else owned.delete(owner);
+    owned.add(owner, -digests.length);
   }
 
   function endWith(second: number, owner: string, digest: string): void {
@@ -65,11 +64,10 @@ export function createReplayMemory(clock: Clock, maxEntries = MAX_ENTRIES): Loca
       const digest = hash('sha256', key, 'buffer').toString('latin1', 0, DIGEST_BYTES);
       if (live.has(digest)) return false;
       if (expiresAt <= now) return true;
-      const own = owned.get(owner) ?? 0;
-      if (own >= maxOwn) throw full(`${maxOwn} keys of this owner`);
+      if (owned.of(owner) >= maxOwn) throw full(`${maxOwn} keys of this owner`);
       if (live.size >= maxEntries) throw full(`${maxEntries} keys`);
       live.add(digest);
-      owned.set(owner, own + 1);
+      owned.add(owner, 1);
       endWith(Math.ceil(expiresAt / 1000), owner, digest);
       return true;
     },

@@ -8,7 +8,7 @@
 
 import type { Clock } from '../lib/clock.ts';
 import { loadOnce } from '../lib/single-flight.ts';
-import type { ApprovalBook } from '../model/approval-book.ts';
+import { type ApprovalBook, bookOf, stepOf } from '../model/approval-book.ts';
 import type { SharedStore } from '../model/config.ts';
 import type { Ledger } from '../model/ledger.ts';
 import type { ReplayMemory, SharedAnswers, StoreObserver, StoreState, RateLimiters } from '../model/shared.ts';
@@ -98,10 +98,6 @@ export function createShared(
     return new MemoryApprovals(clock);
   });
 
-  async function approvals(): Promise<ApprovalBook> {
-    return (current?.approvals ?? localApprovals)();
-  }
-
   function onCorrupt(place: string): void {
     if (clock() - corruptLoggedAt < CORRUPT_LOG_MS) return;
     corruptLoggedAt = clock();
@@ -144,15 +140,7 @@ export function createShared(
       reserve: (reservation) => (current?.ledger ?? localLedger).reserve(reservation),
       settle: (...about) => (current?.ledger ?? localLedger).settle(...about),
     },
-    approvals: {
-      ask: async (call) => (await approvals()).ask(call),
-      settle: async (...about) => (await approvals()).settle(...about),
-      decide: async (...about) => (await approvals()).decide(...about),
-      find: async (...about) => (await approvals()).find(...about),
-      list: async (route) => (await approvals()).list(route),
-      expire: async (...about) => (await approvals()).expire(...about),
-      sweep: async (route) => (await approvals()).sweep(route),
-    },
+    approvals: bookOf((step, about) => stepOf((current?.approvals ?? localApprovals)(), step, about)),
     connection: () => current?.connection,
     state: () => current?.connection.state(),
     prepare(store, sessionKey, hasFrontDoor = false) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ApprovalBook, type AskedCall, OVER_MS } from '../../src/model/approval-book.ts';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
-import { answerTo, createAskingApprovals } from '../../src/serve/workers/worker-messages.ts';
+import { answerTo, createAskingApprovals, takeReply } from '../../src/serve/workers/worker-messages.ts';
 import { SharedApprovals } from '../../src/store/approvals.ts';
 import { connectStore, type StoreConnection } from '../../src/store/connection.ts';
 import { MemoryApprovals } from '../../src/store/memory-approvals.ts';
@@ -154,7 +154,7 @@ describe('of workers, which ask the primary process', () => {
       const parts = { ledger: createMemoryLedger(() => now), approvals: () => kept, revocation: undefined };
       const reply = async (): Promise<void> => {
         const answer = await answerTo(structuredClone(question), parts);
-        book.onReply(structuredClone({ kind: 'reply', number: question.number, answer }));
+        takeReply(structuredClone({ number: question.number, answer }));
       };
       setImmediate(() => void reply());
     });

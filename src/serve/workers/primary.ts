@@ -13,7 +13,6 @@ import {
   joinedAnswer,
 } from '../../admin/console/process-source.ts';
 import { createProcessLedger } from '../../store/memory-ledger.ts';
-import { createBackOff } from '../../lib/back-off.ts';
 import { loadOnce } from '../../lib/single-flight.ts';
 import { openCertificate } from '../../pipeline/listen/certificates.ts';
 import type { Config } from '../../model/config.ts';
@@ -23,14 +22,10 @@ import { createWorkerMetrics } from '../../telemetry/metrics.ts';
 import { fixedIn } from '../reload.ts';
 import { everything, openRevocation, readiness } from '../revocation.ts';
 import { copyLines, standardOutput } from '../standard-output.ts';
-import { adminOptions, type Running, type StartOptions, withMore, WorkerFault } from '../start.ts';
-import { answerTo, type FromWorker, type Question, Questions, type ToWorker } from './worker-messages.ts';
+import { adminOptions, listeningUrl, restartBackOff, type Running, type StartOptions, withMore } from '../start.ts';
+import { answerTo, type FromWorker, type Question, Questions, takeReply, type ToWorker } from './worker-messages.ts';
 import type { Batch } from '../../admin/console/messages.ts';
 import { stackOf } from '../../lib/wording.ts';
-
-/** The back-off before a worker that ended is replaced. It doubles each time, until a worker listens. */
-const FIRST_BACK_OFF_MS = 100;
-const LONGEST_BACK_OFF_MS = 5_000;
 
 /**
  * Serves by several processes behind one listener and one admin listener. Connections go to the workers in turn, and a
@@ -72,7 +67,7 @@ export async function startWorkers(
     () => tellAll(readiness(kept.check)),
   );
   let { snapshot } = loaded;
-  const backOff = createBackOff(FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
+  const backOff = restartBackOff();
   let stopping = false;
   cluster.setupPrimary({ exec: process.argv[1] ?? '', args: ['serve'], silent: true });
 
@@ -92,7 +87,7 @@ export async function startWorkers(
   }
 
   /** Starts a worker, and resolves with its URL when it listens. */
-  function fork(): Promise<string> {
+  async function fork(): Promise<string> {
     const worker = cluster.fork();
     closeOrphanedConnections(worker);
     copyLines(worker.process.stdout, output);
@@ -105,19 +100,14 @@ export async function startWorkers(
     if (refused.length > 0) tell(worker, { kind: 'reload-refused' });
     for (const other of workers()) if (other !== worker) tell(other, { kind: 'tell-sightings', newcomer: worker.id });
     source.follow(worker);
-    return new Promise((resolve, reject) => {
-      worker.on('message', (message: FromWorker) => {
-        if (message.kind === 'listening') {
-          backOff.reset();
-          resolve(message.url);
-        }
-        if (message.kind === 'failed') reject(new WorkerFault(message.why));
-        if (message.kind === 'sightings') passOn(message, worker);
-        if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
-        if (message.kind === 'question') void reply(worker, message);
-      });
-      worker.once('exit', (code) => reject(new WorkerFault(`a worker ended before it listened (${code})`)));
+    worker.on('message', (message: FromWorker) => {
+      if (message.kind === 'sightings') passOn(message, worker);
+      if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
+      if (message.kind === 'question') void reply(worker, message);
     });
+    const url = await listeningUrl(worker.process, 'a worker');
+    backOff.reset();
+    return url;
   }
 
   async function reply(worker: Worker, question: Question): Promise<void> {
@@ -278,12 +268,10 @@ export function createWorkersSource(
   tell: (worker: Worker, message: ToWorker) => void,
 ): WorkersSource {
   const watchers = new Set<(batch: Batch) => void>();
-  const questions = new Questions({ patienceMs: PATIENCE_MS, maxWaiting: Infinity });
-
-  async function askOne(worker: Worker, question: ConsoleQuestion, argument: unknown): Promise<unknown> {
-    const reply = await questions.ask((number) => tell(worker, { kind: 'ask', number, question, argument }));
-    return reply?.answer;
-  }
+  const questions = new Questions<{ worker: Worker; question: ConsoleQuestion; argument: unknown }>(
+    (number, { worker, ...asked }) => tell(worker, { kind: 'ask', number, ...asked }),
+    { patienceMs: PATIENCE_MS, maxWaiting: Infinity },
+  );
 
   function tellWhetherWatched(): void {
     for (const worker of workers()) tell(worker, { kind: 'watch', isWatched: watchers.size > 0 });
@@ -292,7 +280,7 @@ export function createWorkersSource(
   return {
     follow(worker) {
       worker.on('message', (message: FromWorker) => {
-        if (message.kind === 'answer') questions.onReply(message);
+        if (message.kind === 'answer') takeReply(message);
         if (message.kind === 'decisions') for (const onBatch of watchers) onBatch(message.batch);
       });
       if (watchers.size > 0) tell(worker, { kind: 'watch', isWatched: true });
@@ -306,7 +294,8 @@ export function createWorkersSource(
       };
     },
     async ask<Name extends ConsoleQuestion>(name: Name, argument: ArgumentOf<Name>) {
-      const answers = await Promise.all(workers().map((worker) => askOne(worker, name, argument)));
+      const asked = workers().map((worker) => questions.ask({ worker, question: name, argument }));
+      const answers = (await Promise.all(asked)).map((reply) => reply?.answer);
       return joinedAnswer(name, answers.filter((answer) => answer !== undefined) as AnswerOf<Name>[]);
     },
   };

@@ -4,7 +4,7 @@ import type { Snapshot } from '../../config/files.ts';
 import type { Certificates } from '../../lib/certificate-files.ts';
 import type { Batch } from '../../admin/console/messages.ts';
 import type { ConsoleQuestion } from '../../admin/console/process-source.ts';
-import type { ApprovalBook } from '../../model/approval-book.ts';
+import { type ApprovalBook, bookOf, stepOf } from '../../model/approval-book.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Ledger, LedgerVerdict, Reservation, Settlement } from '../../model/ledger.ts';
 import type { Sighting } from '../../model/lock.ts';
@@ -13,6 +13,7 @@ import type { MemoryApprovals } from '../../store/memory-approvals.ts';
 import type { MemoryLedger } from '../../store/memory-ledger.ts';
 import type { Fixed } from '../reload.ts';
 import type { RevocationMessage } from '../revocation.ts';
+import type { StartMessage } from '../start.ts';
 
 /** A message of the primary process to a worker. */
 export type ToWorker =
@@ -47,9 +48,7 @@ export type ToWorker =
 
 /** A message of a worker to the primary process. */
 export type FromWorker =
-  | { readonly kind: 'listening'; readonly url: string }
-  /** The worker cannot serve; `why` is one line for the operator. */
-  | { readonly kind: 'failed'; readonly why: string }
+  | StartMessage
   /** The worker has reloaded, or refused to: with problems, it keeps the last good configuration. */
   | { readonly kind: 'reloaded'; readonly problems: readonly string[] }
   | { readonly kind: 'answer'; readonly number: number; readonly answer: unknown }
@@ -91,117 +90,106 @@ interface Bounds {
   readonly maxWaiting: number;
 }
 
-/** Questions to another process that wait for their answer. */
-export class Questions {
-  readonly patienceMs: number;
-  readonly maxWaiting: number;
-  readonly #waiting = new Map<number, (reply: Pick<Reply, 'answer'> | undefined) => void>();
-  /** Of all questions of the process: one message brings the replies to all of them. */
-  static #asked = 0;
+type Answered = Pick<Reply, 'number' | 'answer'>;
 
-  constructor({ patienceMs, maxWaiting }: Bounds) {
-    this.patienceMs = patienceMs;
-    this.maxWaiting = maxWaiting;
+/** All questions of this process that wait for their answer, by their numbers. */
+const waiting = new Map<number, (reply: Answered) => void>();
+let asked = 0;
+
+/** Takes the answer to a question of this process. One that comes too late changes nothing. */
+export function takeReply(reply: Answered): void {
+  waiting.get(reply.number)?.(reply);
+}
+
+/** Questions of one kind to another process. */
+export class Questions<Asked> {
+  readonly bounds: Bounds;
+  readonly #send: (number: number, subject: Asked) => void;
+  #inFlight = 0;
+
+  constructor(send: (number: number, subject: Asked) => void, bounds: Bounds) {
+    this.#send = send;
+    this.bounds = bounds;
   }
 
   get isFull(): boolean {
-    return this.#waiting.size >= this.maxWaiting;
+    return this.#inFlight >= this.bounds.maxWaiting;
   }
 
   /** Asks with a number of its own, and resolves with the reply that has it; with undefined if none comes in time. */
-  ask(send: (number: number) => void): Promise<Pick<Reply, 'answer'> | undefined> {
-    return new Promise((resolve) => {
-      const number = (Questions.#asked += 1);
-      const timer = setTimeout(() => settle(undefined), this.patienceMs);
-      const settle = (reply: Pick<Reply, 'answer'> | undefined): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(number);
-        resolve(reply);
-      };
-      this.#waiting.set(number, settle);
-      send(number);
-    });
-  }
-
-  onReply({ number, answer }: Pick<Reply, 'number' | 'answer'>): void {
-    this.#waiting.get(number)?.({ answer });
+  async ask(subject: Asked): Promise<Answered | undefined> {
+    const number = (asked += 1);
+    const { promise, resolve } = Promise.withResolvers<Answered | undefined>();
+    const timer = setTimeout(resolve, this.bounds.patienceMs, undefined);
+    waiting.set(number, resolve);
+    this.#inFlight += 1;
+    try {
+      this.#send(number, subject);
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      waiting.delete(number);
+      this.#inFlight -= 1;
+    }
   }
 }
 
 type Ask = (question: Question) => void;
+
+function questionsTo(tell: Ask, bounds: Bounds): Questions<Subject> {
+  return new Questions((number, subject) => tell({ kind: 'question', number, ...subject }), bounds);
+}
 
 /** How long a call waits for the primary process: longer than a busy machine keeps a process from running. */
 const PATIENCE_MS = 5_000;
 /** The questions in flight. The primary process answers many thousands in a second. */
 const MAX_WAITING = 5_000;
 
-/**
- * The ledger of a worker. A call that gets no answer in time is refused, whatever `on_store_failure` says: the primary
- * process is on the same machine.
- */
-export class AskingLedger implements Ledger {
-  readonly #ask: Ask;
-  readonly #questions: Questions;
-
-  constructor(ask: Ask, { patienceMs = PATIENCE_MS, maxWaiting = MAX_WAITING }: Partial<Bounds> = {}) {
-    this.#ask = ask;
-    this.#questions = new Questions({ patienceMs, maxWaiting });
-  }
-
-  async reserve(reservation: Reservation): Promise<LedgerVerdict> {
-    const { isFull, maxWaiting, patienceMs } = this.#questions;
-    if (isFull) throw unavailable(`${maxWaiting} calls wait for the primary process`);
-    const reply = await this.#questions.ask((number) =>
-      this.#ask({ kind: 'question', number, of: 'ledger', reserve: reservation }),
-    );
-    if (reply !== undefined) return reply.answer as LedgerVerdict;
-    // The question may still arrive. The call does not go on, so that it must not count.
-    this.#ask({ kind: 'question', number: 0, of: 'ledger', settle: reservation.id, outcome: 'returned' });
-    throw unavailable(`the primary process did not answer in ${patienceMs} ms`);
-  }
-
-  async settle(id: string, outcome: Settlement): Promise<void> {
-    // Like a call that is never settled, it stays counted.
-    if (this.#questions.isFull) return;
-    await this.#questions.ask((number) => this.#ask({ kind: 'question', number, of: 'ledger', settle: id, outcome }));
-  }
-
-  onReply(reply: Reply): void {
-    this.#questions.onReply(reply);
-  }
-}
-
-/** Creates the book of a worker. A call that gets no answer in time is refused. */
-export function createAskingApprovals(
-  tell: Ask,
-  patienceMs = PATIENCE_MS,
-): ApprovalBook & { readonly onReply: (reply: Reply) => void } {
-  const questions = new Questions({ patienceMs, maxWaiting: MAX_WAITING });
-
-  async function ask(step: keyof ApprovalBook, about: readonly unknown[]): Promise<unknown> {
-    if (questions.isFull) throw unavailable(`${MAX_WAITING} questions wait for the primary process`);
-    const found = await questions.ask((number) => tell({ kind: 'question', number, of: 'approvals', step, about }));
-    if (found === undefined) throw unavailable(`the primary process did not answer in ${patienceMs} ms`);
-    return found.answer;
-  }
-
-  return {
-    ask: (...about) => ask('ask', about) as ReturnType<ApprovalBook['ask']>,
-    // An answer that does not come leaves the approval used: it must not pass twice.
-    async settle(...about) {
-      await ask('settle', about).catch(() => {});
-    },
-    decide: (...about) => ask('decide', about) as ReturnType<ApprovalBook['decide']>,
-    find: (...about) => ask('find', about) as ReturnType<ApprovalBook['find']>,
-    list: (...about) => ask('list', about) as ReturnType<ApprovalBook['list']>,
-    expire: (...about) => ask('expire', about) as ReturnType<ApprovalBook['expire']>,
-    sweep: (...about) => ask('sweep', about) as ReturnType<ApprovalBook['sweep']>,
-    onReply: (reply) => questions.onReply(reply),
-  };
+/** @throws {Denial} `shared_store.unavailable` if too many `asking` wait, or no answer comes in time. */
+async function answered(questions: Questions<Subject>, asking: string, subject: Subject, onLate = () => {}) {
+  const { patienceMs, maxWaiting } = questions.bounds;
+  if (questions.isFull) throw unavailable(`${maxWaiting} ${asking} wait for the primary process`);
+  const reply = await questions.ask(subject);
+  if (reply !== undefined) return reply.answer;
+  onLate();
+  throw unavailable(`the primary process did not answer in ${patienceMs} ms`);
 }
 
 function unavailable(detail: string): Denial {
   return new Denial('shared_store.unavailable', detail);
+}
+
+/**
+ * Creates the ledger of a worker. A call that gets no answer in time is refused, whatever `on_store_failure` says: the
+ * primary process is on the same machine.
+ */
+export function createAskingLedger(
+  tell: Ask,
+  { patienceMs = PATIENCE_MS, maxWaiting = MAX_WAITING }: Partial<Bounds> = {},
+): Ledger {
+  const questions = questionsTo(tell, { patienceMs, maxWaiting });
+  return {
+    async reserve(reservation) {
+      const { id } = reservation;
+      const verdict = await answered(questions, 'calls', { of: 'ledger', reserve: reservation }, () =>
+        // The question may still arrive. The call does not go on, so that it must not count.
+        tell({ kind: 'question', number: 0, of: 'ledger', settle: id, outcome: 'returned' }),
+      );
+      return verdict as LedgerVerdict;
+    },
+    async settle(id, outcome) {
+      // Like a call that is never settled, it stays counted.
+      if (!questions.isFull) await questions.ask({ of: 'ledger', settle: id, outcome });
+    },
+  };
+}
+
+/** Creates the book of a worker. A call that gets no answer in time is refused. */
+export function createAskingApprovals(tell: Ask, patienceMs = PATIENCE_MS): ApprovalBook {
+  const questions = questionsTo(tell, { patienceMs, maxWaiting: MAX_WAITING });
+  const book = bookOf((step, about) => answered(questions, 'questions', { of: 'approvals', step, about }));
+  // An answer that does not come leaves the approval used: it must not pass twice.
+  return { ...book, settle: async (...about) => Promise.resolve(book.settle(...about)).catch(() => {}) };
 }
 
 /** How long a transmitter waits for the primary process, which may wait for the store and for keys. */
@@ -209,29 +197,13 @@ const TRANSMITTER_PATIENCE_MS = 15_000;
 /** The questions in flight: a flood of forged events must not fill the memory of the primary process. */
 const MAX_EVENTS_WAITING = 500;
 
-/** The receiver of revocations of a worker. */
-export class AskingReceiver {
-  readonly #ask: Ask;
-  readonly #questions = new Questions({
-    patienceMs: TRANSMITTER_PATIENCE_MS,
-    maxWaiting: MAX_EVENTS_WAITING,
-  });
-
-  constructor(ask: Ask) {
-    this.#ask = ask;
-  }
-
-  async receive(question: RevocationQuestion): Promise<RevocationAnswer> {
-    if (this.#questions.isFull) return { status: 503 };
-    const reply = await this.#questions.ask((number) =>
-      this.#ask({ kind: 'question', number, of: 'revocation', question }),
-    );
+/** Creates the receiver of revocations of a worker. */
+export function createAskingReceiver(tell: Ask): RevocationReceiver {
+  const questions = questionsTo(tell, { patienceMs: TRANSMITTER_PATIENCE_MS, maxWaiting: MAX_EVENTS_WAITING });
+  return async (question) => {
+    const reply = questions.isFull ? undefined : await questions.ask({ of: 'revocation', question });
     return (reply?.answer as RevocationAnswer | undefined) ?? { status: 503 };
-  }
-
-  onReply(reply: Reply): void {
-    this.#questions.onReply(reply);
-  }
+  };
 }
 
 /** The parts that the primary process keeps for all workers. */
@@ -250,17 +222,8 @@ export function answerTo(question: Subject, { ledger, approvals, revocation }: K
         ? ledger.reserve(question.reserve)
         : ledger.settle(question.settle, question.outcome);
     case 'approvals':
-      return stepOf(approvals(), question);
+      return stepOf(approvals(), question.step, question.about);
     case 'revocation':
       return revocation?.(question.question) ?? { status: 404 };
   }
-}
-
-async function stepOf(
-  book: MemoryApprovals | Promise<MemoryApprovals>,
-  { step, about }: Extract<Subject, { of: 'approvals' }>,
-): Promise<unknown> {
-  const kept = await book;
-  const answer = kept[step].bind(kept) as (...all: readonly unknown[]) => unknown;
-  return answer(...about);
 }

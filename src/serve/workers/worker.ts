@@ -1,13 +1,19 @@
-import { on } from 'node:events';
 import { loadSnapshot } from '../../config/load.ts';
-import { ConfigError, problemsOf } from '../../config/problems.ts';
+import { problemsOf } from '../../config/problems.ts';
 import { receivedCertificate, type ReceivedCertificate } from '../../pipeline/listen/certificates.ts';
 import { RevocationIndex } from '../../store/revocation-index.ts';
 import { reportAsWorker } from '../../telemetry/metrics.ts';
 import { asAtStart } from '../reload.ts';
 import { learn } from '../revocation.ts';
-import { listenFault, type Serving, type StartOptions, startServing } from '../start.ts';
-import { AskingLedger, AskingReceiver, createAskingApprovals, tellPrimary, type ToWorker } from './worker-messages.ts';
+import { listenFault, obeyParent, type Serving, type StartOptions, startServing } from '../start.ts';
+import {
+  createAskingApprovals,
+  createAskingLedger,
+  createAskingReceiver,
+  takeReply,
+  tellPrimary,
+  type ToWorker,
+} from './worker-messages.ts';
 
 /** The serving process, and the certificate that the primary process renews. */
 interface Working extends Serving {
@@ -18,17 +24,15 @@ interface Working extends Serving {
 
 /** Runs one of several serving processes. It obeys the primary process, and ends with it. */
 export async function work(): Promise<never> {
-  // A terminal sends signals to every process; the primary process stops its workers itself.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   let serving: Working | undefined;
-  const ledger = new AskingLedger(tellPrimary);
+  const ledger = createAskingLedger(tellPrimary);
   const approvals = createAskingApprovals(tellPrimary);
-  const receiver = new AskingReceiver(tellPrimary);
+  const receive = createAskingReceiver(tellPrimary);
   /** Undefined: the primary process keeps no revocations. */
   let revocations: RevocationIndex | undefined;
   // Calls in flight must not wait while a configuration is loaded.
   process.on('message', (message: ToWorker) => {
-    if (message.kind === 'reply') for (const part of [ledger, approvals, receiver]) part.onReply(message);
+    if (message.kind === 'reply') takeReply(message);
     // They come before the first request, and must not wait either.
     if (message.kind !== 'revoked' && message.kind !== 'revocations-ready') return;
     learn((revocations ??= new RevocationIndex()), message);
@@ -36,16 +40,14 @@ export async function work(): Promise<never> {
   });
   // Without the primary process, workers must not go on.
   process.once('disconnect', () => void end(serving, 0));
-  // One message at a time: a message that comes while a configuration is loaded waits.
-  for await (const [message] of on(process, 'message') as AsyncIterable<[ToWorker]>) {
+  return obeyParent(async (message: ToWorker) => {
     // prom-client uses the same channel to ask for metrics.
-    if (!('kind' in message) || isHandled(message)) continue;
+    if (!('kind' in message) || isHandled(message)) return;
     if (message.kind === 'begin') {
-      const revocation = revocations && { check: revocations, receive: receiver.receive.bind(receiver) };
+      const revocation = revocations && { check: revocations, receive };
       serving = await begin(message, { ledger, approvals, ...(revocation !== undefined && { revocation }) });
     } else if (serving !== undefined) await obey(serving, message);
-  }
-  throw new TypeError('messages end with the process');
+  });
 }
 
 const immediate = ['reply', 'revoked', 'revocations-ready'] as const;
@@ -75,7 +77,7 @@ async function begin(
     tellPrimary({ kind: 'listening', url: serving.service.url });
     return { ...serving, certificate };
   } catch (error) {
-    tellPrimary({ kind: 'failed', why: error instanceof ConfigError ? error.message : listenFault(error) });
+    tellPrimary({ kind: 'failed', why: listenFault(error) });
     process.exit(1);
   }
 }

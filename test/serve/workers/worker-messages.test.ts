@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMemoryLedger } from '../../../src/store/memory-ledger.ts';
-import type { Reservation } from '../../../src/model/ledger.ts';
-import { answerTo, AskingLedger, type Question } from '../../../src/serve/workers/worker-messages.ts';
+import type { Ledger, Reservation } from '../../../src/model/ledger.ts';
+import { answerTo, createAskingLedger, type Question, takeReply } from '../../../src/serve/workers/worker-messages.ts';
 
 const refusal = { passed: false, failed: { why: 'check', check: 0, retryAfterMs: 0 } };
 
@@ -18,49 +18,47 @@ const unused = (): never => {
 };
 
 /** Messages between processes are copies, and arrive later. */
-function workersOf(count: number): readonly AskingLedger[] {
-  const ledger = createMemoryLedger(() => 0);
-  return Array.from({ length: count }, () => {
-    const worker: AskingLedger = new AskingLedger((question) => {
-      const kept = { ledger, approvals: unused, revocation: undefined };
+function workersOf(count: number): readonly Ledger[] {
+  const kept = { ledger: createMemoryLedger(() => 0), approvals: unused, revocation: undefined };
+  return Array.from({ length: count }, () =>
+    createAskingLedger((question) => {
       setImmediate(() => {
         const answer = answerTo(structuredClone(question), kept);
-        worker.onReply(structuredClone({ kind: 'reply', number: question.number, answer }));
+        takeReply(structuredClone({ number: question.number, answer }));
       });
-    });
-    return worker;
-  });
+    }),
+  );
 }
 
 test('R-255: counts the calls of all workers together', async () => {
-  const [one, other] = workersOf(2) as [AskingLedger, AskingLedger];
+  const [one, other] = workersOf(2) as [Ledger, Ledger];
   expect(await one.reserve(call('a'))).toEqual({ passed: true, failed: undefined });
   expect(await other.reserve(looks('never_after'))).toEqual(refusal);
   expect(await other.reserve(looks('after'))).toEqual(refusal);
-  await one.settle('a', 'answered');
+  await one.settle('a', 'answered', 'main');
   expect(await other.reserve(looks('after'))).toEqual({ passed: true, failed: undefined });
 });
 
 test('refuses a call that gets no answer in time, and gives it back', async () => {
   const asked: Question[] = [];
-  const ledger = new AskingLedger((question) => void asked.push(question), { patienceMs: 1 });
+  const ledger = createAskingLedger((question) => void asked.push(question), { patienceMs: 1 });
   await expect(ledger.reserve(call('a'))).rejects.toMatchObject({ reason: 'shared_store.unavailable' });
   expect(asked).toEqual([
     expect.objectContaining({ reserve: call('a') }),
     expect.objectContaining({ settle: 'a', outcome: 'returned' }),
   ]);
   // An answer that comes too late changes nothing.
-  ledger.onReply({ kind: 'reply', number: asked[0]?.number ?? 0, answer: { passed: true, failed: undefined } });
-  await expect(ledger.settle('a', 'answered')).resolves.toBeUndefined();
+  takeReply({ number: asked[0]?.number ?? 0, answer: { passed: true, failed: undefined } });
+  await expect(ledger.settle('a', 'answered', 'main')).resolves.toBeUndefined();
 });
 
 test('lets a bounded number of calls wait', async () => {
   const asked: Question[] = [];
-  const ledger = new AskingLedger((question) => void asked.push(question), { maxWaiting: 1 });
+  const ledger = createAskingLedger((question) => void asked.push(question), { maxWaiting: 1 });
   const first = ledger.reserve(call('a'));
   await expect(ledger.reserve(call('b'))).rejects.toThrow('1 calls wait for the primary process');
-  await ledger.settle('b', 'answered');
+  await ledger.settle('b', 'answered', 'main');
   expect(asked).toHaveLength(1);
-  ledger.onReply({ kind: 'reply', number: asked[0]?.number ?? 0, answer: { passed: true, failed: undefined } });
+  takeReply({ number: asked[0]?.number ?? 0, answer: { passed: true, failed: undefined } });
   expect(await first).toEqual({ passed: true, failed: undefined });
 });
