@@ -13,7 +13,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { packageRoot } from '../lib/files.ts';
 
-/** The state that the admin listener shows, of one process or of all workers. */
 interface AdminView {
   readonly metrics: () => Promise<Page>;
   readonly inForce: InForce;
@@ -91,7 +90,6 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     });
   }
 
-  /** Pages that a caller without the token may request. */
   const openPages = new Map<string, ConsoleRequest>([
     ['/healthz', (_, response) => json(response, { status: 'ok' })],
     [

@@ -39,7 +39,6 @@ function send(response: ServerResponse, { status, body }: OperatorAnswer): void 
 export const REVOCATIONS_PATH = '/revocations';
 
 const MAX_COMMAND_BYTES = 16 * 1024;
-/** The lines of a list that are written at once. */
 const LINES = 1_000;
 
 /**

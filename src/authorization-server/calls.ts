@@ -175,7 +175,6 @@ function secondsToTrial(breaker: CircuitBreaker, requestedMs: number | undefined
   return requestedMs === undefined ? undefined : requestedMs / 1000;
 }
 
-/** A status that says that the server cannot answer now. */
 class ServerUnavailable extends Error {
   override readonly name = 'ServerUnavailable';
   readonly requestedMs: number | undefined;

@@ -3,7 +3,6 @@ import { SignJWT } from 'jose/jwt/sign';
 import type { Clock } from '../lib/clock.ts';
 import type { ClientCredentials } from '../model/authorization-server.ts';
 
-/** A form with the client's authentication, ready to send. */
 interface AuthenticatedForm {
   readonly body: URLSearchParams;
   readonly headers?: Readonly<Record<string, string>>;

@@ -104,7 +104,6 @@ function needsMetadata({ jwt, introspection }: AuthorizationServer): boolean {
   );
 }
 
-/** Writes one log line for the operator. */
 type Report = (level: 'info' | 'warn' | 'error', message: string, fields: Readonly<Record<string, unknown>>) => void;
 
 /** Reports changes of an authorization server's state, once each and not at every affected request. */

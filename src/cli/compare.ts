@@ -40,7 +40,6 @@ export async function compare({ from, to, config: file, json }: OptionsOf<'compa
   return comparison.differences.length > 0 || comparison.undecided.length > 0 ? 1 : 0;
 }
 
-/** Policies, with the configuration that uses them, if it was named. */
 interface Compared {
   readonly policies: ReadonlyMap<string, Policy>;
   readonly config?: Config;
@@ -83,7 +82,6 @@ function written({ scopeHierarchy }: Config): string {
   return rows.toSorted().join('\n');
 }
 
-/** The differences of each policy in lines for people, each with its witness. */
 function comparisonText({ differences, undecided }: NamedComparison): string {
   const policies = [...new Set([...differences, ...undecided].map(({ policy }) => policy))];
   if (policies.length === 0) return 'nothing differs\n';
@@ -118,7 +116,6 @@ function changeOf({ kind, was, now }: NamedDifference): string {
   return sides.join(', ');
 }
 
-/** The same as JSON. A member that a difference does not have is null. */
 function comparisonJson({ differences, undecided }: NamedComparison): string {
   const rows = differences.map(({ policy, kind, rule = null, was = null, now = null, witness }) => {
     return { policy, kind, rule, was, now, given: witness?.given ?? null, when: witness?.when ?? null };

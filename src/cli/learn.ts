@@ -62,7 +62,6 @@ export async function learn(files: readonly string[], options: OptionsOf<'learn'
   return refused.length === 0 && learnt.omitted.length === 0 ? 0 : 1;
 }
 
-/** @throws {UsageError} */
 function claimIn(by: string | undefined): string | undefined {
   if (by === undefined) return undefined;
   const [, claim] = /^claim:(.+)$/.exec(by) ?? [];

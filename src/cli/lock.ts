@@ -19,7 +19,6 @@ interface Result {
   readonly lines: readonly string[];
 }
 
-/** Why a server shows nothing. */
 class NothingShown extends Error {
   override readonly name = 'NothingShown';
 }

@@ -106,7 +106,6 @@ async function isConfirmed(question: string): Promise<boolean> {
 /** Holds the token of the admin listener, where the configuration of the gateway is elsewhere. */
 const TOKEN_VARIABLE = 'SALLYPORT_ADMIN_TOKEN';
 
-/** The admin listener of a running gateway, and the token that its operator has. */
 interface OperatorAccess {
   readonly program: string;
   readonly url: string;

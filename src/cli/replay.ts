@@ -73,7 +73,6 @@ function callsOf(records: readonly (LoggedDecision | SettledCall)[]): ReplayedCa
   return new ReplayedCalls(first?.at ?? NaN, new Set(returned));
 }
 
-/** Why a log has no decision to decide again, and which log to pass instead. */
 function nothingDecided(passedOver: number, skipped: LogReader): string {
   if (passedOver > 0) {
     const found = `none of its ${counted(passedOver, 'decision')} was made by a policy of a route`;

@@ -76,7 +76,6 @@ function exitNow(): never {
 /** The most routes that are listed; a longer list pushes the rest out of sight. */
 const SHOWN = 20;
 
-/** A summary of the gateway in a few aligned lines, for the person who started it on a terminal. */
 function servedText(config: Config, { url, adminUrl, forwardAuthUrl }: Running): string {
   const { publicUrl, routes, log } = config;
   const shown = routes.slice(0, SHOWN);

@@ -64,7 +64,6 @@ function watched({ files, policyFolder }: Loaded, tests: readonly PolicyTestFile
   return [...files, ...tests.map(({ file }) => join(policyFolder.path, basename(file)))];
 }
 
-/** The tests and the properties of a file, in its order. */
 function run(file: PolicyTestFile, { config }: Loaded): readonly TestResult[] {
   const [server] = config.authorizationServers.values();
   const by = { ...config, defaultIssuer: server?.issuer ?? '' };
@@ -97,7 +96,6 @@ function report(
 /** A line of an example. It begins where the lines of a file do, so that it can be pasted there. */
 const isExample = /^(?:- |  )/;
 
-/** The rows for a terminal: one line each, and more for one that failed. */
 function table(rows: readonly TestResult[]): string {
   const fileWidth = Math.max(...rows.map(({ file }) => file.length));
   const nameWidth = Math.max(...rows.map(({ name }) => name.length));
@@ -111,7 +109,6 @@ function table(rows: readonly TestResult[]): string {
   return lines.join('');
 }
 
-/** A report in the XML that CI servers read: one suite for each file of tests. */
 function junit(rows: readonly TestResult[]): string {
   const suites = Map.groupBy(rows, ({ policy }) => policy);
   const bodies = [...suites].map(([suite, own]) => {

@@ -179,7 +179,6 @@ function readProviderCredentials(field: Field<IdentityProviderKeys>): IdentityPr
   return { clientId: field.get('client_id').text() ?? '', clientAuth };
 }
 
-/** `claims` of a provider or an assertion. */
 function readClaims(field: Field<IdentityProviderKeys['claims']>): ClaimsMapping {
   const mapping = new Map<string, string>();
   for (const [claim, source] of field.entries()) {

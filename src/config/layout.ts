@@ -92,7 +92,6 @@ function unclosed({ character, offset }: Opener): LayoutFlaw {
   ];
 }
 
-/** The list items and the key that a line begins with, and what follows them. */
 function entriesOf(line: string, start: number): { entries: readonly Entry[]; value: string; valueOffset: number } {
   const entries: Entry[] = [];
   let at = line.length - line.trimStart().length;
@@ -116,7 +115,6 @@ function entriesOf(line: string, start: number): { entries: readonly Entry[]; va
   return { entries, value, valueOffset: start + at + rest.length - value.length };
 }
 
-/** Adds an entry to the level that its indentation says. */
 function place(entry: Entry, levels: Level[]): LayoutFlaw | undefined {
   const { kind, indent } = entry;
   let left: Level | undefined;
@@ -170,7 +168,6 @@ function tooDeep(entry: Entry, { last, before }: Level): LayoutFlaw {
   return uneven(entry, last);
 }
 
-/** The brackets and quotes that are open after a line. */
 function openAfter(line: string, start: number, before: readonly Opener[]): readonly Opener[] {
   const open = [...before];
   for (const [index, character] of line.split('').entries()) {

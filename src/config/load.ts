@@ -116,7 +116,6 @@ async function readPolicyFolder(
   return { folder, path, folderLabel };
 }
 
-/** The parts of a configuration that `gateway.yaml` alone determines. */
 type ConfigFromRoot = Omit<Config, 'tls' | 'hash' | 'policyFolder' | 'warnings'>;
 
 function readRoot(

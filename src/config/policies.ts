@@ -106,10 +106,8 @@ export async function readPolicies(folder: string, label: string, read: Files): 
   };
 }
 
-/** The keys that speak of MCP messages. */
 const mcpKeys = ['tools', 'resources', 'prompts', 'methods', 'lock'];
 
-/** The names of a folder's policies, sorted; undefined when there is no such folder. */
 function policyNames(files: readonly string[] | undefined): readonly string[] | undefined {
   // Editors and Kubernetes leave files that start with a dot.
   return files
@@ -206,7 +204,6 @@ export async function policiesIn(folder: string): Promise<ReadonlyMap<string, Po
   return new Map([...policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined));
 }
 
-/** Faults in the meaning of a policy that its schema accepts. */
 interface PolicyMistakes {
   /** What no caller could satisfy. */
   readonly faults: readonly Violation[];
@@ -214,7 +211,6 @@ interface PolicyMistakes {
   readonly warnings: readonly Violation[];
 }
 
-/** Finds commas in scopes, slashes around regular expressions, and parameters in paths. */
 function mistakesIn(document: PolicyDocument): PolicyMistakes {
   const faults: Violation[] = [];
   const warnings: Violation[] = [];

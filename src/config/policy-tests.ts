@@ -117,7 +117,6 @@ function problemsOf(document: YamlFile, policy: Tested | undefined): readonly Pr
   return faults.map((fault) => problemIn(document, fault)).toSorted(inTextOrder);
 }
 
-/** Tests of calls that cannot exist. */
 function contradictions(tests: readonly Item[], policy: Tested | undefined): Violation[] {
   return tests.flatMap((item, index): Violation[] => [
     ...('given' in item ? misspelledScope(item.given.scope ?? [], [index, 'given', 'scope']) : []),
@@ -127,7 +126,6 @@ function contradictions(tests: readonly Item[], policy: Tested | undefined): Vio
   ]);
 }
 
-/** Calls of the protocol that the policy is not for. */
 function otherProtocol(when: Described, policy: Tested | undefined, path: Path): Violation[] {
   if (policy?.listsRequests === true && when.request === undefined) {
     const message = "names no request, and the policy has requests; write { request: 'GET /path' }";
@@ -182,7 +180,6 @@ function namedIn(when: Described): readonly NamedKind[] {
   return namedKinds.filter((key) => when[key] !== undefined);
 }
 
-/** A test, for {@link historyIn}. */
 const anyTest = parseYaml('', '{ name: history, when: {}, then: allow }').value as PolicyTest;
 const inTest = [0, 'given', 'history'] as const;
 

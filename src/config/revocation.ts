@@ -125,7 +125,6 @@ function readTargets(
   return [...new Set([...(first === undefined ? [] : [first]), ...others])];
 }
 
-/** All whose people may be named, by name: the authorization servers, and the providers of the front door. */
 function targetsOf({ servers, frontDoor }: RevocationReferents): ReadonlyMap<string, RevocationTarget> {
   const ofServers = Array.from(servers.values(), (server): [string, RevocationTarget] => [
     server.name,

@@ -245,7 +245,6 @@ function readPolicy(
   return found;
 }
 
-/** The policies that a route can name instead of `policy`. */
 function policiesBeside(field: Field<string | undefined>, policy: string, { folder, folderLabel }: Referents): string {
   const names = [...folder.policies.keys()];
   if (names.length === 0) return `${folderLabel} has no policy`;

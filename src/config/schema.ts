@@ -312,7 +312,6 @@ const types: Readonly<Record<string, string>> = {
   string: 'a string',
 };
 
-/** The words for what a schema's `type` accepts. */
 function typeInWords({ type = [] }: Schema): string {
   return either([type].flat().map((name) => types[name] ?? name));
 }

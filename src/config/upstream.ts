@@ -176,7 +176,6 @@ const own: ReadonlySet<string> = new Set([
   'cnf',
 ]);
 
-/** A claim that the statement copies, named as in a policy. */
 function claimName(text: string): string {
   if (own.has(text)) reject('is reserved in a signed identity');
   return claimPath(text);

@@ -19,7 +19,6 @@ interface Warning extends Violation {
   readonly policy?: string;
 }
 
-/** A configuration without its own warnings. */
 type Judged = Omit<Config, 'warnings'>;
 
 /**
@@ -126,7 +125,6 @@ function pathOf({ name }: AuthorizationServer): Path {
   return name === FRONT_DOOR ? [FRONT_DOOR] : ['authorization_servers', name];
 }
 
-/** The scopes of `scopes` that no route names, and that imply none that a route names. */
 function unnamedScopes({ routes, scopeHierarchy }: Judged): readonly Warning[] {
   const named = new Set(
     routes.flatMap(({ policy, resource }) => (policy?.scopes ?? []).concat(resource?.scopesSupported ?? [])),
@@ -230,7 +228,6 @@ function missingScopes({ frontDoor, routes, scopeHierarchy }: Judged): readonly 
     });
 }
 
-/** An issuer below the URL of the gateway, which has no route for it. */
 function missingRoute({ frontDoor, publicUrl, routes }: Judged): readonly Warning[] {
   if (frontDoor?.issuer.startsWith(`${publicUrl}/`) !== true || routes.some(({ isFrontDoor }) => isFrontDoor))
     return [];

@@ -185,7 +185,6 @@ function flawsOfSyntax(document: Document.Parsed, lines: LineCounter, text: stri
   return [...byLine.values()].slice(0, 10);
 }
 
-/** Names the key that a mapping has twice, and where it has it first. */
 function wordsOfDuplicate(start: number, document: Document, lines: LineCounter): string {
   let words = syntax.DUPLICATE_KEY;
   visit(document, {

@@ -30,7 +30,6 @@ export interface AdapterParts {
   readonly revocations?: { readonly check: RevocationCheck; readonly issuer: string } | undefined;
 }
 
-/** Models that end with their grant. */
 const ofGrants = ['AccessToken', 'AuthorizationCode', 'RefreshToken'] as const;
 
 function isOfGrants(model: string): model is (typeof ofGrants)[number] {
@@ -139,7 +138,6 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
   };
 }
 
-/** Ends all tokens of a model that rest on a grant, by the digest of the grant. */
 async function endTokens(model: string, grant: string, { store, onRevoked }: AdapterParts): Promise<void> {
   if (!isOfGrants(model)) return;
   const digests = await store.takeMembers(setOf(model, grant));
@@ -162,7 +160,6 @@ function setOf(model: string, grant: string): string {
   return `${model} ${grant}`;
 }
 
-/** The members of a code or a refresh token that its id is made of. */
 interface Saved {
   readonly grantId?: string;
   /** Seconds. */

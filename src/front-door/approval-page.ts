@@ -2,7 +2,6 @@ import { isObject } from '../lib/json/own-member.ts';
 import { html, type Markup, type Page } from './page.ts';
 import { texts } from './texts.ts';
 
-/** The person at a page. */
 interface Viewer {
   readonly signedInAs: string;
   readonly signOutUrl: string;
@@ -125,7 +124,6 @@ function oddList({ call, caller, client }: ApprovalPageView, isShort: boolean): 
   </ul>`;
 }
 
-/** The names and texts in a value, at any depth. */
 function textsIn(value: unknown): readonly string[] {
   const texts: string[] = [];
   const open: unknown[] = [value];
@@ -142,7 +140,6 @@ function textsIn(value: unknown): readonly string[] {
   return texts;
 }
 
-/** The number of members and entries of a value, at any depth. */
 function valuesIn(value: unknown): number {
   if (!isContainer(value)) return 0;
   return Object.values(value).reduce<number>((sum, inner) => sum + 1 + valuesIn(inner), 0);

@@ -33,7 +33,6 @@ export interface ApprovalPageParts {
   readonly prefix: string;
 }
 
-/** The session of this browser at the front door, and whose it is. */
 interface SignedIn {
   readonly person: Person;
   readonly session: string;
@@ -42,10 +41,8 @@ interface SignedIn {
   readonly amr: string[] | undefined;
 }
 
-/** The life of the token of one question. */
 const TOKEN_SECONDS = 60;
 const TIMEOUT_MS = 10_000;
-/** The longest answer of the gateway. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /**
@@ -110,7 +107,6 @@ export function createApprovalHandler(
     return token.save();
   }
 
-  /** Asks the gateway; 503 if it does not answer. */
   async function ask(token: string, id: string, decision?: object): Promise<{ status: number; body: unknown }> {
     const authorization = `Bearer ${token}`;
     const content =
@@ -162,7 +158,6 @@ export function createApprovalHandler(
     };
   }
 
-  /** Shows what the gateway answered: the call, or why this person decides nothing. */
   async function show(
     response: ServerResponse,
     found: { readonly status: number; readonly body: unknown },
@@ -208,7 +203,6 @@ export function createApprovalHandler(
   };
 }
 
-/** The object that the API sends to approvers. */
 interface ApiObject {
   readonly status: string;
   readonly created_at: string;

@@ -169,7 +169,6 @@ export class Assertions {
     }
   }
 
-  /** The content of the assertion, for this client and one of our resources. */
   #read(payload: JWTPayload, { oidc: { client, params } }: Context): AssertedAccess {
     const { sub, aud, jti, scope, client_id: clientId, resource: named } = payload;
     const subject = subjectIn(sub);

@@ -20,7 +20,6 @@ const MAX_IN_FLIGHT = 32;
 const MAX_IN_FLIGHT_OF_HOST = 4;
 const TIMEOUT_MS = 5_000;
 
-/** An answer, or why there is none. */
 type FetchOutcome =
   | { readonly status: number; readonly headers: Headers; readonly body: Buffer }
   | { readonly fault: string };

@@ -144,7 +144,6 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     return answer(request, response);
   }
 
-  /** The path below the issuer; undefined for any other. */
   function pathBelow(path: string): string | undefined {
     // Some clients drop the path of the issuer.
     if (isWellKnown(path)) return path;
@@ -155,7 +154,6 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   }
 }
 
-/** Approvals whose people sign in here. */
 function approvalsOf({ approvals }: Config): ApprovalSettings | undefined {
   return approvals?.route.authorizationServers.some(({ name }) => name === FRONT_DOOR) === true ? approvals : undefined;
 }

@@ -60,7 +60,6 @@ export interface ProviderClient {
   tryCredentials(): Promise<string>;
 }
 
-/** How long one call to a provider may take. */
 const TIMEOUT_SECONDS = 10;
 const CLOCK_TOLERANCE_SECONDS = 5;
 /** How far the clock of a provider may be ahead. */

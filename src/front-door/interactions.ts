@@ -172,7 +172,6 @@ export function createInteractions(
   }
 }
 
-/** An interaction, and what the person decides on. */
 interface Pending {
   readonly interaction: Interaction;
   /** Whether the page of approvals asks: it is no other party, and needs no consent. */
@@ -196,12 +195,10 @@ function needsSignIn({ prompt }: Interaction): boolean {
   return prompt.name === 'login';
 }
 
-/** The resources of a request, as the front door resolved them. */
 function resourcesOf({ params }: Interaction): readonly string[] {
   return [params.resource ?? []].flat().map(String);
 }
 
-/** The scopes that a grant has at each of the resources. */
 function grantedScopes(grant: Grant, resources: readonly string[]): readonly string[] {
   const [first = [], ...rest] = resources.map((resource) => grant.getResourceScopeEncountered(resource).split(' '));
   return first.filter((scope) => rest.every((other) => other.includes(scope)));
@@ -232,7 +229,6 @@ export function requireSameOrigin({ headers }: IncomingMessage, own: string): vo
   if (origin !== own || site !== 'same-origin') throw new errors.InvalidRequest(texts.failed.crossSite);
 }
 
-/** The longest form. Those of the pages are far shorter. */
 const MAX_FORM_BYTES = 16_384;
 
 /** Reads a form. Throws for a longer one, for one of unknown length, and for another type of body. */

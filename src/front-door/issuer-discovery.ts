@@ -6,13 +6,11 @@ import { boundedBody } from '../lib/http/bodies.ts';
 import { loadHourly } from '../lib/single-flight.ts';
 import type { AssertionIssuer } from '../model/front-door.ts';
 
-/** An issuer whose tokens the front door accepts, and where it reaches it. */
 interface TrustedIssuer {
   readonly issuer: string;
   readonly backchannel: string;
 }
 
-/** The front door as a client of an issuer. */
 interface DiscoveringClient {
   readonly metadata: openid.ClientMetadata;
   readonly auth: openid.ClientAuth;
@@ -53,7 +51,6 @@ export async function discoverIssuer(
   return configuration;
 }
 
-/** How long one call to an issuer may take. */
 const TIMEOUT_SECONDS = 5;
 
 /** Creates the key source of `settings`. It discovers the issuer at the first assertion, and again each hour. */

@@ -20,7 +20,6 @@ interface MemoryRecord {
   readonly owner: string | undefined;
 }
 
-/** The members of a set, each with its expiry (ms since the epoch). */
 type Members = Map<string, number>;
 
 /**

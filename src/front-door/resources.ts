@@ -18,7 +18,6 @@ export interface Resources {
   defaultScope(indicator: unknown): string;
 }
 
-/** A resource by one of its names. */
 interface NamedResource {
   readonly name: string;
   readonly audience: string;

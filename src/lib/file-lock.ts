@@ -28,7 +28,6 @@ export async function lockFile(path: string): Promise<() => Promise<void>> {
   };
 }
 
-/** Listens; undefined if there is a socket already. */
 async function socketAt(address: string): Promise<Server | undefined> {
   const server = createServer((socket) => socket.destroy());
   try {
@@ -40,7 +39,6 @@ async function socketAt(address: string): Promise<Server | undefined> {
   }
 }
 
-/** Listens in place of a socket that a dead process has left. */
 async function takeOver(address: string): Promise<Server> {
   if (await isAnswered(address)) throw new LockedError(`${address} is in use`);
   // Moved, and only then removed: another process may have taken it over meanwhile.

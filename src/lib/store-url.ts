@@ -6,7 +6,6 @@ export interface StoreHost {
   readonly port: number;
 }
 
-/** The common part of the URLs of stores with several servers. */
 interface StoreAddress {
   readonly hosts: readonly StoreHost[];
   /** Whether all servers are reached over TLS. */
@@ -90,7 +89,6 @@ function readAddress(text: string, defaultPort: number) {
   return { address, path, query };
 }
 
-/** The parameters of a query, still percent-encoded. */
 function readParameters(query: string | undefined): ReadonlyMap<string, string> {
   const set = new Map<string, string>();
   for (const pair of query === undefined ? [] : query.split('&')) {

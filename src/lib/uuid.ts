@@ -2,7 +2,6 @@ import { randomFillSync } from 'node:crypto';
 
 const UUID_BYTES = 16;
 const random = Buffer.alloc(256 * UUID_BYTES);
-/** The next byte to use. */
 let next = random.length;
 
 const digits = Buffer.from('0123456789abcdef', 'latin1');

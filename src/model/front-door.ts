@@ -42,7 +42,6 @@ export interface IdentityProvider {
   readonly claims: ClaimsMapping;
 }
 
-/** A client that has nothing to authenticate with. */
 interface PublicClient {
   readonly clientId: string;
   readonly clientAuth: 'none';

@@ -1,7 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Claims, Principal } from './principal.ts';
 
-/** A claim that the gateway adds to those of a caller. */
 interface GatewayClaim {
   /** The claim of the token that the value is made of. The decision log has that one: the value differs each second. */
   readonly source?: string;

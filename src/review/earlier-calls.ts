@@ -90,7 +90,6 @@ function afterEarlierCalls({ policy, principal, attempt, earlier }: CallInHistor
   };
 }
 
-/** A rule over time with what it found; any other condition as it is. */
 function withFound(condition: Explanation, found: ReadonlyMap<string, RuleOutcome>): Explanation {
   const known = condition.kind === 'history' && condition.outcome === 'unknown' ? found.get(condition.rule) : undefined;
   return known === undefined ? condition : { ...condition, ...known };

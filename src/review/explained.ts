@@ -282,7 +282,6 @@ function nearScope(missing: string, { grantedScopes }: Principal): readonly stri
   return grantedScopes.filter((scope) => resembles(scope, missing)).map((scope) => sentence('scope', scope, missing));
 }
 
-/** Members that the policy reads and that the object lacks, beside members that it has. */
 function absent(failing: readonly Explanation[], kind: 'claim' | 'argument', object: unknown): readonly string[] {
   const wanted = failing.filter((each) => each.kind === kind && each.found === 'nothing');
   const names = isObject(object) ? namesIn(object) : [];
@@ -291,7 +290,6 @@ function absent(failing: readonly Explanation[], kind: 'claim' | 'argument', obj
   );
 }
 
-/** The members of an object by name, and their members by JSON Pointer. */
 function namesIn(object: Readonly<Record<string, unknown>>): readonly string[] {
   const inner = Object.entries(object).flatMap(([name, value]) =>
     isObject(value) ? Object.keys(value).map((each) => `/${name}/${each}`) : [],

@@ -152,7 +152,6 @@ function policyOf(
   return { document, policy: texts.join('') };
 }
 
-/** A test for each entry, and one refusal. */
 function testsOf(
   entries: readonly LearntEntry[],
   own: readonly string[],
@@ -213,7 +212,6 @@ function inBoth(one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlyS
   return new Set([...one].filter((token) => other.has(token)));
 }
 
-/** Whether a policy can name a value as one that it wants. */
 function isListable(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value);
 }

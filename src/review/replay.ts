@@ -259,7 +259,6 @@ function countedBy(
   return { history, reservation: reservationOf(history, { id, principal, route, continues: undefined }) };
 }
 
-/** The meaning of a call for the rules over time of a policy, and the question to a ledger about it. */
 interface CountedBy {
   readonly history: CallHistory;
   readonly reservation: Reservation;

@@ -86,7 +86,6 @@ export function decidingBy(setting: CallerSetting): Deciding {
   };
 }
 
-/** The fault of a property, in lines; undefined if it holds. */
 function faultOf(property: Property, proof: ReturnType<typeof proofOf>): readonly string[] | undefined {
   switch (proof.outcome) {
     case 'holds':
@@ -120,7 +119,6 @@ function proofOf(
   }
 }
 
-/** The expectation of a test or a property, in a line. */
 function expectationOf(wanted: Expectation | PolicyTest['then']): string {
   if (typeof wanted === 'string') return wanted;
   const { deny, challenge } = wanted;
@@ -128,7 +126,6 @@ function expectationOf(wanted: Expectation | PolicyTest['then']): string {
   return `deny ${reasons}${challenge === undefined ? '' : `, challenge "${challenge}"`}`;
 }
 
-/** An example as it stands in a file of tests, with the decision that was found. */
 function exampleLines(name: string, { given, when }: Example, decision: Decision): readonly string[] {
   return [
     `- name: ${flowYaml(`counterexample of ${name}`)}`,

@@ -45,7 +45,6 @@ export async function startFrontDoorProcess(
     if (child?.connected === true) child.send(message, () => {});
   }
 
-  /** All that is kept, as a process that begins has to know it. */
   function tellRevocations(): void {
     for (const message of kept === undefined ? [] : everything(kept.check)) tell(message);
   }

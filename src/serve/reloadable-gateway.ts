@@ -188,7 +188,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     };
   }
 
-  /** Ends a stream whose policy, route or token is no longer valid. */
   function endIfRefused(stream: OpenStream): void {
     const refused = open.refusalOf(stream);
     if (refused !== undefined) return endFor(stream, refused.reason, 'the token was refused');
@@ -296,7 +295,6 @@ export function createRevalidation(streams: () => readonly OpenStream[], retryMs
   }
 }
 
-/** Whether the server has answered for the token of a stream, with yes or no. */
 async function isAnswered({ held }: OpenStream): Promise<boolean> {
   try {
     await held?.revalidate();

@@ -15,7 +15,6 @@ import type { Revocations } from './revocation/revocations.ts';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { OpenStream } from '../pipeline/forward/open-streams.ts';
 
-/** The most revocations in one message to another process. */
 const MESSAGE = 1_000;
 
 /**
@@ -99,7 +98,6 @@ export interface AffectedParts {
 
 /** The time for which news are gathered: each look at all streams takes time, which a flood of events must not have. */
 const GATHER_MS = 20;
-/** The streams of one turn of the event loop. */
 const STEP = 100;
 
 /** The effects of revocations on what is open and cached. Requests ask the index themselves: nothing delays them. */

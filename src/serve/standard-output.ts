@@ -9,7 +9,6 @@ const writeSome = promisify(write);
 export type OnLost = (lines: number) => void;
 
 const NEWLINE = 0x0a;
-/** The pause before a full pipe is tried again. */
 const RETRY_MS = 10;
 /** The pause after a write: a system call for each turn of a busy event loop would cost more than the lines. */
 const PACE_MS = 10;
@@ -61,7 +60,6 @@ async function writeUntilFault(fd: number, chunk: Buffer): Promise<number> {
  * 4,096 bytes as a whole (PIPE_BUF, POSIX `write`), and a decision with long claims is longer.
  */
 export function copyLines(from: Readable | null, to: Writable): void {
-  /** The beginning of a line. */
   let rest: Buffer[] = [];
   from?.on('data', (bytes: Buffer) => {
     const end = bytes.lastIndexOf(NEWLINE) + 1;

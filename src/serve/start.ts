@@ -290,7 +290,6 @@ interface DecisionFile {
   close(): Promise<void>;
 }
 
-/** Why the gateway cannot start, in one line. */
 class DecisionFileFault extends Error {
   override readonly name = 'DecisionFileFault';
 }

@@ -23,7 +23,6 @@ interface SharedApprovalParts {
   readonly bounds?: { readonly ofOwner: number; readonly ofAll: number; readonly bytes: number };
 }
 
-/** A request as the store returns it. */
 type ApprovalRow = readonly [id: string, status: ApprovalStatus, ends: string, body: string, proof: string];
 
 /** A decision of a person, sealed: a writer of the store can forge none. */
@@ -33,7 +32,6 @@ interface Proof {
   readonly usableUntil: number;
 }
 
-/** The requests that are read at once. */
 const PAGE = 100;
 
 /**

@@ -131,7 +131,6 @@ export class OneServer implements StoreServers {
   }
 }
 
-/** Messages of {@link Informants}. */
 interface InformantTexts {
   /** None has answered; the first reason follows. */
   readonly none: string;

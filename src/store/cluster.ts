@@ -21,7 +21,6 @@ const TRY_AGAIN_MS = 20;
 /** How many keys are tried to find one of each server. */
 const MAX_KEYS = 4_096;
 
-/** The topology of a cluster, by one of its servers. */
 interface Topology {
   readonly epoch: number;
   /** The master of each slot. */
@@ -75,7 +74,6 @@ export class ClusterFinder implements StoreFinder {
   }
 }
 
-/** Each of these servers once. */
 function byName(masters: readonly StoreHost[]): ReadonlyMap<string, StoreHost> {
   return new Map(Array.from(new Set(masters), (host) => [nameOf(host), host]));
 }

@@ -118,7 +118,6 @@ export function connectStore(
     else use(servers);
   }
 
-  /** Connects, and resolves when each server has accepted a write. */
   async function taken(servers: StoreServers): Promise<void> {
     await servers.connect((error) => lose(servers, error));
     await Promise.all(Array.from(servers.keys(PROBE), (key) => servers.send(key, probeOf(key))));
@@ -154,7 +153,6 @@ export function connectStore(
     if (hasMoved || hasChannelMoved) lose(servers, new Error('another primary has taken over'));
   }
 
-  /** Discards `servers` if they are the current ones, and reconnects. */
   function lose(servers: StoreServers, error: unknown): void {
     if (servers !== current) return;
     current = undefined;
@@ -219,7 +217,6 @@ function probeOf(key: string): (client: StoreClient) => Promise<unknown> {
   return (client) => client.set(key, '1', { PX: 1000 });
 }
 
-/** Chooses how the servers of `url` are found. It connects to nothing yet. */
 function finderOf(url: string): StoreFinder {
   if (namesSentinel(url)) return new SentinelFinder(readSentinelUrl(url));
   if (namesCluster(url)) return new ClusterFinder(readClusterUrl(url));
@@ -248,7 +245,6 @@ export function storeDenial(error: unknown): Denial {
 /** Errors by which a server says that it cannot serve. Others, NOPERM too, concern one command alone. */
 const cannotServe = /^(?:READONLY|OOM|MISCONF|LOADING|MASTERDOWN|NOREPLICAS|NOAUTH|WRONGPASS|BUSY|CLUSTERDOWN)\b/;
 
-/** Whether an error means that the store is away until it takes a write again. */
 function saysUnfit(error: unknown): boolean {
   return error instanceof Error && cannotServe.test(error.message);
 }

@@ -26,7 +26,6 @@ interface SharedLedgerParts {
   readonly scripts?: typeof ledgerScripts;
 }
 
-/** The answer of the store: whether the call passed, and why it would not. */
 type Reply = readonly [passed: number] | readonly [passed: number, why: string, first: number, second?: number];
 
 /**

@@ -15,7 +15,6 @@ import {
   type SweptApprovals,
 } from '../model/approval-book.ts';
 
-/** A request in memory. */
 interface RequestRecord {
   approval: KeptApproval;
   readonly owner: string;
@@ -24,13 +23,11 @@ interface RequestRecord {
   usableUntil: number;
 }
 
-/** The next round of a call that was approved. */
 interface Round {
   readonly id: string;
   readonly endsAt: number;
 }
 
-/** The most requests that are over and kept, of all routes. */
 const MAX_OVER = 1_000;
 
 /** The book of one process, which answers synchronously: its steps are atomic. */
@@ -39,7 +36,6 @@ export class MemoryApprovals implements ApprovalBook {
   readonly #bounds: { readonly ofOwner: number; readonly ofAll: number; readonly bytes: number };
   /** By id; those that are over too. */
   readonly #kept = new Map<string, RequestRecord>();
-  /** The requests that live, by what they are bound to. */
   readonly #live = new Map<string, RequestRecord>();
   readonly #owned = new OwnerCounts();
   readonly #rounds = new Map<string, Round>();

@@ -34,12 +34,9 @@ export interface MemoryLedger extends Ledger {
   size(): number;
 }
 
-/** The most entries that are removed in one turn of the event loop between calls. */
 const MAX_SWEPT = 1_000;
-/** The pauses between two such turns. */
 const SWEEP_MS = { least: 100, most: 60 * 60_000 };
 
-/** A call that was counted, until it is answered or given back. */
 interface OpenCall {
   readonly id: string;
   readonly entries: readonly CountedEntry[];
@@ -68,7 +65,6 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
   /** By the length of the window: within one, entries end in the order in which they came. */
   const windows = new Map<number, Timeline<CountedEntry>>();
   const calls = new Map<string, OpenCall>();
-  /** The number of entries of each owner. */
   const owned = new OwnerCounts();
   let kept = 0;
   let now = -Infinity;
@@ -86,7 +82,6 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
     }
   }
 
-  /** Removes what ends later, a part at a time. */
   function sweepLater(): void {
     if (timers === undefined || isSweeping || kept === 0) return;
     isSweeping = true;

@@ -8,7 +8,6 @@ import type { Sealing } from './sealing.ts';
 /** Bounds memory; about 15 MB when full. */
 const MAX_KEYS = 50_000;
 
-/** Limiters of one process, which answer synchronously. */
 interface LocalRateLimiters {
   (counted: CountedEvent, rate: Rate): RateLimiter & { take(key: string): number };
 }

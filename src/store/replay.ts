@@ -26,7 +26,6 @@ export interface LocalReplayMemory extends ReplayMemory {
 export function createReplayMemory(clock: Clock, maxEntries = MAX_ENTRIES): LocalReplayMemory {
   /** Digests, so that an entry is small however long a key is. */
   const live = new Set<string>();
-  /** The number of digests of each owner. */
   const owned = new OwnerCounts();
   const maxOwn = Math.max(1, Math.floor(maxEntries * SHARE));
   /** The second in which digests expire → their owner → the digests. The sweep reads only expired digests. */

@@ -4,7 +4,6 @@ import type { CallHistory } from '../model/history.ts';
 import type { Reservation } from '../model/ledger.ts';
 import type { Principal } from '../model/principal.ts';
 
-/** The call that is to be counted. */
 interface Counting extends Pick<Reservation, 'id' | 'route' | 'continues'> {
   readonly principal: Principal;
 }

@@ -25,7 +25,6 @@ const MODE = 0o600;
 /** The file is written anew when it has this many lines more than twice what is remembered. */
 const SPARE_LINES = 10_000;
 
-/** An append that waits for its turn. */
 interface Waiting {
   readonly text: string;
   readonly done: () => void;
@@ -197,7 +196,6 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** The events of a file, and where the last whole one ends. */
 function eventsIn(path: string, bytes: Buffer): { events: KeptEvent[]; end: number } {
   const events: KeptEvent[] = [];
   let end = 0;

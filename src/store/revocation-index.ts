@@ -29,7 +29,6 @@ const kinds = {
 } as const satisfies Readonly<Record<string, readonly Member[]>>;
 type Kind = keyof typeof kinds;
 
-/** What a revocation looks at. */
 type RevocableToken = Pick<Principal, 'subject' | 'claims'>;
 /** The members that a token has, or that a revocation names. */
 type Named = Readonly<Partial<Record<Member, string>>>;
@@ -202,7 +201,6 @@ export function isAmong(
   return issuer === tokens.issuer && has(kind, named) && keyFor(kind, named) === keyFor(kind, tokens);
 }
 
-/** The members of a token, as a revocation would name them. */
 function membersOfToken(token: RevocableToken): Named {
   const named: Partial<Record<Member, string>> = {};
   for (const member of members) {

@@ -14,7 +14,6 @@ import type { Sealing } from './sealing.ts';
 
 /** How often a replica asks whether others have kept revocations. Much less than the second that is promised. */
 const FOLLOW_MS = 200;
-/** How many entries one command reads or writes. */
 const PAGE = 500;
 /** How long the news of dropped caches live: longer than any replica is unavailable and keeps its caches. */
 const DROPPED_MS = 60_000;
@@ -90,7 +89,6 @@ export class RevocationStore implements RevocationPlace {
   readonly #keepAll: Script;
   readonly #lease: Script;
   readonly #timer: NodeJS.Timeout;
-  /** The newest entry that this replica has read. */
   #read = 0;
   /** The server that it was read from. */
   #primary: string | undefined;

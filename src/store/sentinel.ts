@@ -12,7 +12,6 @@ import {
   withEncoded,
 } from './clients.ts';
 
-/** The primary, as a sentinel names it. */
 interface NamedPrimary extends StoreHost {
   readonly epoch: number;
 }

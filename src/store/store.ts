@@ -49,14 +49,12 @@ export interface Prepared {
   readonly drop: () => void;
 }
 
-/** The settings that need a connection of their own. */
 interface StoreSettings {
   readonly url: string;
   readonly sessionKey: string;
   readonly hasFrontDoor: boolean;
 }
 
-/** A store, and the settings that it was created from. */
 interface UsedStore extends StoreSettings {
   readonly connection: StoreConnection;
   readonly answers: SharedAnswers;
@@ -123,7 +121,6 @@ export function createShared(
     };
   }
 
-  /** The connection in use, if it has these settings. */
   function connectionWith({ url, sessionKey, hasFrontDoor }: StoreSettings): StoreConnection | undefined {
     const isSame = current?.url === url && current.sessionKey === sessionKey && current.hasFrontDoor === hasFrontDoor;
     return isSame ? current?.connection : undefined;

@@ -162,7 +162,6 @@ function lowestBit(place: number): number {
   return place & -place;
 }
 
-/** The highest power of two up to `length`; 0 for 0. */
 function highestPower(length: number): number {
   return length === 0 ? 0 : 2 ** (31 - Math.clz32(length));
 }

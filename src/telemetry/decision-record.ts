@@ -129,7 +129,6 @@ function isSameList(one: readonly string[], other: readonly string[]): boolean {
 /** A principal stays the same object while its token is cached. The newest part is last. */
 const commonParts = new WeakMap<object, readonly CommonPart[]>();
 const MAX_PARTS = 8;
-/** The key of calls without a caller. */
 const withoutCaller = Object.freeze(Object.create(null) as object);
 
 /** The common part of a decision and others: the same object, if the caller made the same call before. */

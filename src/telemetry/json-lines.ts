@@ -17,12 +17,10 @@ export interface JsonLines {
  * or fill memory.
  */
 const MAX_PENDING = 8 * 1024 * 1024;
-/** The time limit for the last lines. */
 const LAST_MS = 1_000;
 
 /** Characters that JSON does not escape and a terminal obeys: DEL, C1 controls, line breaks, changes of direction. */
 const actsOnTerminals = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
-/** The only one of them in ASCII. */
 const DELETE = 0x7f;
 
 /** JSON without characters that a terminal obeys, with the same values. */
@@ -46,7 +44,6 @@ function harmless(text: string): Buffer {
  */
 export function createJsonLines(output: Writable, onDropped: () => void = () => {}): JsonLines {
   let lines: string[] = [];
-  /** The length of the lines that are not written yet. */
   let pending = 0;
   let scheduled = false;
   let dropped = 0;

@@ -14,7 +14,6 @@ interface SelectedDecisions {
   readonly kept: number;
 }
 
-/** The places of `id` and of `path` among the own texts. */
 const [ID = -1, PATH = -1] = ['id', 'path'].map((own) => ownRows.texts.findIndex(({ name }) => name === own));
 
 const MAX_DECISIONS = 10_000;

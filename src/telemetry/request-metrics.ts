@@ -8,7 +8,6 @@ import {
   type MetricValueWithName,
 } from 'prom-client';
 
-/** The count under one set of label values since the last scrape. */
 interface Cell {
   readonly labels: Readonly<Record<string, string>>;
   count: number;

@@ -39,7 +39,6 @@ const MAX_VALUE = 512;
 
 const sampledKey = createContextKey('sallyport.sampled');
 
-/** Samples as decided before the first span of the call. */
 const asDecided: Sampler = {
   shouldSample: (context) => ({
     decision: context.getValue(sampledKey) === true ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,
@@ -56,7 +55,6 @@ interface Early {
   readonly ended: (() => void)[];
 }
 
-/** The place of a span among those of its call. */
 interface Place {
   /** Undefined for the call's own span. */
   readonly above: Span | undefined;
@@ -238,11 +236,8 @@ interface SpanExport {
 const SUCCESS = 0;
 /** The limit on spans that wait or are in flight; about 2 MiB. */
 const MAX_PENDING = 2048;
-/** How long a span waits for others before it is sent. */
 const DELAY_MS = 1_000;
-/** The time limit of one batch, with all attempts. */
 const TIMEOUT_MS = 5_000;
-/** The time limit for the last spans. */
 const LAST_MS = 2_000;
 
 function createSpanExport(

@@ -220,7 +220,6 @@ function routesWith({ routes }: Config, policy: string): Config['routes'] {
   return routes.filter((route) => route.policy?.name === policy);
 }
 
-/** The limit on pages that watch at the same time. */
 const MAX_WATCHERS = 50;
 /** The limit on bytes that wait for a slow page. Decisions beyond it are lost to the page, which gets their number. */
 const MAX_WAITING = 512 * 1024;

@@ -12,7 +12,6 @@ export interface DraftBounds {
 }
 const defaults: DraftBounds = { timeMs: 10_000, memoryMb: 128 };
 const MAX_WAITING = 8;
-/** An idle process ends after this time. */
 const IDLE_MS = 60_000;
 
 /** How long the process may take to load its modules: on a busy machine, seconds. */

@@ -142,7 +142,6 @@ function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
   return isObject(value) ? value : undefined;
 }
 
-/** The effects of the edit on every caller and every call. */
 function meaningOf(inForce: Policy, draft: Policy, { scopeHierarchy, issuer }: DraftTask): DraftMeaning {
   const { differences, undecided } = comparePolicies(
     inForce,
@@ -161,7 +160,6 @@ function meaningOf(inForce: Policy, draft: Policy, { scopeHierarchy, issuer }: D
   };
 }
 
-/** The kept decisions that the draft would change, as `replay` finds them. */
 function replayOf(
   decisions: readonly CountedDecision[],
   inForce: Policy | undefined,

@@ -271,7 +271,6 @@ export const views = [
   { path: '/health', name: 'Health' },
 ] as const;
 
-/** The members that a filter looks at. */
 type Filtered = Pick<DecisionRow, 'route' | 'kind' | 'reason' | 'subject' | 'clientId' | 'called'>;
 
 /** The members of a filter, as in the address of Live. */

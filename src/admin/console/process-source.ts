@@ -19,10 +19,8 @@ import {
 import type { Config } from '../../model/config.ts';
 import type { RevocationState } from '../../model/revocation.ts';
 
-/** The most rows of one answer, of the past or of new decisions. */
 const MAX_ROWS = 500;
 const MAX_BATCH = 100;
-/** The pause between batches. */
 const BATCH_MS = 200;
 
 interface Answering {

@@ -103,7 +103,6 @@ async function meetingOf(route: Route): Promise<Meeting | undefined> {
   }
 }
 
-/** The properties of a server by its metadata, and by what is known of the product besides. */
 async function traitsOf({ issuer }: AuthorizationServer, document: Metadata): Promise<ServerTraits> {
   const { resource, wantsScope, tokens } = providerOf(issuer) ?? standardServer;
   const { origin, pathname } = new URL(issuer);
@@ -260,7 +259,6 @@ function mayRegister(uri: string, { clients: { registration } }: FrontDoor): boo
   return anyPattern(registration?.redirectUris ?? [])(uri);
 }
 
-/** A redirect URI for each pattern of a client. */
 function sampleUris({ redirectUris }: ClientQuirks): readonly string[] {
   const patterns = redirectUris.length === 0 ? ['http://127.0.0.1:*/callback'] : redirectUris;
   return patterns.map((pattern) => pattern.replace(':*', ':33418').replace(/\*+$/, 'doctor'));

@@ -315,7 +315,6 @@ async function examineOwn({ tls }: Config, now: number): Promise<readonly Findin
   );
 }
 
-/** Each https origin, with the key of the configuration that names it. */
 function httpsOrigins({ publicUrl, authorizationServers, routes }: Config): ReadonlyMap<string, string> {
   const named = [
     ...routes.map(({ name, upstream }) => [upstream.origin, `routes.${name}.upstream`] as const),

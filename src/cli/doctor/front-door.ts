@@ -151,7 +151,6 @@ async function examineDocuments({ clients }: FrontDoor): Promise<readonly Findin
   );
 }
 
-/** The most redirects of a provider that are followed. */
 const MAX_REDIRECTS = 5;
 
 /** OpenID Connect Core §3.1.2.6: the errors of a request without a session, as from here. */

@@ -42,7 +42,6 @@ function remedyForOther({ publicUrl, listen }: Config): string | undefined {
   return `another program listens on port ${number}: find it with ${how}, stop it, or change listen and public_url`;
 }
 
-/** The remedy for an answer that the gateway would not give. */
 function remedyForAnswer({ text }: TextAnswer, config: Config): string {
   const isGateway = typeof ownMember(parsedJson(text), 'decision') === 'string';
   if (isGateway) return reloadRemedy;

@@ -168,7 +168,6 @@ function findings({ upstream, server, opaque }: Known): string {
 
 type ClientName = NonNullable<OptionsOf<'init'>['client']>;
 
-/** An MCP server as its clients reach it: through the gateway. */
 interface Endpoint {
   /** The name of the route. */
   readonly name: string;

@@ -59,7 +59,6 @@ export class DecisionRefused extends Error {
   }
 }
 
-/** A person, or the operator. */
 type Decider = Principal | 'operator';
 
 /** The approvals of one configuration. */
@@ -326,7 +325,6 @@ export function approvalView(approval: KeptApproval): Record<string, unknown> {
   };
 }
 
-/** An answer of the API: a status, and JSON. */
 interface ApiAnswer {
   readonly status: number;
   readonly body: unknown;

@@ -6,7 +6,6 @@ import type { ApprovalSettings } from '../../model/config.ts';
 import { approvalView } from './approvals.ts';
 import { messageOf } from '../../lib/wording.ts';
 
-/** The most events that wait; further ones are dropped. */
 const MAX_WAITING = 1_000;
 const TRIES = 5;
 const TIMEOUT_MS = 5_000;

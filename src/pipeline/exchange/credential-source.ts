@@ -62,7 +62,6 @@ export function createCredentialSources(count: CountLookup, clock: Clock, answer
   return Object.assign(sources, { drop: (isMeant: (caller: Principal) => boolean) => memory.drop(isMeant) });
 }
 
-/** Parts that the sources of all configurations share. */
 interface ProcessParts {
   readonly memory: ExchangeMemory;
   readonly ownTokens: OwnTokens;

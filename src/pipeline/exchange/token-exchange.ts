@@ -213,7 +213,6 @@ const COOLDOWN_MS = 5_000;
 /** The outcomes of exchanges by cache key, shared by all routes. */
 export class ExchangeMemory {
   readonly #clock: Clock;
-  /** The store that replicas share, if there is one. */
   readonly #answers: SharedAnswers | undefined;
   readonly #kept: ExpiringCache<KeptCredential & { readonly caller: Principal }>;
   readonly #refused: ExpiringCache<Pick<Denial, 'reason' | 'detail'>>;

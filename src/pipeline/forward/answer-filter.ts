@@ -169,7 +169,6 @@ class Reading implements BodyFilter {
   }
 }
 
-/** Two filters, one after the other. */
 class InTurn implements BodyFilter {
   readonly #first: BodyFilter;
   readonly #second: BodyFilter;
@@ -207,7 +206,6 @@ function both(first: Rewriting | undefined, second: Rewriting | undefined): Rewr
   return first === undefined || second === undefined ? (first ?? second) : new Both(first, second);
 }
 
-/** Two rewritings, the second of what the first returned. */
 class Both implements Rewriting {
   readonly mustRead: boolean;
   readonly #first: Rewriting;
@@ -238,7 +236,6 @@ function filterOf(answer: ResponseHeaders, status: number, rewriting: Rewriting)
   return status === 202 ? createDroppingFilter() : createUnreadableFilter();
 }
 
-/** Whether the answer to a call may hold a list that the policy of the route filters. */
 function mayHoldList(route: Route, { action: { attempt } }: Grant): boolean {
   if (route.policy?.lists !== 'filter' || attempt.kind !== 'mcp') return false;
   // Legacy revisions: any GET may resume a broken stream.
@@ -280,7 +277,6 @@ function visibleTo({ principal }: Grant, { policy }: Route): (target: McpTarget)
   return (target) => policy.couldCall(principal, target);
 }
 
-/** Removes from the lists of an answer what is not visible. */
 class VisibleLists implements Rewriting {
   readonly mustRead = true;
   readonly #isVisible: (target: McpTarget) => boolean;

@@ -73,7 +73,6 @@ function isOf({ grant: { principal } }: OpenStream, { issuers }: RefusedToken): 
   return principal !== undefined && issuers.includes(principal.issuer);
 }
 
-/** The parts of a stream from its call, and its end. */
 type StreamParts = Pick<OpenStream, 'route' | 'call' | 'grant' | 'held' | 'isUpgrade' | 'end'>;
 
 /** `revalidate` for a token without expiry: nothing else would end its streams. No setting disables it. */

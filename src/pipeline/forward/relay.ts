@@ -326,7 +326,6 @@ function createKeepalive(quietMs: number, boundary: EventBoundary, write: (chunk
   }, quietMs).unref();
 }
 
-/** The denial for an error of undici, or of a filter, in place of the upstream's answer. */
 function upstreamDenial(error: Error): Denial {
   const unreadable = unreadableAnswer(error);
   if (unreadable !== undefined) return unreadable;
@@ -340,7 +339,6 @@ function upstreamDenial(error: Error): Denial {
   return new Denial('upstream.unreachable', `${code}${error.message}`, { cause: error });
 }
 
-/** The denial for an answer that a filter must read and cannot; undefined for any other error. */
 function unreadableAnswer(error: Error): Denial | undefined {
   if (error instanceof Denial) return error;
   // Its message quotes the answer of the upstream.

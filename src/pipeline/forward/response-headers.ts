@@ -61,7 +61,6 @@ const aboutBytes = [
  */
 const otherCharset = /^(application\/json|text\/event-stream) *;(?! *charset="?utf-8"? *$).*$/i;
 
-/** The answer of an upstream to a granted call, before its body. */
 interface UpstreamAnswer extends Pick<GrantedCall, 'call' | 'grant'> {
   /** Name, value, name, value, … as received. */
   readonly raw: readonly (Buffer | string)[];

@@ -89,7 +89,6 @@ export function createForwardUpgrade(
       return cleanAnswer({ raw, status, call, grant, willChange: false });
     }
 
-    /** Passes on an answer other than 101. */
     function relay(answer: IncomingMessage): void {
       const { statusCode: status = 502, statusMessage = '' } = answer;
       let headers: ResponseHeaders;
@@ -151,7 +150,6 @@ function switchingHeaders(fields: readonly string[]): Record<string, string | st
   return headers;
 }
 
-/** The denial for an error of http-proxy-3 in place of the answer to a handshake. */
 function handshakeDenial(error: Error): Denial {
   if (error instanceof Denial) return error;
   if ('code' in error && String(error.code).startsWith('HPE_')) {

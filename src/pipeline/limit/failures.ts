@@ -11,7 +11,6 @@ import type { Rate } from '../../model/route.ts';
 /** The most refused tokens that are remembered. Only a token that was counted is added, so one address adds few. */
 const MAX_REFUSED = 50_000;
 
-/** The questions in flight of one bucket, and the questions that wait for their outcome. */
 interface InFlight {
   asking: number;
   /** In the order of arrival. A set, because removing the first of a long array takes time in its length. */

@@ -11,7 +11,6 @@ import type { Rate, Route } from '../../model/route.ts';
 /** Counts a call. Returns a promise only if it has to ask a store. */
 export type Limit = (call: Call, principal: Principal | undefined) => void | Promise<void>;
 
-/** The longest key of a caller; a longer one is hashed. */
 const MAX_KEY = 200;
 
 /**

@@ -14,7 +14,6 @@ interface OriginalRequest {
   readonly host: string | undefined;
 }
 
-/** A convention by which proxies describe a request: the names of its fields. */
 interface Convention {
   readonly method: string;
   readonly target: string;

@@ -51,7 +51,6 @@ export interface Listener {
   close(graceMs: number): Promise<void>;
 }
 
-/** How long a client may take for a TLS handshake, and for a header section. */
 interface Patience {
   readonly handshakeMs: number;
   readonly headersMs: number;

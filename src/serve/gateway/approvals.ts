@@ -85,7 +85,6 @@ export function createApprovalStages(
 }
 
 const MAX_SHOWN = 20;
-/** The interval at which the gateway looks for requests that have ended. */
 const SWEEP_MS = 1_000;
 
 type ApprovalsPart = typeof import('../../pipeline/approve/approvals.ts');

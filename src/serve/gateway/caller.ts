@@ -73,7 +73,6 @@ function presented(token: string): PresentedToken {
 
 type Clients = ReadonlyMap<string, AuthorizationServerClient>;
 
-/** Uses connections to the authorization servers of a configuration, and closes them. */
 async function withServers<Result>(config: Config, use: (clients: Clients) => Promise<Result>): Promise<Result> {
   const clients = new Map(
     [...config.authorizationServers].map(([name, server]) => [name, createServerClient(server, () => {}, Date.now)]),

@@ -26,7 +26,6 @@ import { createRefuse } from '../../pipeline/respond/refuse.ts';
 import { methodsOf } from '../../pipeline/route/admit.ts';
 import { canonicalTarget } from '../../pipeline/route/router.ts';
 
-/** Parts that the stages for questions share with the stages for calls. */
 interface ForwardAuthParts {
   /** Reads a whole body within the configured limit. */
   readonly readBody: (call: Call) => Promise<Buffer>;

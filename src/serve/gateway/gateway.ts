@@ -116,7 +116,6 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
 const MAX_BYTES = 64 * 1024;
 const RETRY_SECONDS = 5;
 
-/** The endpoints by which the gateway itself takes revocations. */
 class RevocationEndpoints {
   readonly #receive: RevocationReceiver;
   readonly #byPath: ReadonlyMap<string | undefined, EventSource>;

@@ -27,9 +27,7 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 /** The pause between polls of a transmitter that does not hold back its empty answers. */
 const IDLE_MS = 500;
-/** The interval at which the stream is looked at. */
 const CHECK_MS = 5 * 60_000;
-/** The interval at which a replica asks for the lease. */
 const LEASE_MS = 5_000;
 
 /** The events of one source: keeps its stream, takes what it pushes, or polls. It is never in the way of a request. */
@@ -245,7 +243,6 @@ export class Delivery implements SetSource {
   }
 }
 
-/** The acknowledgements of the last poll, for the next one. */
 interface Acks {
   taken: string[];
   refused: Map<string, SetRefusal>;

@@ -41,7 +41,6 @@ import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';
 import { namedTokens } from './subjects.ts';
 
-/** A process that learns of revocations. */
 interface Follower {
   /** Called with what it has to learn. */
   readonly onNews: (news: RevocationNews) => void;
@@ -49,7 +48,6 @@ interface Follower {
   readonly onReady: () => void;
 }
 
-/** How long the start waits for the store. */
 const START_MS = 2_000;
 /** How long a lease lives without its holder: the time without polls after a replica died. */
 const LEASE_MS = 15_000;

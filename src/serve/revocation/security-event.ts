@@ -123,7 +123,6 @@ function invalid(description: string): SetError {
 /** The effect of an event on its subject. `revoke`: its tokens end. `drop`: what is cached of them is asked again. */
 type Effect = 'revoke' | 'drop' | 'none' | 'malformed';
 
-/** A member of an event, as its definition lists the values. */
 type Payload = Readonly<Record<string, unknown>>;
 
 const caep = 'https://schemas.openid.net/secevent/caep/event-type/';

@@ -6,14 +6,12 @@ import { lowerCase } from '../../store/revocation-index.ts';
 /** The tokens that a subject identifier (RFC 9493) names. */
 export type NamedTokens = { readonly kind: 'tokens'; readonly tokens: readonly RevokedTokens[] } | NoTokens;
 
-/** Why a subject identifier names no tokens. */
 interface NoTokens {
   /** No part of it is known here, its issuer is none that the source may revoke, or it is no subject identifier. */
   readonly kind: 'not_understood' | 'foreign' | 'malformed';
   readonly why: string;
 }
 
-/** Tokens that a subject names, and the target that gave them. */
 interface TargetTokens {
   readonly target: RevocationTarget;
   readonly tokens: RevokedTokens;

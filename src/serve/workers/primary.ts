@@ -47,7 +47,6 @@ export async function startWorkers(
   const fixed = fixedIn(loaded.config);
   const key = randomBytes(32).toString('hex');
   const inForce: InForce = { config: loaded.config, since: Date.now(), problems: [] };
-  /** The problems of the newest files. */
   let refused: readonly string[] = [];
   /** The problems of each worker that refuses files which the primary process accepted. */
   const refusedBy = new Map<Worker, readonly string[]>();
@@ -253,10 +252,8 @@ function isHandle(value: unknown): value is Handle {
   return typeof value === 'object' && value !== null && 'close' in value && typeof value.close === 'function';
 }
 
-/** How long a worker may take to answer. */
 const PATIENCE_MS = 1_000;
 
-/** The questions of the console to all workers. */
 interface WorkersSource extends ConsoleSource {
   /** Begins to read what a new worker sends, and tells it whether its decisions are watched. */
   follow(worker: Worker): void;

@@ -15,7 +15,6 @@ import {
   type ToWorker,
 } from './worker-messages.ts';
 
-/** The serving process, and the certificate that the primary process renews. */
 interface Working extends Serving {
   readonly certificate: ReceivedCertificate | undefined;
   /** Ends the sending of new decisions; undefined while no page watches. */
