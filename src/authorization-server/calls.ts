@@ -8,6 +8,7 @@ import type { CountServerCall } from '../model/events.ts';
 import { createRoundRobinQueue, createQuota } from '../lib/fair-share.ts';
 import { type CircuitBreaker, createCircuitBreaker, LONGEST_REQUESTED_MS } from './circuit-breaker.ts';
 import { createJsonFetcher, type FetchJsonOptions, type JsonAnswer } from './fetch-json.ts';
+import { ensure } from '../lib/remembered.ts';
 
 /** Calls of one operation in flight at once: a slow server must not exhaust sockets and memory. */
 const MAX_IN_FLIGHT = 256;
@@ -71,17 +72,12 @@ export function createServerCalls(
   let answered = false;
 
   function endpointOf(operation: ServerOperation, url: string): Endpoint {
-    const key = `${operation} ${url}`;
-    const known = endpoints.get(key);
-    if (known !== undefined) return known;
-    const endpoint = {
+    return ensure(endpoints, `${operation} ${url}`, () => ({
       operation,
       breaker: createCircuitBreaker(clock, random),
       semaphore: createFairSemaphore(MAX_IN_FLIGHT),
       problem: '',
-    };
-    endpoints.set(key, endpoint);
-    return endpoint;
+    }));
   }
 
   function unavailable(why: string, retryAfterSeconds?: number, cause?: unknown): Denial {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose/jwt/sign';
 import type { Clock } from '../lib/clock.ts';
 import type { ClientCredentials } from '../model/authorization-server.ts';
+import { ensure } from '../lib/remembered.ts';
 
 interface AuthenticatedForm {
   readonly body: URLSearchParams;
@@ -22,13 +23,7 @@ const LIFETIME_SECONDS = 60;
 /** Creates the client authentication at the authorization server `issuer`. Prepares credentials at their first use. */
 export function createClientAuthentication(issuer: string, clock: Clock): ClientAuthentication {
   const prepared = new WeakMap<ClientCredentials, FormAuthenticator>();
-  return (form, credentials) => {
-    const known = prepared.get(credentials);
-    if (known !== undefined) return known(form);
-    const prepare = prepareFor(credentials, issuer, clock);
-    prepared.set(credentials, prepare);
-    return prepare(form);
-  };
+  return (form, credentials) => ensure(prepared, credentials, () => prepareFor(credentials, issuer, clock))(form);
 }
 
 type FormAuthenticator = (form: URLSearchParams) => AuthenticatedForm | Promise<AuthenticatedForm>;

@@ -10,6 +10,7 @@ import { harmlessJson } from '../telemetry/json-lines.ts';
 import { type LoggedDecision, LogReader, timeOf } from './decision-log.ts';
 import type { OptionsOf } from './options.ts';
 import { coloured, type ExitCode, Failure, UsageError } from './terminal.ts';
+import { ensure } from '../lib/remembered.ts';
 
 type LogOptions = OptionsOf<'log'>;
 
@@ -298,9 +299,10 @@ function count(counts: Count, allow: boolean): void {
 }
 
 function countNamed(names: Map<string, Count>, name: string, allow: boolean): void {
-  const counts = names.get(name) ?? { allowed: 0, denied: 0 };
-  names.set(name, counts);
-  count(counts, allow);
+  count(
+    ensure(names, name, () => ({ allowed: 0, denied: 0 })),
+    allow,
+  );
 }
 
 function ranked(names: ReadonlyMap<string, Count>): readonly (readonly [string, Count])[] {

@@ -11,6 +11,7 @@ import {
   weightOf,
   type Store,
 } from './store.ts';
+import { ensure } from '../lib/remembered.ts';
 
 /** A record as JSON: a fraction of the memory of its objects, and no caller can change it. */
 interface MemoryRecord {
@@ -36,9 +37,7 @@ export function createMemoryStore(clock: Clock): Store {
   const replay = createReplayMemory(clock);
 
   function recordsOf(kind: string): Records {
-    const records = kinds.get(kind) ?? new Records(kind, clock);
-    kinds.set(kind, records);
-    return records;
+    return ensure(kinds, kind, () => new Records(kind, clock));
   }
 
   return {

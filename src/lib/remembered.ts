@@ -37,3 +37,16 @@ export function memoized<Argument, Result extends object | string>(
     return result;
   };
 }
+
+/** The value of a key; `make` makes it where the map has none. */
+export function ensure<Key, Value>(
+  map: { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown },
+  key: Key,
+  make: () => Value,
+): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

@@ -12,6 +12,7 @@ import type { CallHistory, HistoryCheck } from '../model/history.ts';
 import type { LedgerCheck, LedgerEntry, Reservation } from '../model/ledger.ts';
 import type { Principal } from '../model/principal.ts';
 import { createReviewLedger, deniedBy, failureOf } from './earlier-calls.ts';
+import { ensure } from '../lib/remembered.ts';
 
 /** The change of a decision. `unknown`: it depends on values that are not logged. */
 type DecisionChange = 'would be denied' | 'would be allowed' | 'would get another answer' | 'unknown';
@@ -336,10 +337,9 @@ export class TrackChanges {
   #add(entries: readonly LedgerEntry[], others: readonly LedgerEntry[], by: 1 | -1, at: number): void {
     for (const { track, keepMs } of entries) {
       if (others.some((other) => other.track === track)) continue;
-      const changes = this.#tracks.get(track) ?? { all: [], ended: 0, sum: 0 };
+      const changes = ensure(this.#tracks, track, (): TrackChange => ({ all: [], ended: 0, sum: 0 }));
       changes.all.push({ endsAt: at + keepMs, by });
       changes.sum += by;
-      this.#tracks.set(track, changes);
     }
   }
 }

@@ -25,6 +25,7 @@ import {
   type Track,
   type TrackEntry,
 } from './track.ts';
+import { ensure } from '../lib/remembered.ts';
 
 /** The ledger of one process, which answers synchronously. */
 export interface MemoryLedger extends Ledger {
@@ -131,10 +132,8 @@ export function createMemoryLedger(clock: Clock, bounds: LedgerBounds = ledgerBo
   }
 
   function keptEntry(owner: string, { track: name, amount, keepMs }: LedgerEntry): CountedEntry {
-    const track = tracks.get(name) ?? createTrack(name);
-    tracks.set(name, track);
-    const sameWindow = windows.get(keepMs) ?? createTimeline();
-    windows.set(keepMs, sameWindow);
+    const track = ensure(tracks, name, () => createTrack(name));
+    const sameWindow = ensure(windows, keepMs, () => createTimeline<CountedEntry>());
     const endsAt = now + keepMs;
     return { track, amount, endsAt, owner, sameWindow, isGone: false, isAnswered: false, place: 0, call: undefined };
   }

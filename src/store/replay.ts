@@ -6,6 +6,7 @@ import { Denial } from '../model/denial.ts';
 import type { ReplayMemory } from '../model/shared.ts';
 import { type StoreConnection, storeDenial } from './connection.ts';
 import type { Sealing } from './sealing.ts';
+import { ensure } from '../lib/remembered.ts';
 
 /** Bounds memory; about 30 MB when full. */
 const MAX_ENTRIES = 500_000;
@@ -49,8 +50,7 @@ export function createReplayMemory(clock: Clock, maxEntries = MAX_ENTRIES): Loca
   }
 
   function endWith(second: number, owner: string, digest: string): void {
-    const owners = endings.get(second) ?? new Map<string, string[]>();
-    endings.set(second, owners);
+    const owners = ensure(endings, second, () => new Map<string, string[]>());
     const others = owners.get(owner);
     if (others === undefined) owners.set(owner, [digest]);
     else others.push(digest);

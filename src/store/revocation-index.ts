@@ -3,6 +3,7 @@ import { isObject } from '../lib/json/own-member.ts';
 import { lengthPrefixed } from '../lib/digest.ts';
 import type { Principal } from '../model/principal.ts';
 import { MAX_REVOCATIONS, type Revocation, type RevocationCheck, type RevokedTokens } from '../model/revocation.ts';
+import { ensure } from '../lib/remembered.ts';
 
 type Member = Exclude<keyof RevokedTokens, 'issuer'>;
 /** How a token has each member that a revocation can name; undefined: it has none. */
@@ -120,11 +121,9 @@ export class RevocationIndex implements RevocationCheck {
 
   #put(revocation: Revocation): boolean {
     if (revocation.arrivedAt * 1000 + this.#keepMs <= this.#clock()) return false;
-    const ofIssuer = this.#issuers.get(revocation.issuer) ?? new Map<Kind, Map<string, Revocation>>();
-    this.#issuers.set(revocation.issuer, ofIssuer);
     const kind = kindOf(revocation);
-    const entries = ofIssuer.get(kind) ?? new Map<string, Revocation>();
-    ofIssuer.set(kind, entries);
+    const ofIssuer = ensure(this.#issuers, revocation.issuer, (): OfIssuer => new Map());
+    const entries = ensure(ofIssuer, kind, () => new Map<string, Revocation>());
     const key = keyFor(kind, revocation);
     const before = entries.get(key);
     if (before !== undefined && before.at >= revocation.at) return false;

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { type OutcomeKind, outcomeKinds } from '../model/outcome.ts';
+import { ensure } from '../lib/remembered.ts';
 
 /** A slot, in a form that is small as JSON. */
 export interface RateSlot {
@@ -94,8 +95,7 @@ export class Rates {
 export function ratePoints(slots: readonly RateSlot[]): readonly RatePoint[] {
   const sums = new Map<number, Uint32Array>();
   for (const { at, values } of slots) {
-    const sum = sums.get(at) ?? new Uint32Array(WIDTH);
-    sums.set(at, sum);
+    const sum = ensure(sums, at, () => new Uint32Array(WIDTH));
     for (let place = 0; place < values.length; place += 2) {
       const index = values[place] ?? 0;
       sum[index] = (sum[index] ?? 0) + (values[place + 1] ?? 0);

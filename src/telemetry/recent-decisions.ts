@@ -1,6 +1,7 @@
 import type { CommonMembers, DecisionRecord } from '../model/decision.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { commonPart, ownRows, type Row } from './decision-record.ts';
+import { ensure } from '../lib/remembered.ts';
 
 /** A kept decision, and how many decisions on the same call of its caller are like it. */
 export interface CountedDecision {
@@ -79,15 +80,12 @@ export class RecentDecisions {
 
   /** The newest of the kept decisions that have the same path and members in common, each with the number of them. */
   groups(): readonly CountedDecision[] {
-    const groups = new Map<CommonMembers, Map<string, { decision: DecisionRecord; count: number }>>();
+    type ByPath = Map<string, { readonly decision: DecisionRecord; count: number }>;
+    const groups = new Map<CommonMembers, ByPath>();
     for (const place of this.#places()) {
-      const common = this.#common[place] as CommonMembers;
+      const byPath = ensure(groups, this.#common[place] as CommonMembers, (): ByPath => new Map());
       const path = this.#textsAt(place)[PATH] ?? '';
-      const byPath = groups.get(common) ?? new Map<string, { decision: DecisionRecord; count: number }>();
-      groups.set(common, byPath);
-      const group = byPath.get(path);
-      if (group === undefined) byPath.set(path, { decision: this.#at(place), count: 1 });
-      else group.count += 1;
+      ensure(byPath, path, () => ({ decision: this.#at(place), count: 0 })).count += 1;
     }
     return [...groups.values()].flatMap((byPath) => Array.from(byPath.values()));
   }

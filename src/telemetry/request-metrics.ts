@@ -7,6 +7,7 @@ import {
   type MetricType,
   type MetricValueWithName,
 } from 'prom-client';
+import { ensure } from '../lib/remembered.ts';
 
 interface Cell {
   readonly labels: Readonly<Record<string, string>>;
@@ -47,9 +48,8 @@ export class Tally {
     const labels = Object.fromEntries(this.#labelNames.map((name, at) => [name, values[at] ?? '']));
     const cell = { labels, count: 0 };
     const [first, second, third] = values;
-    const bySecond = this.#byFirst.get(first) ?? new Map<string, Map<string, Cell>>();
-    const byThird = bySecond.get(second) ?? new Map<string, Cell>();
-    this.#byFirst.set(first, bySecond.set(second, byThird.set(third, cell)));
+    const bySecond = ensure(this.#byFirst, first, () => new Map<string, Map<string, Cell>>());
+    ensure(bySecond, second, () => new Map<string, Cell>()).set(third, cell);
     this.#cells.push(cell);
     return cell;
   }

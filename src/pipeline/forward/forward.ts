@@ -16,6 +16,7 @@ import type { OpenStreams } from './open-streams.ts';
 import { Relay, type RelayParts } from './relay.ts';
 import type { CleanAnswer } from './response-headers.ts';
 import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
+import { ensure } from '../../lib/remembered.ts';
 
 /** The parts that forwarding on a route is made of. */
 export interface ForwardParts {
@@ -120,21 +121,18 @@ export class Pools {
 
   /** The pool for an origin and a connect timeout. */
   to({ origin, connectTimeoutMs }: Upstream): Pool {
-    const key = `${origin} ${connectTimeoutMs}`;
-    const known = this.#pools.get(key);
-    if (known !== undefined) return known;
-    const pool = new Pool(origin, {
-      // A stream occupies its connection: with a limit, quiet streams would starve other calls.
-      connections: null,
-      pipelining: 1,
-      allowH2: false,
-      // Quiet event streams live longer than undici's 300 s. They end with their token or their client.
-      bodyTimeout: 0,
-      maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
-      connect: { timeout: connectTimeoutMs },
-    });
-    this.#pools.set(key, pool);
-    return pool;
+    const make = (): Pool =>
+      new Pool(origin, {
+        // A stream occupies its connection: with a limit, quiet streams would starve other calls.
+        connections: null,
+        pipelining: 1,
+        allowH2: false,
+        // Quiet event streams live longer than undici's 300 s. They end with their token or their client.
+        bodyTimeout: 0,
+        maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
+        connect: { timeout: connectTimeoutMs },
+      });
+    return ensure(this.#pools, `${origin} ${connectTimeoutMs}`, make);
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { addressBlock } from '../../lib/ip-address.ts';
 import { createRoundRobinQueue } from '../../lib/fair-share.ts';
+import { ensure } from '../../lib/remembered.ts';
 
 /**
  * The request of a connection that waits. In a Map that each request enters and leaves, requests would stay in memory
@@ -92,11 +93,7 @@ export class AdmissionScheduler {
   }
 
   #placeOf(socket: Duplex): Place {
-    const known = this.#places.get(socket);
-    if (known !== undefined) return known;
-    const place: Place = { waiting: undefined };
-    this.#places.set(socket, place);
-    return place;
+    return ensure(this.#places, socket, (): Place => ({ waiting: undefined }));
   }
 
   #open(now: number, addresses: number): void {

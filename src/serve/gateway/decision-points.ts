@@ -5,6 +5,7 @@ import type { DecisionPointSettings, Route } from '../../model/route.ts';
 import type { DecisionPoint } from '../../pipeline/decision-point/decision-point.ts';
 import type { Stages } from '../../pipeline/pipeline.ts';
 import { messageOf } from '../../lib/wording.ts';
+import { ensure } from '../../lib/remembered.ts';
 
 interface Consults {
   readonly consult: Stages['consult'];
@@ -65,13 +66,10 @@ export class DecisionPoints {
       clock,
       load = async () => import('../../pipeline/decision-point/decision-point.ts'),
     } = this.#parts;
-    const open =
-      this.#opened.get(settings) ??
-      loadOnce(async () => {
-        const { DecisionPoint: Loaded } = await load();
-        return new Loaded(settings, publicUrl, clock, Math.random);
-      });
-    this.#opened.set(settings, open);
-    return open();
+    const open = async (): Promise<DecisionPoint> => {
+      const { DecisionPoint: Loaded } = await load();
+      return new Loaded(settings, publicUrl, clock, Math.random);
+    };
+    return ensure(this.#opened, settings, () => loadOnce(open))();
   }
 }
