@@ -1,4 +1,5 @@
 import { parsedJson } from '../lib/json/parsed.ts';
+import type { ServerAnswer } from '../model/authorization-server.ts';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { http } from '../lib/http/node-http.ts';
@@ -156,14 +157,8 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? codeOf(error) : String(error);
 }
 
-/** The answer of a server: its status and, if the body is JSON, the value. */
-export interface JsonAnswer {
-  readonly status: number;
-  /** `Content-Type` in lower case without parameters; `''` without one. */
-  readonly mediaType: string;
-  readonly text: string;
-  /** The parsed text; undefined if it is not JSON. Only its length bounds its depth. */
-  readonly body: unknown;
+/** The answer of a server. Only the length of the text bounds the depth of its `body`. */
+export interface JsonAnswer extends Omit<ServerAnswer, 'maxAgeMs'> {
   /** `Cache-Control`, unparsed. */
   readonly cacheControl: string | undefined;
   /** `Retry-After`, unparsed. */

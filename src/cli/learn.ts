@@ -1,4 +1,4 @@
-import { lstat, mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { load } from '../config/load.ts';
 import { counted } from '../lib/wording.ts';
@@ -10,6 +10,7 @@ import { learntPolicy, type LearntPolicy } from '../review/learnt-policy.ts';
 import { isPolicyDecision } from '../review/recorded-decision.ts';
 import { type LoggedDecision, LogReader } from './decision-log.ts';
 import { routeNamed } from './explain.ts';
+import { exists } from '../lib/files.ts';
 import type { OptionsOf } from './options.ts';
 import { type ExitCode, Failure, UsageError } from './terminal.ts';
 
@@ -91,10 +92,6 @@ async function written(
   await mkdir(folder, { recursive: true });
   for (const [file, text] of files) await writeFile(file, text, { flag: isForced ? 'w' : 'wx' });
   return undefined;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return (await lstat(path).catch(() => undefined)) !== undefined;
 }
 
 interface Learning {

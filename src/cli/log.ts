@@ -83,11 +83,6 @@ const DAY_MS = 24 * 3_600_000;
 const dayTime = /^([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?$/;
 const dateTime = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/;
 
-/**
- * Milliseconds since the epoch.
- *
- * @throws {UsageError} for a text that is no time.
- */
 function timeIn(option: string, text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
   const ago = durationMs(text);

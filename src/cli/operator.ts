@@ -112,11 +112,6 @@ interface OperatorAccess {
   readonly token: string;
 }
 
-/**
- * The access of a command to the running gateway: at `--admin`, or at `admin` of the configuration.
- *
- * @throws {ConfigError} {@link Failure}
- */
 async function operatorAccess(
   command: string,
   { config: file, admin }: { readonly config: string; readonly admin: string | undefined },
@@ -131,11 +126,6 @@ async function operatorAccess(
   return { program, url, token };
 }
 
-/**
- * Asks the running gateway: POST with a body, else GET.
- *
- * @throws {Failure} for no answer, and for any other than a success.
- */
 async function askGateway({ program, url, token }: OperatorAccess, path: string, body?: object): Promise<Response> {
   const address = url + path;
   let response: Response;

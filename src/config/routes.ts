@@ -52,45 +52,43 @@ export function readRootResource(
 /** `routes`, with names replaced by what they name. Problems are reported, and the result is then not used. */
 export function readRoutes(field: Field<GatewayKeys['routes']>, referents: Referents): readonly Route[] {
   const routes = field.items().map((item) => readRoute(item, referents));
-  const names = new Map<string, number>();
-  const paths = new Map<string, { path: string; index: number }>();
-  const locked = new Map<string, number>();
+  const sameNames = earlierOf(routes.map(({ name }) => name));
+  // Many upstreams and file systems take paths that differ only in case for one, and operators misread them.
+  const samePaths = earlierOf(routes.map(({ path }) => path.toLowerCase()));
+  const sameLocks = earlierOf(routes.map(({ policy, lock }) => (lock && policy?.name) ?? ''));
   for (const [index, item] of field.items().entries()) {
-    const route = routes[index];
-    if (route === undefined) continue;
-    const { path, policy, lock } = route;
-    const sameName = names.get(route.name);
-    if (route.name !== '' && sameName !== undefined) {
+    const { path = '', protocol } = routes[index] ?? {};
+    const sameName = sameNames[index];
+    if (sameName !== undefined) {
       item.get('name').addProblem(`${item.get('name').quoted()} is also the name of routes[${sameName}]`);
     }
-    names.set(route.name, sameName ?? index);
-    // Many upstreams and file systems take paths that differ only in case for one, and operators misread them.
-    const same = paths.get(path.toLowerCase());
-    if (path !== '' && same !== undefined) {
-      const inCase = same.path === path ? '' : ' but for upper and lower case';
+    const samePath = samePaths[index];
+    if (samePath !== undefined) {
+      const inCase = routes[samePath]?.path === path ? '' : ' but for upper and lower case';
       const remedy =
-        route.protocol === 'http' && inCase === ''
-          ? '; write one route, whose policy decides by method in requests'
-          : '';
+        protocol === 'http' && inCase === '' ? '; write one route, whose policy decides by method in requests' : '';
       item
         .get('path')
-        .addProblem(`${item.get('path').quoted()} is also the path of routes[${same.index}]${inCase}${remedy}`);
+        .addProblem(`${item.get('path').quoted()} is also the path of routes[${samePath}]${inCase}${remedy}`);
     }
-    paths.set(path.toLowerCase(), same ?? { path, index });
     if (referents.endpointsAtRoot !== undefined && rootEndpoints.has(path.toLowerCase())) {
       item
         .get('path')
         .addProblem(`${item.get('path').quoted()} is answered by oauth_endpoints_at_root: choose another path`);
     }
-    if (policy === undefined || lock === undefined) continue;
-    const sameLock = locked.get(policy.name);
+    const sameLock = sameLocks[index];
     if (sameLock !== undefined) {
       const message = `${item.get('policy').quoted()} has lock, and is also the policy of routes[${sameLock}]`;
       item.get('policy').addProblem(`${message}; copy it: a lock is for the server of one route`);
     }
-    locked.set(policy.name, sameLock ?? index);
   }
   return routes;
+}
+
+/** For each text the index of the first one that is the same; undefined for the first, and for an empty text. */
+function earlierOf(texts: readonly string[]): readonly (number | undefined)[] {
+  const first = new Map(texts.map((text, index) => [text, index] as const).toReversed());
+  return texts.map((text, index) => (text === '' || first.get(text) === index ? undefined : first.get(text)));
 }
 
 /**

@@ -157,9 +157,6 @@ function unsupportedScopes(config: Judged): readonly Warning[] {
   });
 }
 
-/**
- * The scopes that `scopes_supported` of the routes with a policy has, and implies; undefined where a route has none.
- */
 function supportedScopes({ routes, scopeHierarchy }: Judged, policy: Policy): ReadonlySet<string> | undefined {
   const lists = routes
     .filter((route) => route.policy === policy)

@@ -4,12 +4,9 @@ import { reachable } from '../authorization-server/discovery.ts';
 import type { Clock } from '../lib/clock.ts';
 import { boundedBody } from '../lib/http/bodies.ts';
 import { loadHourly } from '../lib/single-flight.ts';
-import type { AssertionIssuer } from '../model/front-door.ts';
+import type { AssertionIssuer, TrustedIssuer } from '../model/front-door.ts';
 
-interface TrustedIssuer {
-  readonly issuer: string;
-  readonly backchannel: string;
-}
+type Reached = Pick<TrustedIssuer, 'issuer' | 'backchannel'>;
 
 interface DiscoveringClient {
   readonly metadata: openid.ClientMetadata;
@@ -27,7 +24,7 @@ const MAX_BYTES = 512 * 1024;
  * The `fetch` of endpoints of an issuer, which bounds each answer. It follows no redirect, which could lead to another
  * party's keys. The caller's `signal` bounds the time, until the last byte.
  */
-export function createIssuerFetch(from: TrustedIssuer): (url: string, options: object) => Promise<Response> {
+export function createIssuerFetch(from: Reached): (url: string, options: object) => Promise<Response> {
   return async (url, options) => {
     return boundedBody(await fetch(reachable(url, from), { ...options, redirect: 'error' }), MAX_BYTES);
   };
@@ -35,7 +32,7 @@ export function createIssuerFetch(from: TrustedIssuer): (url: string, options: o
 
 /** Discovers an issuer. @throws if its metadata name another one. */
 export async function discoverIssuer(
-  from: TrustedIssuer,
+  from: Reached,
   { metadata, auth, timeoutSeconds, execute = [] }: DiscoveringClient,
 ): Promise<openid.Configuration> {
   const { issuer, backchannel } = from;

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { lstat, readFile, stat } from 'node:fs/promises';
 
 /** The text of a file, or why it cannot be read. Exactly one of the members is present. */
 export interface TextOrFault {
@@ -30,3 +30,14 @@ export function readFault(error: unknown): string {
 
 /** The folder of the package or of the checkout. Files that the program reads when it runs are found from here. */
 export const packageRoot = new URL('../../', import.meta.url);
+
+/** Whether there is something at a path. A dangling link counts too: writing would follow it. */
+export async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    throw error;
+  }
+}

@@ -28,18 +28,22 @@ export interface FrontDoor {
   readonly gatewaySecret: string;
 }
 
-/** An OpenID provider at which people sign in. */
-export interface IdentityProvider {
+/** An issuer whose tokens the front door accepts, and where it reaches it. */
+export interface TrustedIssuer {
   readonly name: string;
   /** Compared byte for byte. */
   readonly issuer: string;
   /** The base URL where the front door reaches it; the issuer by default. */
   readonly backchannel: string;
+  readonly claims: ClaimsMapping;
+}
+
+/** An OpenID provider at which people sign in. */
+export interface IdentityProvider extends TrustedIssuer {
   readonly credentials: ClientCredentials | PublicClient;
   readonly scopes: readonly string[];
   /** The suffixes of addresses that lead to it, in lower case. */
   readonly domains: readonly string[];
-  readonly claims: ClaimsMapping;
 }
 
 interface PublicClient {
@@ -118,16 +122,12 @@ export interface FrontDoorScope {
 }
 
 /** An issuer of identity assertions, ID-JAG. */
-export interface AssertionIssuer {
-  readonly name: string;
-  readonly issuer: string;
-  readonly backchannel: string;
+export interface AssertionIssuer extends TrustedIssuer {
   /** The provider whose people its subjects are; undefined: its subjects are a name space of their own. */
   readonly provider: string | undefined;
   /** The client ids that may present its assertions. */
   readonly clients: readonly string[];
   readonly scopes: readonly string[];
-  readonly claims: ClaimsMapping;
 }
 
 /** Observes the front door, for metrics and the log. */

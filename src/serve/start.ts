@@ -305,11 +305,6 @@ const FLAGS = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | cons
 /** Decisions name people: by default only the user of the gateway may read them. */
 const MODE = 0o600;
 
-/**
- * Opens the file that decisions are appended to.
- *
- * @throws {DecisionFileFault} if it cannot be opened.
- */
 async function openDecisionFile(path: string, onLost: OnLost): Promise<DecisionFile> {
   let file: FileHandle;
   try {

@@ -13,7 +13,7 @@ import { type ClientQuirks, clients, type Obstacle, obstaclesOf } from '../../mo
 import { providerOf, type ServerTraits, standardServer } from '../../model/quirks/providers.ts';
 import { requestedScopes, type Route, stepUpScopes } from '../../model/route.ts';
 import { metadataUrl } from '../../pipeline/respond/resource-metadata.ts';
-import { type Finding, type Findings, findingsOn, memberAt } from './finding.ts';
+import { fetchText, type Finding, type Findings, findingsOn, memberAt } from './finding.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;
 
@@ -266,23 +266,17 @@ function sampleUris({ redirectUris }: ClientQuirks): readonly string[] {
 
 async function register(on: Findings, url: string, title: string, uris: readonly string[]): Promise<Finding> {
   try {
-    const response = await fetch(url, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        client_name: `${title} (sallyport doctor)`,
-        redirect_uris: uris,
-        token_endpoint_auth_method: 'none',
-        grant_types: ['authorization_code'],
-        response_types: ['code'],
-      }),
-      signal: AbortSignal.timeout(5_000),
+    const { status, text } = await fetchText(url, 'POST', {
+      client_name: `${title} (sallyport doctor)`,
+      redirect_uris: uris,
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code'],
+      response_types: ['code'],
     });
-    const answer = parsedJson(await response.text());
-    if (response.status === 201) return on.ok('it could register itself; remove the client "(sallyport doctor)" there');
+    if (status === 201) return on.ok('it could register itself; remove the client "(sallyport doctor)" there');
+    const answer = parsedJson(text);
     const error = describeValue(ownMember(answer, 'error_description') ?? ownMember(answer, 'error') ?? '');
-    return on.fail(`its registration gets ${response.status}: ${error}`, 'allow it there');
+    return on.fail(`its registration gets ${status}: ${error}`, 'allow it there');
   } catch (error) {
     return on.fail(`${url} cannot be reached (${reasonOf(error)})`, 'check it at the server');
   }

@@ -1,5 +1,6 @@
 /** @module What the examinations of `doctor` share: their findings, and a request to a server. */
 
+import { boundedBody } from '../../lib/http/bodies.ts';
 import { ownMember } from '../../lib/json/own-member.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';
 
@@ -55,15 +56,17 @@ const MAX_BYTES = 256 * 1024;
  *
  * @throws {Error} if there is no answer in time, or one of more than 256 KiB. Its cause has the code of the system.
  */
-export async function fetchText(url: string, method: 'GET' | 'HEAD' = 'GET'): Promise<TextAnswer> {
-  const response = await fetch(url, { method, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
+export async function fetchText(
+  url: string,
+  method: 'GET' | 'HEAD' | 'POST' = 'GET',
+  json?: object,
+): Promise<TextAnswer> {
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    ...(json !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(json) }),
+  });
   const { status, headers } = response;
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_BYTES) throw new Error(`answered with more than ${MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return { status, headers, text: Buffer.concat(chunks).toString() };
+  return { status, headers, text: await boundedBody(response, MAX_BYTES).text() };
 }

@@ -1,8 +1,9 @@
-import { lstat, mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
 import { InvalidValue, plainUrl } from '../../config/values.ts';
 import { compositionFiles, configurationFiles, discovered, draft, type Known } from './draft.ts';
+import { exists } from '../../lib/files.ts';
 import { shellWord as word } from '../../lib/wording.ts';
 import { Denial } from '../../model/denial.ts';
 import type { OptionsOf } from '../options.ts';
@@ -100,17 +101,6 @@ async function printClient(file: string, client: ClientName): Promise<ExitCode> 
 async function existing(folder: string, files: readonly string[]): Promise<readonly string[]> {
   const there = await Promise.all(files.map((file) => exists(join(folder, file))));
   return files.filter((_file, index) => there[index]);
-}
-
-/** A dangling link counts too: writing would follow it. */
-async function exists(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
-    throw error;
-  }
 }
 
 async function write(path: string, text: string): Promise<void> {

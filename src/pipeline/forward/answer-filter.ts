@@ -29,7 +29,8 @@ type ChooseFilter = (answer: ResponseHeaders, status: number) => BodyFilter | un
 /** The bindings that an answer meets. */
 export type AnswerBindings = Pick<Bindings, 'giveHandles' | 'giveEventIds'>;
 
-interface FilterParts {
+/** The parts of a filter that its route gives. */
+export interface FilterParts {
   readonly bindings: AnswerBindings;
   /** Of the route's upstream. */
   readonly toolHeaders: ToolHeaders;

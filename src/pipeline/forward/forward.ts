@@ -4,13 +4,11 @@ import Pool from 'undici/lib/dispatcher/pool.js';
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import { drain, YieldingStream } from '../../lib/http/bodies.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { AnswerLock } from '../../mcp/guarded-message.ts';
-import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { Call } from '../../model/call.ts';
-import type { AskAboutList, GrantedCall } from '../../model/grant.ts';
+import type { GrantedCall } from '../../model/grant.ts';
 import type { ForwardObserver } from '../../model/events.ts';
 import type { Route, Upstream } from '../../model/route.ts';
-import { type AnswerBindings, answerFilter } from './answer-filter.ts';
+import { answerFilter, type FilterParts } from './answer-filter.ts';
 import type { SignIdentity } from './identity-headers.ts';
 import type { OpenStreams } from './open-streams.ts';
 import { Relay, type RelayParts } from './relay.ts';
@@ -19,7 +17,7 @@ import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts'
 import { ensure } from '../../lib/remembered.ts';
 
 /** The parts that forwarding on a route is made of. */
-export interface ForwardParts {
+export interface ForwardParts extends FilterParts {
   readonly publicUrl: string;
   readonly pools: Pools;
   readonly cleanAnswer: CleanAnswer;
@@ -27,13 +25,6 @@ export interface ForwardParts {
   readonly claimed: ReadonlySet<string>;
   /** Undefined if the route signs no identity. */
   readonly signIdentity: SignIdentity | undefined;
-  readonly bindings: AnswerBindings;
-  /** Of the route's upstream. */
-  readonly toolHeaders: ToolHeaders;
-  /** Undefined if the policy has no `lock`. */
-  readonly lock: AnswerLock | undefined;
-  /** Undefined if the route has no decision point. */
-  readonly askAboutList: AskAboutList | undefined;
   readonly onUnauthorized: RelayParts['onUnauthorized'];
   readonly streams: OpenStreams;
   readonly observer: ForwardObserver;
