@@ -8,24 +8,21 @@ import { http, startListener } from '../lib/http/node-http.ts';
 import { isAtOrBelow } from '../lib/http/path-flaw.ts';
 import type { AdminRules, AdminSettings } from '../model/config.ts';
 import type { OperatorRevocations } from '../model/revocation.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { answerApprovals, answerRevocations, APPROVALS_PATH, REVOCATIONS_PATH } from './operator.ts';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { packageRoot } from '../lib/files.ts';
 
-interface AdminView {
-  readonly metrics: () => Promise<Page>;
+/** What the listener shows, of one process or of all workers. */
+export interface AdminView {
+  readonly metrics: Metrics['page'];
   readonly inForce: InForce;
   /** How many processes serve; undefined without workers. */
   workers?(): number;
   readonly source: ConsoleSource;
   /** Undefined without `revocation`. */
   readonly revocations?: OperatorRevocations | undefined;
-}
-
-interface Page {
-  readonly type: string;
-  readonly text: string;
 }
 
 /** The second listener: for the operator's network, not for clients. */

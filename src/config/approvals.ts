@@ -1,20 +1,12 @@
 import type { GatewayKeys } from '../../schema/validators.js';
-import type { ApprovalSettings } from '../model/config.ts';
-import type { AuthorizationServer } from '../model/authorization-server.ts';
-import type { Rate, Route } from '../model/route.ts';
+import type { ApprovalSettings, Config } from '../model/config.ts';
 import type { Field } from './field.ts';
 import { isAtOrBelow } from '../lib/http/path-flaw.ts';
 import { serverIn } from './authorization-servers.ts';
-import { endpointRoute } from './routes.ts';
+import { endpointRoute, type Referents } from './routes.ts';
 import { pageUrl, plainUrl, resourceUri, routePath } from './values.ts';
 
-interface Surrounding {
-  readonly publicUrl: string;
-  readonly servers: ReadonlyMap<string, AuthorizationServer>;
-  readonly routes: readonly Route[];
-  /** `limits.rate`. */
-  readonly rate: Rate | undefined;
-}
+type Surrounding = Pick<Referents, 'publicUrl' | 'servers' | 'rate'> & Pick<Config, 'routes'>;
 
 /** `approvals`. Problems are reported to the fields, and the result is then not used. */
 export function readApprovals(

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 import type { EventSourceKeys, GatewayKeys } from '../../schema/validators.js';
-import { type AuthorizationServer, issuersOf } from '../model/authorization-server.ts';
-import type { FrontDoor } from '../model/front-door.ts';
+import { issuersOf } from '../model/authorization-server.ts';
+import type { Config } from '../model/config.ts';
 import type { EventSource, RevocationEndpoint, RevocationSettings, RevocationTarget } from '../model/revocation.ts';
-import type { Route } from '../model/route.ts';
 import { compilePolicy } from '../policy/compile.ts';
 import { serverIn } from './authorization-servers.ts';
 import type { Field } from './field.ts';
@@ -13,11 +12,8 @@ import { entryOf, anyText, headerValue, issuerUrl, routePath } from './values.ts
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
 
 /** The settings that keys of `revocation` refer to. */
-export interface RevocationReferents {
-  readonly publicUrl: string;
-  readonly servers: ReadonlyMap<string, AuthorizationServer>;
-  readonly frontDoor: FrontDoor | undefined;
-  readonly routes: readonly Route[];
+export interface RevocationReferents extends Pick<Config, 'publicUrl' | 'frontDoor' | 'routes'> {
+  readonly servers: Config['authorizationServers'];
   /** The folder of `gateway.yaml`. */
   readonly base: string;
 }

@@ -2,31 +2,24 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type Provider } from 'oidc-provider';
 import { createJsonFetcher } from '../authorization-server/fetch-json.ts';
-import type { Clock } from '../lib/clock.ts';
 import { parseToRewrite } from '../lib/json/lossless.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { isSameSecret } from '../lib/digest.ts';
 import type { ApprovalSettings } from '../model/config.ts';
-import type { FrontDoor } from '../model/front-door.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
 import { isRegistered } from './clients.ts';
 import { approvalNotice, approvalPage, type ApprovalPageView } from './approval-page.ts';
 import { readForm, requireSameOrigin } from './interactions.ts';
 import { redirect, sendPage } from './page.ts';
-import type { People, Person } from './people.ts';
-import { signInOf } from './provider.ts';
+import type { Person } from './people.ts';
+import { type ProviderParts, signInOf } from './provider.ts';
 import { routes } from './routes.ts';
-import type { ScopeRules } from './scope-rules.ts';
 import { texts } from './texts.ts';
 
 /** The parts of the page. */
-export interface ApprovalPageParts {
+export interface ApprovalPageParts extends Pick<ProviderParts, 'frontDoor' | 'people' | 'scopes' | 'clock'> {
   readonly settings: ApprovalSettings;
-  readonly frontDoor: FrontDoor;
   readonly provider: Provider;
-  readonly people: People;
-  readonly scopes: ScopeRules;
-  readonly clock: Clock;
   /** What only the front door knows. */
   readonly key: string;
   /** The path of the issuer. */

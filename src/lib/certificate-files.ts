@@ -13,10 +13,7 @@ export interface CertificateFiles {
 }
 
 /** The content of {@link CertificateFiles}, usable for TLS. */
-export interface Certificates {
-  readonly cert: string;
-  readonly key: string;
-  readonly ca: string | undefined;
+export interface Certificates extends CertificateFiles {
   /** Milliseconds since the epoch. Of the certificate itself: its chain may hold an expired one, for old clients. */
   readonly expiresAt: number;
 }

@@ -5,12 +5,8 @@ import { listedKinds, mcpMethod, targetKinds } from '../model/mcp.ts';
 import type { Attempt, Decision } from '../model/policy.ts';
 import { durationSeconds } from '../policy/conditions/leaves.ts';
 
-interface DescribedCaller {
-  readonly issuer: string;
-  readonly subject: string | undefined;
-  readonly clientId: string | undefined;
+interface DescribedCaller extends Pick<Principal, 'issuer' | 'subject' | 'clientId' | 'claims'> {
   readonly scope: readonly string[];
-  readonly claims: Claims;
   /** `exp - iat`; undefined: the token says neither. */
   readonly lifetimeSeconds: number | undefined;
 }

@@ -14,7 +14,7 @@ import { DecisionPoints } from './gateway/decision-points.ts';
 import { createGateway } from './gateway/gateway.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope, RevocationAccess } from './gateway/route-stages.ts';
 import { createProcessLedger } from '../store/memory-ledger.ts';
-import { type Clock, processTimers } from '../lib/clock.ts';
+import { processTimers } from '../lib/clock.ts';
 import { createRotatingKeys } from '../lib/rotating-keys.ts';
 import { createCertificateOf } from '../pipeline/listen/certificates.ts';
 import { createLockedRoutes, type LockedRoutes } from '../mcp/lock/locked-routes.ts';
@@ -25,7 +25,6 @@ import type { ApprovalBook } from '../model/approval-book.ts';
 import type { AuthorizationServer, AuthorizationServerClient, ServerState } from '../model/authorization-server.ts';
 import type { Config } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
-import type { Events } from '../model/events.ts';
 import type { Reason } from '../model/reasons.ts';
 import type { Definition } from '../model/lock.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
@@ -36,16 +35,12 @@ import type { StoreState, RateLimiters } from '../model/shared.ts';
 import type { Tracer } from '../model/tracer.ts';
 import { isAmong } from '../store/revocation-index.ts';
 import { createShared } from '../store/store.ts';
-import type { Log } from '../telemetry/log.ts';
 import { traceClient } from '../telemetry/traced-client.ts';
 import { traceGateway } from './gateway/traced-gateway.ts';
 import { RevocationEffects } from './revocation.ts';
 
 /** The dependencies of a process, which tests replace. */
-export interface Surroundings {
-  readonly log: Log;
-  readonly events: Events;
-  readonly clock: Clock;
+export interface Surroundings extends Pick<ProcessScope, 'log' | 'events' | 'clock'> {
   /** The key that binds sessions if the configuration has none; default: random. */
   readonly key?: Buffer | undefined;
   /** Counts calls for rules over time; default: in the memory of this process, by its monotonic clock. */

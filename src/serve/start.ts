@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { on } from 'node:events';
 import type { Writable } from 'node:stream';
-import { type Admin, type AdminOptions, startAdmin } from '../admin/admin.ts';
+import { type Admin, type AdminView, startAdmin } from '../admin/admin.ts';
 import type { Snapshot } from '../config/files.ts';
 import { ConfigError } from '../config/problems.ts';
 import { type BackOff, createBackOff } from '../lib/back-off.ts';
@@ -165,7 +165,7 @@ async function startTracer(telemetry: Telemetry, log: Log, events: Events): Prom
 }
 
 /** A page of metrics, followed by the text of `more`. */
-export function withMore(page: Metrics['page'], more: StartOptions['moreMetrics']): Metrics['page'] {
+function withMore(page: Metrics['page'], more: StartOptions['moreMetrics']): Metrics['page'] {
   if (more === undefined) return page;
   return async () => {
     const [{ type, text }, rest] = await Promise.all([page(), more()]);
@@ -173,9 +173,21 @@ export function withMore(page: Metrics['page'], more: StartOptions['moreMetrics'
   };
 }
 
-/** The options of an admin listener. Wrong tokens are logged; the rate limit bounds their number for each address. */
-export function adminOptions(log: Log, clock: Clock = Date.now): AdminOptions {
-  return { clock, onWrongToken: (address) => log.event('warn', 'a wrong admin token was presented', { address }) };
+interface Shown extends Pick<AdminView, 'inForce' | 'source' | 'workers' | 'metrics'> {
+  readonly moreMetrics: StartOptions['moreMetrics'];
+  readonly kept: Revocations | undefined;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/** Starts the admin listener, if one is configured. */
+export async function openAdmin({ log, clock, kept, moreMetrics, ...view }: Shown): Promise<Admin | undefined> {
+  const { admin } = view.inForce.config;
+  if (admin === undefined) return undefined;
+  const metrics = withMore(withMore(view.metrics, kept?.metrics), moreMetrics);
+  // Wrong tokens are logged; the rate limit bounds their number for each address.
+  const onWrongToken = (address: string): void => log.event('warn', 'a wrong admin token was presented', { address });
+  return startAdmin(admin, { ...view, metrics, revocations: kept }, { clock, onWrongToken });
 }
 
 /** Starts the gateway and its admin listener. Throws as {@link startServing}. */
@@ -185,15 +197,9 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const inForce: InForce = { config, since: clock(), problems: [] };
   let admin: Admin | undefined;
   try {
-    if (config.admin !== undefined && console !== undefined) {
-      const view = {
-        metrics: withMore(withMore(metrics.page, kept?.metrics), options.moreMetrics),
-        inForce,
-        source: singleSource(console),
-        revocations: kept,
-      };
-      admin = await startAdmin(config.admin, view, adminOptions(log, clock));
-    }
+    const { moreMetrics } = options;
+    const source = console && singleSource(console);
+    admin = source && (await openAdmin({ log, clock, kept, moreMetrics, metrics: metrics.page, inForce, source }));
   } catch (error) {
     await close(0);
     throw error;
@@ -255,7 +261,7 @@ export function listeningUrl(child: ChildProcess, name: string): Promise<string>
   });
 }
 
-/** Obeys the process that started this one, a message at a time: one that comes while a configuration is loaded waits. */
+/** Obeys the process that started this one, a message at a time: one that comes during a reload waits. */
 export async function obeyParent(obey: (message: never) => Promise<void>): Promise<never> {
   // A terminal sends signals to every process; the parent stops its children itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});

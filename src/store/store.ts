@@ -55,11 +55,8 @@ interface StoreSettings {
   readonly hasFrontDoor: boolean;
 }
 
-interface UsedStore extends StoreSettings {
+interface UsedStore extends StoreSettings, Pick<Shared, 'answers' | 'replay' | 'ledger'> {
   readonly connection: StoreConnection;
-  readonly answers: SharedAnswers;
-  readonly replay: ReplayMemory;
-  readonly ledger: Ledger;
   readonly approvals: () => Promise<ApprovalBook>;
   readonly limiters: RateLimiters;
 }

@@ -3,32 +3,23 @@ import type { Dispatcher } from 'undici';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import { drain, YieldingStream } from '../../lib/http/bodies.ts';
-import type { Clock } from '../../lib/clock.ts';
 import type { Call } from '../../model/call.ts';
 import type { GrantedCall } from '../../model/grant.ts';
-import type { ForwardObserver } from '../../model/events.ts';
 import type { Route, Upstream } from '../../model/route.ts';
 import { answerFilter, type FilterParts } from './answer-filter.ts';
 import type { SignIdentity } from './identity-headers.ts';
-import type { OpenStreams } from './open-streams.ts';
 import { Relay, type RelayParts } from './relay.ts';
-import type { CleanAnswer } from './response-headers.ts';
 import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
 import { ensure } from '../../lib/remembered.ts';
 
 /** The parts that forwarding on a route is made of. */
-export interface ForwardParts extends FilterParts {
+export interface ForwardParts extends FilterParts, Omit<RelayParts, 'route'> {
   readonly publicUrl: string;
   readonly pools: Pools;
-  readonly cleanAnswer: CleanAnswer;
   /** The identity headers of all routes, as `identityNames` returns them. */
   readonly claimed: ReadonlySet<string>;
   /** Undefined if the route signs no identity. */
   readonly signIdentity: SignIdentity | undefined;
-  readonly onUnauthorized: RelayParts['onUnauthorized'];
-  readonly streams: OpenStreams;
-  readonly observer: ForwardObserver;
-  readonly clock: Clock;
 }
 
 /** How long a client that is still sending has to read its answer. */

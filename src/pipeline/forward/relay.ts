@@ -2,10 +2,8 @@ import type { Dispatcher } from 'undici';
 import errors from 'undici/lib/core/errors.js';
 import type { Clock } from '../../lib/clock.ts';
 import { type BodyFilter, subscriptionEnd } from '../../mcp/body-filter.ts';
-import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
-import type { Grant, HeldToken } from '../../model/grant.ts';
-import type { CountedCall } from '../../model/history.ts';
+import type { Grant, GrantedCall } from '../../model/grant.ts';
 import type { ForwardObserver } from '../../model/events.ts';
 import type { Route } from '../../model/route.ts';
 import { type AnswerFilter, outcomeOfStatus } from './answer-filter.ts';
@@ -25,13 +23,7 @@ export interface RelayParts {
 }
 
 /** A call that was forwarded. */
-export interface Forwarded {
-  readonly call: Call;
-  readonly grant: Grant;
-  /** Undefined on a public route. */
-  readonly held: HeldToken | undefined;
-  /** Undefined if no rule over time concerns the call. */
-  readonly counted: CountedCall | undefined;
+export interface Forwarded extends Pick<GrantedCall, 'call' | 'grant' | 'held' | 'counted'> {
   /** How long the upstream may take to answer, also if it sends interim answers. */
   readonly responseTimeoutMs: number;
 }

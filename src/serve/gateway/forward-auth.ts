@@ -7,14 +7,14 @@
 
 import { randomUUID } from 'node:crypto';
 import { createActionReader } from '../../pipeline/authorize/authorize.ts';
-import { type SignIdentity, createPermitHeaders } from '../../pipeline/forward/identity-headers.ts';
+import type { ForwardParts } from '../../pipeline/forward/forward.ts';
+import { createPermitHeaders } from '../../pipeline/forward/identity-headers.ts';
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import { arrive } from '../../pipeline/listen/call.ts';
 import { originalCall } from '../../pipeline/listen/original-request.ts';
 import { createIsWithin } from '../../lib/ip-address.ts';
 import { createClientBehind } from '../../pipeline/listen/trusted-proxies.ts';
 import { Bindings, HandleBinding, type OwnerBound } from '../../mcp/bindings.ts';
-import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
@@ -26,15 +26,10 @@ import { createRefuse } from '../../pipeline/respond/refuse.ts';
 import { methodsOf } from '../../pipeline/route/admit.ts';
 import { canonicalTarget } from '../../pipeline/route/router.ts';
 
-interface ForwardAuthParts {
+interface ForwardAuthParts extends Pick<ForwardParts, 'publicUrl' | 'claimed' | 'toolHeaders' | 'signIdentity'> {
   /** Reads a whole body within the configured limit. */
   readonly readBody: (call: Call) => Promise<Buffer>;
-  readonly publicUrl: string;
   readonly crossOrigin: CrossOrigin;
-  /** The names of the identity headers of all routes, as `identityNames` returns them. */
-  readonly claimed: ReadonlySet<string>;
-  readonly toolHeaders: ToolHeaders;
-  readonly signIdentity: SignIdentity | undefined;
   /** The value of `DPoP-Nonce`, where the route requires one. */
   readonly nonce: (() => string) | undefined;
 }

@@ -173,15 +173,7 @@ export function createRouteStages(
     return {
       ...stages,
       authentication,
-      forwardAuthStages: createForwardAuthStages(stages, {
-        readBody: readWhole,
-        publicUrl,
-        crossOrigin,
-        claimed,
-        toolHeaders,
-        signIdentity,
-        nonce,
-      }),
+      forwardAuthStages: createForwardAuthStages(stages, { ...forwarding, readBody: readWhole, crossOrigin, nonce }),
       reconsider(stream) {
         const { route: before, call, held, isUpgrade } = stream;
         const { principal, action } = stream.grant;

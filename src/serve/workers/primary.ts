@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import type { Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
-import { type Admin, startAdmin } from '../../admin/admin.ts';
+import type { Admin } from '../../admin/admin.ts';
 import type { Loaded } from '../../config/load.ts';
 import { watchFiles } from '../../config/watch.ts';
 import {
@@ -22,7 +22,7 @@ import { createWorkerMetrics } from '../../telemetry/metrics.ts';
 import { fixedIn } from '../reload.ts';
 import { everything, openRevocation, readiness } from '../revocation.ts';
 import { copyLines, standardOutput } from '../standard-output.ts';
-import { adminOptions, listeningUrl, restartBackOff, type Running, type StartOptions, withMore } from '../start.ts';
+import { listeningUrl, openAdmin, restartBackOff, type Running, type StartOptions } from '../start.ts';
 import { answerTo, type FromWorker, type Question, Questions, takeReply, type ToWorker } from './worker-messages.ts';
 import type { Batch } from '../../admin/console/messages.ts';
 import { stackOf } from '../../lib/wording.ts';
@@ -174,14 +174,8 @@ export async function startWorkers(
   try {
     [url] = await Promise.all(Array.from({ length: count }, fork));
     cluster.on('exit', replaceEnded);
-    const view = {
-      metrics: withMore(withMore(metrics.page, kept?.metrics), moreMetrics),
-      inForce,
-      workers: () => workers().length,
-      source,
-      revocations: kept,
-    };
-    admin = loaded.config.admin && (await startAdmin(loaded.config.admin, view, adminOptions(log)));
+    const view = { metrics: metrics.page, inForce, workers: () => workers().length, source };
+    admin = await openAdmin({ log, clock: Date.now, kept, moreMetrics, ...view });
   } catch (error) {
     await stop(0);
     throw error;
