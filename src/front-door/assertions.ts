@@ -12,14 +12,13 @@ import type { Clock } from '../lib/clock.ts';
 import { ownMember } from '../lib/json/own-member.ts';
 import { reasonOf } from '../lib/wording.ts';
 import { lengthPrefixed } from '../lib/digest.ts';
-import type { AssertionIssuer, FrontDoor } from '../model/front-door.ts';
+import { type AssertionIssuer, type FrontDoor, subjectOf } from '../model/front-door.ts';
 import { createAssertionKeys } from './issuer-discovery.ts';
 import { type ClaimsReader, createClaimsReader, type MappedClaims, requireSubject } from './people.ts';
 import { jwtBearerGrant } from './client-policy.ts';
 import type { Resources } from './resources.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import type { Store } from './store.ts';
-import { subjectOf } from '../model/front-door.ts';
 
 // Made for grants of one's own, and not covered by semantic versioning: the version is pinned.
 

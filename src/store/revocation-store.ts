@@ -8,8 +8,7 @@ import {
   type RevokedTokens,
 } from '../model/revocation.ts';
 import { StoreError, type StoreConnection, createScript, type Script } from './connection.ts';
-import { isRevocation } from './revocation-index.ts';
-import { revokedKey } from './revocation-index.ts';
+import { isRevocation, revokedKey } from './revocation-index.ts';
 import type { Sealing } from './sealing.ts';
 
 /** How often a replica asks whether others have kept revocations. Much less than the second that is promised. */

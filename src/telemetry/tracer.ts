@@ -27,6 +27,7 @@ import {
   type SpanExporter,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace';
+import { within } from '../lib/clock.ts';
 import { traceparentOf, type TraceContext } from '../lib/http/trace-context.ts';
 import type { Telemetry } from '../model/config.ts';
 import type { Span, SpanAttributes, Tracer } from '../model/tracer.ts';
@@ -290,13 +291,8 @@ function createSpanExport(
       pending += 1;
       return true;
     },
-    async close() {
-      const last = Promise.withResolvers<void>();
-      const timer = setTimeout(last.resolve, LAST_MS);
-      // Spans that cannot be sent now are reported already.
-      await Promise.race([processor.shutdown().catch(() => {}), last.promise]);
-      clearTimeout(timer);
-    },
+    // Spans that cannot be sent now are reported already.
+    close: () => within(LAST_MS, processor.shutdown()).catch(() => {}),
   };
 }
 

@@ -1,7 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { type BackOff, createBackOff } from '../../lib/back-off.ts';
-import type { KeptApproval } from '../../model/approval-book.ts';
-import type { ApprovalEvent } from '../../model/approval-book.ts';
+import type { ApprovalEvent, KeptApproval } from '../../model/approval-book.ts';
 import type { ApprovalSettings } from '../../model/config.ts';
 import { approvalView } from './approvals.ts';
 import { messageOf } from '../../lib/wording.ts';

@@ -1,7 +1,6 @@
 import { memberReader } from '../../lib/json/pointer.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { signEs256 } from '../../lib/rotating-keys.ts';
-import type { RotatingKeys, SigningKey } from '../../lib/rotating-keys.ts';
+import { type RotatingKeys, signEs256, type SigningKey } from '../../lib/rotating-keys.ts';
 import { plainFieldName, isRespelled, namesOtherTarget } from '../../model/fields.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Principal } from '../../model/principal.ts';
