@@ -56,6 +56,11 @@ export type Decision =
   | { readonly allow: true; readonly rule: string; readonly shadow?: PolicyDenial }
   | { readonly allow: false; readonly rule: string; readonly denial: PolicyDenial };
 
+/** The denial of a decision, or the one that shadow mode withheld. */
+export function denialIn(decision: Decision): PolicyDenial | undefined {
+  return decision.allow ? decision.shadow : decision.denial;
+}
+
 /** The decision of a policy, with the plan that later questions on the same call are put to. */
 export type PolicyDecision = Decision & { readonly plan: Plan };
 

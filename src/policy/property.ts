@@ -1,5 +1,5 @@
 import { type ListedKind, type TargetKind, targetKinds } from '../model/mcp.ts';
-import type { Decision } from '../model/policy.ts';
+import { type Decision, denialIn } from '../model/policy.ts';
 import type { PolicyReason } from '../model/reasons.ts';
 import type { GivenApproval } from './approval.ts';
 import type { AllCondition } from './conditions/groups.ts';
@@ -91,7 +91,7 @@ function compileCalls(when: PropertyDocument['when'], path: DocumentPath, faults
 
 /** Whether a decision is one that a property wants. In shadow mode the decision that would be enforced counts. */
 export function isExpected(decision: Decision, wanted: Expectation): boolean {
-  const denial = decision.allow ? decision.shadow : decision.denial;
+  const denial = denialIn(decision);
   if (denial === undefined || typeof wanted === 'string') return (denial === undefined) === (wanted === 'allow');
   if (!expectedReasons(wanted).includes(denial.reason)) return false;
   return wanted.challenge === undefined || wanted.challenge === denial.scope.join(' ');

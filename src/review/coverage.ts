@@ -1,4 +1,4 @@
-import type { Decision, Explanation, Policy } from '../model/policy.ts';
+import { type Decision, denialIn, type Explanation, type Policy } from '../model/policy.ts';
 
 /** A test as it was decided. */
 export interface Decided {
@@ -21,7 +21,7 @@ export function gapsOf(policy: Policy, tests: readonly Decided[]): readonly Gap[
   const denying = new Set<string>();
   const conditions = new Map<string, Explanation['kind']>();
   for (const { decision, conditions: roots } of tests) {
-    const denial = decision.allow ? decision.shadow : decision.denial;
+    const denial = denialIn(decision);
     for (const { rule, kind, outcome } of roots.flatMap(flat)) {
       conditions.set(rule, kind);
       if (denial === undefined && outcome === 'holds') allowing.add(rule);

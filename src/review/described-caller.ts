@@ -2,7 +2,7 @@ import type { GatewayClaimName } from '../model/gateway-claims.ts';
 import { callerKey, type Claims, clientClaim, isName, type Principal, expandScopes } from '../model/principal.ts';
 import type { PolicyTest } from '../config/policy-tests.ts';
 import { listedKinds, mcpMethod, targetKinds } from '../model/mcp.ts';
-import type { Attempt, Decision } from '../model/policy.ts';
+import { type Attempt, type Decision, denialIn } from '../model/policy.ts';
 import { durationSeconds } from '../policy/conditions/leaves.ts';
 
 interface DescribedCaller extends Pick<Principal, 'issuer' | 'subject' | 'clientId' | 'claims'> {
@@ -89,7 +89,7 @@ export function fulfils(decision: Decision, wanted: PolicyTest['then']): boolean
 /** A decision, in a line. */
 export function foundOf(decision: Decision): string {
   if (decision.allow && decision.shadow === undefined) return `allow, by ${decision.rule}`;
-  const denial = decision.allow ? decision.shadow : decision.denial;
+  const denial = denialIn(decision);
   const challenge = denial?.scope.length === 0 ? '' : `, challenge "${denial?.scope.join(' ')}"`;
   return `${decision.allow ? 'shadow' : 'deny'} ${denial?.reason}${challenge}, by ${denial?.rule}: ${denial?.detail}`;
 }

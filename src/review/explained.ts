@@ -4,7 +4,14 @@ import type { Config } from '../model/config.ts';
 import type { DecisionRecord } from '../model/decision.ts';
 import type { EarlierCall } from '../model/history.ts';
 import { isLockedKind, knownRequests, listedKinds } from '../model/mcp.ts';
-import type { Attempt, Decision, Explanation, Policy, McpAttempt } from '../model/policy.ts';
+import {
+  type Attempt,
+  type Decision,
+  denialIn,
+  type Explanation,
+  type McpAttempt,
+  type Policy,
+} from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import type { Decided } from './coverage.ts';
@@ -52,7 +59,7 @@ export function explainCall(
 ): Explained {
   const { policy } = route;
   const { decision, conditions } = decided(policy, principal, attempt, earlier);
-  const denial = decision.allow ? decision.shadow : decision.denial;
+  const denial = denialIn(decision);
   const unknown = unknownIn(conditions, earlier !== undefined);
   const near = policy === undefined ? [] : nearMisses(policy, principal, attempt, conditions, denial?.scope ?? []);
   return {

@@ -4,7 +4,14 @@ import type { NeededApproval } from '../model/approval.ts';
 import { isReasonBy } from '../model/reasons.ts';
 import type { Config } from '../model/config.ts';
 import { calledIn, type DecisionRecord } from '../model/decision.ts';
-import type { Attempt, Decision, Explanation, Policy, PolicyDecision } from '../model/policy.ts';
+import {
+  type Attempt,
+  type Decision,
+  denialIn,
+  type Explanation,
+  type Policy,
+  type PolicyDecision,
+} from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
 import { lacksPath, recordedAttempt, recordedPrincipal } from './recorded-decision.ts';
 import { reservationOf } from '../store/reservation.ts';
@@ -120,7 +127,7 @@ function conditionsOf(kind: Explanation['kind'], explanations: readonly Explanat
 }
 
 function outcomeOf(decision: Decision): string {
-  const denial = decision.allow ? decision.shadow : decision.denial;
+  const denial = denialIn(decision);
   const kind = kindOf(decision.allow, decision.allow && decision.shadow !== undefined);
   return outcome(kind, denial?.reason, denial?.scope.join(' '));
 }

@@ -4,7 +4,7 @@
  * properties are (`src/policy/prove`), so that none that it does not find exists.
  */
 
-import type { Decision, Policy } from '../../model/policy.ts';
+import { type Decision, denialIn, type Policy } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
 import { decisionWith } from '../approval.ts';
 import { compiledRules, compilePolicy } from '../compile.ts';
@@ -19,7 +19,6 @@ import { type Deciding, Disagreement } from '../prove/prove.ts';
 import {
   type DecisionKind,
   decisionKinds,
-  denialIn,
   differAtAll,
   differencesBetween,
   kindBetween,

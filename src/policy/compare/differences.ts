@@ -1,4 +1,4 @@
-import type { Decision } from '../../model/policy.ts';
+import { type Decision, denialIn } from '../../model/policy.ts';
 import { allOf } from '../conditions/groups.ts';
 import type { Condition } from '../conditions/condition.ts';
 import type { Rules } from '../decide.ts';
@@ -111,11 +111,6 @@ export function kindBetween(before: Decision, after: Decision): DecisionKind | u
 
 function isSameSet(one: readonly string[], other: readonly string[]): boolean {
   return one.every((each) => other.includes(each)) && other.every((each) => one.includes(each));
-}
-
-/** The denial of a decision, or the one that shadow mode withheld. */
-export function denialIn(decision: Decision): Extract<Decision, { allow: false }>['denial'] | undefined {
-  return decision.allow ? decision.shadow : decision.denial;
 }
 
 /** Two policies, or what they decide a call by: before an edit, and after it. */

@@ -6,7 +6,7 @@
 
 import { listedKinds } from '../../model/mcp.ts';
 import type { EarlierCall } from '../../model/history.ts';
-import type { Attempt, Decision, Policy } from '../../model/policy.ts';
+import { type Attempt, type Decision, denialIn, type Policy } from '../../model/policy.ts';
 import type { PolicyDenial } from '../../model/denial.ts';
 import { refusalOf } from '../../model/reasons.ts';
 import type { Principal } from '../../model/principal.ts';
@@ -119,14 +119,14 @@ function withEarlierCalls(
   policy: Policy,
   { decide }: Deciding,
 ): Example | undefined {
-  const alone = refusalIn(decide(policy, example));
+  const alone = denialIn(decide(policy, example));
   // Approvals are asked for after rules over time.
   const isBefore = alone !== undefined && !isByHistory(alone) && alone.reason !== 'approval.required';
   if (rules.length === 0 || isBefore) return example;
   const after = (history: readonly EarlierCall[]): Example =>
     history.length === 0 ? example : { ...example, given: { ...example.given, history } };
   const isWanted = (history: readonly EarlierCall[]): boolean => {
-    const refusal = refusalIn(decide(policy, after(history)));
+    const refusal = denialIn(decide(policy, after(history)));
     return (refusal === undefined || !isByHistory(refusal) ? undefined : refusal.rule) === refusing?.rule;
   };
   const history = earlierCalls(rules, refusing, example.when, isWanted);
@@ -135,10 +135,6 @@ function withEarlierCalls(
 
 function isByHistory({ reason }: PolicyDenial): boolean {
   return refusalOf(reason).by === 'history';
-}
-
-function refusalIn(decision: Decision): PolicyDenial | undefined {
-  return decision.allow ? decision.shadow : decision.denial;
 }
 
 /** A counterexample that the code that serves has decided too. */
