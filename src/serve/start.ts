@@ -233,7 +233,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
 }
 
 /** Why a worker cannot serve, in one line. */
-export class WorkerFault extends Error {
+class WorkerFault extends Error {
   override readonly name = 'WorkerFault';
 }
 

@@ -27,7 +27,7 @@ import { noMethod } from '../../model/mcp.ts';
 type ChooseFilter = (answer: ResponseHeaders, status: number) => BodyFilter | undefined;
 
 /** The bindings that an answer meets. */
-export type AnswerBindings = Pick<Bindings, 'giveHandles' | 'giveEventIds'>;
+type AnswerBindings = Pick<Bindings, 'giveHandles' | 'giveEventIds'>;
 
 /** The parts of a filter that its route gives. */
 export interface FilterParts {

@@ -78,7 +78,7 @@ export type Subject =
   | { readonly of: 'revocation'; readonly question: RevocationQuestion };
 
 /** The answer to a question. */
-export interface Reply {
+interface Reply {
   readonly kind: 'reply';
   readonly number: number;
   /** Undefined for a settlement. */
