@@ -3,7 +3,7 @@ import { type Change, spliceStrings, withoutMembers } from '../lib/json/splice-s
 import { Denial } from '../model/denial.ts';
 import type { Fields } from '../model/fields.ts';
 import type { Action, Grant } from '../model/grant.ts';
-import { type HandleKind, type McpMethod, noMethod } from '../model/mcp.ts';
+import { type HandleKind, noMethod } from '../model/mcp.ts';
 import type { McpTarget } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
@@ -90,21 +90,17 @@ export class Bindings {
    * @param counted The counted call that is answered.
    */
   giveHandles(text: string, { principal, action }: Grant, counted: string | undefined): string | undefined {
-    const { attempt, tasks } = action;
-    const { method, targets } = attempt.kind === 'mcp' ? attempt : { method: noMethod, targets: [] };
-    const context = { owner: this.#owner(principal), method: method.name, targets, counted };
-    return this.#parts.handles.bindAll(text, context, tasks);
+    const context = { ...this.#context(principal, requestOf(action)), counted };
+    return this.#parts.handles.bindAll(text, context, action.tasks);
   }
 
   /** The state that a client sends back to repeat a call that a person has to approve. It gives no access. */
-  giveApprovalState({ principal, action: { attempt } }: Grant): string {
-    const { method, targets } = attempt.kind === 'mcp' ? attempt : { method: noMethod, targets: [] };
-    return this.#parts.sessions.bind(APPROVAL, this.#approvalOwner(principal, method, targets));
+  giveApprovalState({ principal, action }: Grant): string {
+    return this.#parts.sessions.bind(APPROVAL, parties(APPROVAL, this.#context(principal, requestOf(action))));
   }
 
-  #approvalOwner(principal: Principal | undefined, method: McpMethod, targets: readonly McpTarget[]): string {
-    const names = targets.flatMap(({ kind, name }) => [kind, name]);
-    return this.#owner(principal) + lengthPrefixed([APPROVAL, method.name ?? '', ...names]);
+  #context(principal: Principal | undefined, { method, targets }: Request): HandleContext {
+    return { owner: this.#owner(principal), method: method.name, targets };
   }
 
   /** The caller on the route. Never the token, which is renewed during a session. */
@@ -149,23 +145,21 @@ export class Bindings {
     { mcpName: named }: PresentedFields,
     { message, body }: Received,
   ): OwnHandles {
-    const { handles: presented, id, method, targets } = message;
+    const { handles, id, method } = message;
     let own: OwnHandles = { ...noHandles, tasks: noTasks, body };
-    const isOurs = ({ kind, value }: Handle): boolean =>
-      kind === 'state' &&
-      this.#parts.sessions.unbind(value, this.#approvalOwner(principal, method, targets)) !== undefined;
-    const theirs = presented.filter((handle) => !isOurs(handle));
-    if (theirs.length < presented.length) {
-      // The upstream has asked for nothing: neither the state nor an answer reaches it.
-      own = {
-        ...own,
-        body: Buffer.from(withoutMembers(body.toString(), 'params', ['requestState', 'inputResponses'])),
-      };
-    }
     // Few messages present a handle.
-    if (theirs.length > 0) {
-      const context = { owner: this.#owner(principal), method: method.name, targets };
-      const { text, ...names } = this.#parts.handles.unbindAll(String(own.body), theirs, context, refusalOf(message));
+    if (handles.length > 0) {
+      const context = this.#context(principal, message);
+      const approval = parties(APPROVAL, context);
+      const theirs = handles.filter(
+        ({ kind, value }) => kind === 'task' || this.#parts.sessions.unbind(value, approval) === undefined,
+      );
+      // The upstream did not ask for an approval: neither the state nor an answer reaches it.
+      const answersUs = theirs.length < handles.length;
+      const sent = answersUs
+        ? withoutMembers(String(body), 'params', ['requestState', 'inputResponses'])
+        : String(body);
+      const { text, ...names } = this.#parts.handles.unbindAll(sent, theirs, context, refusalOf(message));
       own = { ...names, body: Buffer.from(text) };
     }
     if (named !== undefined && own.mcpName === undefined && method.isTask) {
@@ -176,6 +170,12 @@ export class Bindings {
 }
 
 const APPROVAL = 'approval';
+
+type Request = Pick<Message, 'method' | 'targets'>;
+
+function requestOf({ attempt }: Action): Request {
+  return attempt.kind === 'mcp' ? attempt : { method: noMethod, targets: [] };
+}
 
 const noHandles = { mcpName: undefined, tasks: undefined, continues: undefined, body: undefined };
 const noTasks: ReadonlyMap<string, undefined> = new Map();
@@ -307,7 +307,7 @@ export class HandleBinding {
 }
 
 /** The parties of a handle: its owner, its kind, and for a state its request. */
-function parties(kind: HandleKind, { owner, method, targets }: HandleContext): string {
+function parties(kind: HandleKind | typeof APPROVAL, { owner, method, targets }: HandleContext): string {
   const request = [method ?? '', ...targets.flatMap((target) => [target.kind, target.name])];
   return owner + lengthPrefixed([kind, ...(kind === 'task' ? [] : request)]);
 }

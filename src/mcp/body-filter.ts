@@ -32,7 +32,7 @@ const MAX_BYTES = 8 * 1024 * 1024;
 /** The filter for an `application/json` body: one message, which is read at its end. */
 export class JsonFilter implements BodyFilter {
   readonly #rewriting: Rewriting;
-  #held: Buffer[] = [];
+  readonly #held: Buffer[] = [];
   #bytes = 0;
 
   constructor(rewriting: Rewriting) {
@@ -41,24 +41,18 @@ export class JsonFilter implements BodyFilter {
 
   push(chunk: Buffer): readonly Buffer[] {
     this.#bytes += chunk.length;
-    if (this.#bytes > MAX_BYTES && this.#rewriting.mustRead)
-      throw new RangeError(`a message of more than ${MAX_BYTES} bytes`);
     this.#held.push(chunk);
-    return this.#bytes > MAX_BYTES ? this.#release() : [];
+    if (this.#bytes <= MAX_BYTES) return [];
+    if (this.#rewriting.mustRead) throw new RangeError(`a message of more than ${MAX_BYTES} bytes`);
+    return this.#held.splice(0);
   }
 
   end(): readonly Buffer[] {
     if (this.#bytes === 0 || this.#bytes > MAX_BYTES) return [];
-    const chunks = this.#release();
+    const chunks = this.#held.splice(0);
     const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, this.#bytes);
     const changed = this.#rewriting.concerns(body) ? this.#rewriting.rewrite(body.toString()) : undefined;
     return [changed === undefined ? body : Buffer.from(changed)];
-  }
-
-  #release(): Buffer[] {
-    const released = this.#held;
-    this.#held = [];
-    return released;
   }
 }
 

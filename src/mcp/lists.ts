@@ -19,7 +19,7 @@ const taskLists = knownLists.filter(({ kind }) => kind === 'task');
  * is. Any other text is serialized again from the value that was filtered: of a duplicate key some parsers take the
  * first copy, others the last. A list that depends on the caller is no longer `public` to caches, on any page.
  *
- * @param read Called with the parsed message or batch before it is filtered.
+ * @param read Called with the parsed message or batch, if it can be filtered.
  * @throws {SyntaxError} for text that is not JSON, since it cannot be filtered.
  * @throws {Denial} `upstream.invalid` for keys that some parsers take for others, and for a list that is not an array.
  */
@@ -28,10 +28,9 @@ export function filteredMessage(
   visible: (target: McpTarget) => boolean,
   read?: (message: unknown) => void,
 ): string | undefined {
-  const known = recent.find((each) => each.text === text);
-  const message = known === undefined ? parseToRewrite(text) : known.message;
-  read?.(message);
-  const written = writtenFor(visible, known ?? learnt(text, message));
+  const known = readText(text);
+  read?.(known.message);
+  const written = writtenFor(visible, known);
   return written === text ? undefined : written;
 }
 
@@ -41,8 +40,7 @@ export function filteredMessage(
  * @throws as {@link filteredMessage}.
  */
 export function listedTargets(text: string): readonly McpTarget[] {
-  const known = recent.find((each) => each.text === text) ?? learnt(text, parseToRewrite(text));
-  return known.targets;
+  return readText(text).targets;
 }
 
 /**
@@ -100,7 +98,10 @@ const MAX_WRITTEN = 8;
 const recent: KnownText[] = [];
 let next = 0;
 
-function learnt(text: string, message: unknown): KnownText {
+function readText(text: string): KnownText {
+  const before = recent.find((each) => each.text === text);
+  if (before !== undefined) return before;
+  const message = parseToRewrite(text);
   const targets: McpTarget[] = [];
   const all = filtered(message, (target) => targets.push(target) > 0);
   const known = { text, message, targets, written: new Map<string, string>() };

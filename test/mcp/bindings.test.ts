@@ -154,10 +154,9 @@ describe('tasks and states that a client presents', () => {
   );
 
   test('become the upstream’s own again, in the message and in its header', () => {
-    expect(presented({}, request('tasks/get', { taskId: task }))).toMatchObject({
-      body: request('tasks/get', { taskId: 't 1' }),
-      mcpName: 't 1',
-    });
+    const spaced = (taskId: string): Buffer =>
+      Buffer.from(String(request('tasks/get', { taskId })).replaceAll(',', ' ,'));
+    expect(presented({}, spaced(task))).toMatchObject({ body: spaced('t 1'), mcpName: 't 1' });
     expect(presented({}, request('tasks/get', { taskId: 't 1' }))).toEqual(['handle.unknown', 1, undefined]);
     expect(presented({}, request('tasks/get', { taskId: task }), alice)).toEqual(['handle.unknown', 1, undefined]);
   });
@@ -174,6 +173,28 @@ describe('tasks and states that a client presents', () => {
     const refusal = ['handle.unknown', 1, undefined];
     expect(presented({}, request('tools/call', { name: 'other', requestState }))).toEqual(refusal);
     expect(presented({}, request('prompts/get', { name: 'pay', requestState }))).toEqual(refusal);
+  });
+
+  describe('the state of a call that waits for an approval', () => {
+    const stateOf = (...[method, ...targets]: Parameters<typeof message>): string =>
+      bindings.giveApprovalState(grantOf(alice, { attempt: message(method, ...targets) }));
+    const requestState = stateOf('tools/call', 'tool pay');
+
+    test('does not reach the upstream, nor does the answer beside it', () => {
+      const body = request('tools/call', { name: 'pay', requestState, inputResponses: {}, arguments: {} });
+      const sent = { body: request('tools/call', { name: 'pay', arguments: {} }), continues: undefined };
+      expect(presented({}, body, alice)).toMatchObject(sent);
+    });
+
+    test.each([
+      ['of another caller', 'tools/call', { name: 'pay', requestState }, callerOf('bob', 'app')],
+      ['of another tool', 'tools/call', { name: 'read', requestState }, alice],
+      ['of another method', 'prompts/get', { name: 'pay', requestState }, alice],
+      ['of an event', 'tools/call', { name: 'pay', requestState: stateOf(undefined, 'tool pay') }, alice],
+      ['in the place of a task', 'tasks/get', { taskId: stateOf('tasks/get') }, alice],
+    ])('%s is refused', (_, method, params, principal) => {
+      expect(presented({}, request(method, params), principal)).toEqual(['handle.unknown', 1, undefined]);
+    });
   });
 
   test.each([

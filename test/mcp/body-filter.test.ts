@@ -61,6 +61,7 @@ describe('a JSON body', () => {
     expect(() => new JsonFilter(reading).push(spaces(LONGEST + 1))).toThrow(RangeError);
     const filter = new JsonFilter(changing);
     expect(filter.push(spaces(LONGEST + 1))).toHaveLength(1);
+    expect(filter.push(Buffer.from('y'))).toEqual([Buffer.from('y')]);
     expect(filter.end()).toEqual([]);
   });
 

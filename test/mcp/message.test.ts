@@ -253,7 +253,7 @@ test('any bytes give a message or a Denial', () => {
   );
 });
 
-const declaring = (capabilities: unknown): object => ({
+const declaring = (capabilities: unknown): { _meta: object } => ({
   _meta: { 'io.modelcontextprotocol/clientCapabilities': capabilities },
 });
 
@@ -270,4 +270,17 @@ test.each([
 ])('a request declares tasks: %s', (_, params, wanted) => {
   const message = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params };
   expect(readMessage(Buffer.from(JSON.stringify(message)), none).declaresTasks).toBe(wanted);
+});
+
+test.each([
+  ['tools/call', '2026-07-28', { url: {} }, true],
+  ['tools/call', '2026-07-28', { form: {} }, false],
+  ['tools/list', '2026-07-28', { url: {} }, false],
+  ['tools/call', '2025-11-25', { url: {} }, false],
+])('%s of %s with elicitation %j can send its user to a page: %s', (mcpMethod, version, elicitation, wanted) => {
+  const { _meta } = declaring({ elicitation });
+  const params = { name: 'x', _meta: { ..._meta, 'io.modelcontextprotocol/protocolVersion': version } };
+  const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: mcpMethod, params }));
+  const headers = { ...none, mcpProtocolVersion: version, mcpMethod, mcpName: 'x' };
+  expect(readMessage(body, headers).asksByUrl).toBe(wanted);
 });
