@@ -1,4 +1,4 @@
-import { ownMember } from '../lib/json/own-member.ts';
+import { type Members, ownMember } from '../lib/json/own-member.ts';
 import type { Fields } from '../model/fields.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
@@ -11,7 +11,7 @@ export type MessageHeaders = Pick<Fields, 'mcpMethod' | 'mcpName' | 'mcpProtocol
 export interface Repeated {
   readonly method: McpMethod;
   readonly id: MessageId;
-  readonly params: Readonly<Record<string, unknown>>;
+  readonly params: Members;
   readonly isRequest: boolean;
 }
 
@@ -83,13 +83,14 @@ function repeatedName({ method, params }: Repeated): string | undefined {
 }
 
 /** The version that `_meta` claims. A claim that is not a string agrees with no header. */
-function claimedVersion(params: Readonly<Record<string, unknown>>, id: MessageId): string | undefined {
+function claimedVersion(params: Members, id: MessageId): string | undefined {
   const version = ownMember(ownMember(params, '_meta'), versionKey);
   if (version === undefined || typeof version === 'string') return version;
   throw new Denial('message.meta', `${versionKey} is not a string`, { messageId: id });
 }
 
-function mismatch(detail: string, messageId: MessageId): Denial {
+/** The refusal of a message that a header contradicts. */
+export function mismatch(detail: string, messageId: MessageId): Denial {
   return new Denial('message.header_mismatch', detail, { messageId });
 }
 

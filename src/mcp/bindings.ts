@@ -2,7 +2,7 @@ import { lengthPrefixed } from '../lib/digest.ts';
 import { type Change, spliceStrings, withoutMembers } from '../lib/json/splice-strings.ts';
 import { Denial } from '../model/denial.ts';
 import type { Fields } from '../model/fields.ts';
-import type { Action, Grant } from '../model/grant.ts';
+import type { Action, Grant, MessageId } from '../model/grant.ts';
 import { type HandleKind, noMethod } from '../model/mcp.ts';
 import type { McpTarget } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
@@ -57,9 +57,9 @@ export class Bindings {
   present(principal: Principal | undefined, fields: PresentedFields, received: Received | undefined): OwnNames {
     const isModern = received?.message.era === 'modern';
     const messageId = received?.message.id ?? null;
-    const sessionId = isModern ? undefined : this.#session(principal, fields, messageId);
-    const handles = received === undefined ? noHandles : this.#handles(principal, fields, received);
-    const lastEventId = isModern ? undefined : this.#event(principal, fields, { sessionId, messageId });
+    const sessionId = isModern ? undefined : this.#session(principal, fields.mcpSessionId, messageId);
+    const handles = received === undefined ? noHandles : this.#handles(principal, fields.mcpName, received);
+    const lastEventId = isModern ? undefined : this.#event(principal, fields.lastEventId, { sessionId, messageId });
     return { ...handles, sessionId, lastEventId };
   }
 
@@ -117,34 +117,26 @@ export class Bindings {
     return this.#owner(principal) + lengthPrefixed(['event', sessionId ?? '']);
   }
 
-  #session(
-    principal: Principal | undefined,
-    { mcpSessionId }: PresentedFields,
-    messageId: Message['id'],
-  ): string | undefined {
-    if (mcpSessionId === undefined) return undefined;
-    const session = this.#parts.sessions.unbind(mcpSessionId, this.#owner(principal));
+  #session(principal: Principal | undefined, bound: string | undefined, messageId: MessageId): string | undefined {
+    if (bound === undefined) return undefined;
+    const session = this.#parts.sessions.unbind(bound, this.#owner(principal));
     if (session !== undefined) return session;
     throw new Denial('session.unknown', 'Mcp-Session-Id was not given to this caller on this route', { messageId });
   }
 
   #event(
     principal: Principal | undefined,
-    { lastEventId }: PresentedFields,
-    { sessionId, messageId }: { readonly sessionId: string | undefined; readonly messageId: Message['id'] },
+    bound: string | undefined,
+    { sessionId, messageId }: Pick<Action, 'sessionId' | 'messageId'>,
   ): string | undefined {
-    if (lastEventId === undefined) return undefined;
-    const event = this.#parts.sessions.unbind(lastEventId, this.#eventOwner(principal, sessionId));
+    if (bound === undefined) return undefined;
+    const event = this.#parts.sessions.unbind(bound, this.#eventOwner(principal, sessionId));
     if (event !== undefined) return Buffer.from(event, 'base64url').toString('latin1');
     const detail = 'Last-Event-ID was not given to this caller in this session';
     throw new Denial('handle.unknown', detail, { messageId });
   }
 
-  #handles(
-    principal: Principal | undefined,
-    { mcpName: named }: PresentedFields,
-    { message, body }: Received,
-  ): OwnHandles {
+  #handles(principal: Principal | undefined, named: string | undefined, { message, body }: Received): OwnHandles {
     const { handles, id, method } = message;
     let own: OwnHandles = { ...noHandles, tasks: noTasks, body };
     // Few messages present a handle.
@@ -194,15 +186,7 @@ function refusalOf({ method, era, id: messageId, declaresTasks }: Message): Hand
 }
 
 /** A client's message as the upstream receives it. */
-interface Unbound {
-  readonly text: string;
-  /** The upstream's id of the task that `Mcp-Name` repeats, as a field value; undefined where it repeats none. */
-  readonly mcpName: string | undefined;
-  /** The upstream's ids of the tasks that the message presents, each with the {@link HandleContext.counted} it had. */
-  readonly tasks: ReadonlyMap<string, string | undefined>;
-  /** The {@link HandleContext.counted} of the `requestState` that the message presents. */
-  readonly continues: string | undefined;
-}
+type Unbound = Omit<OwnHandles, 'body'> & { readonly text: string };
 
 /** The owner of handles, and the request that presents them or whose answer gives them out. */
 export interface HandleContext {

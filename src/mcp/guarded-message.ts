@@ -1,10 +1,10 @@
 import canonicalize from 'canonicalize';
 import { hasDuplicateMembers } from '../lib/json/scanner.ts';
-import { isObject, ownMember } from '../lib/json/own-member.ts';
+import { isObject, type Members, ownMember } from '../lib/json/own-member.ts';
 import { parseToRewrite } from '../lib/json/lossless.ts';
 import type { Definition, DefinitionKind, Lock } from '../model/lock.ts';
 import { listedKinds, lockedLists } from '../model/mcp.ts';
-import { decidingMember, type Members, resultOf, unreadable, withResult } from './lists.ts';
+import { decidingMember, eachOf, resultOf, unreadable, withResult } from './lists.ts';
 import { createHash } from 'node:crypto';
 
 /** Examines the definitions that a server shows. */
@@ -59,10 +59,9 @@ export function guardedMessage(text: string, guard: DefinitionGuard, asked?: Def
     })),
   );
   // Digests are over plain numbers. What is written keeps the digits that the server wrote.
-  const whole = parseToRewrite(text);
-  const written = Array.isArray(whole)
-    ? (whole as unknown[]).map((each, index) => without(each, kept[index] as readonly PassingEntries[]))
-    : without(whole, kept[0] as readonly PassingEntries[]);
+  const written = eachOf(parseToRewrite(text), (each, index) =>
+    without(each, kept[index] as readonly PassingEntries[]),
+  );
   const changed = JSON.stringify(written);
   return changed === text ? undefined : changed;
 }
@@ -137,7 +136,7 @@ export function definitionOf(kind: DefinitionKind, name: string, value: unknown)
   return { kind, name, sha256: digest(canonical), members: isObject(locked) ? memberDigests(locked) : {} };
 }
 
-function memberDigests(definition: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+function memberDigests(definition: Members): Readonly<Record<string, string>> {
   const named = Object.entries(definition).filter(([name]) => name.length <= MAX_MEMBERS);
   return Object.fromEntries(
     named.slice(0, MAX_MEMBERS).map(([name, value]) => [name, digest(canonicalText(value)).slice(0, MEMBER_DIGITS)]),
@@ -162,7 +161,7 @@ export function definitionsIn(
 const lockedMeta = /^(?:(?:io\.modelcontextprotocol\/)?ui(?:[./].*)?|(?:openai|anthropic)\/.*)$/isu;
 
 /** A definition without the members of `_meta` that no client acts on: a server may write times there. */
-function lockedPartOf({ _meta, ...rest }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function lockedPartOf({ _meta, ...rest }: Members): Members {
   if (!isObject(_meta)) return rest;
   const locked = Object.entries(_meta).filter(([name]) => lockedMeta.test(name));
   return locked.length === 0 ? rest : { ...rest, _meta: Object.fromEntries(locked) };

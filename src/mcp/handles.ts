@@ -5,7 +5,7 @@
  * @module
  */
 
-import { hasCaseVariant, isObject } from '../lib/json/own-member.ts';
+import { hasCaseVariant, isObject, type Members } from '../lib/json/own-member.ts';
 import { Denial } from '../model/denial.ts';
 import { type Era, givingNotifications, type HandleKind, type HandlePlace, type McpMethod } from '../model/mcp.ts';
 import type { MessageId } from '../model/grant.ts';
@@ -17,8 +17,6 @@ export interface Handle {
   readonly path: readonly string[];
   readonly value: string;
 }
-
-type Members = Readonly<Record<string, unknown>>;
 
 const relatedTask = 'io.modelcontextprotocol/related-task';
 
@@ -49,9 +47,8 @@ const resultPlaces: readonly HandlePlace[] = [
  */
 export function presentedHandles(method: McpMethod, message: Members, messageId: MessageId): readonly Handle[] {
   const presented: Handle[] = [];
-  for (const place of envelopePlaces(method))
+  for (const place of [...envelopePlaces(method), ...method.handles])
     addPresented(presented, message, { place, depth: 0, index: 0 }, messageId);
-  for (const place of method.handles) addPresented(presented, message, { place, depth: 0, index: 0 }, messageId);
   return presented;
 }
 
@@ -172,11 +169,7 @@ export function createsNoTask({ handles }: McpMethod): boolean {
  *
  * @throws {Denial} `body.ambiguous` for a key that some parsers take for the member.
  */
-export function unambiguousMember(
-  object: Readonly<Record<string, unknown>>,
-  name: string,
-  messageId: MessageId,
-): unknown {
+export function unambiguousMember(object: Members, name: string, messageId: MessageId): unknown {
   if (Object.hasOwn(object, name)) return object[name];
   if (!hasCaseVariant(object, name)) return undefined;
   throw new Denial('body.ambiguous', `a key that differs from ${name} only in case`, { messageId });

@@ -2,13 +2,10 @@ import { Denial } from '../model/denial.ts';
 import { knownLists, type KnownList, type TargetKind, isLockedKind } from '../model/mcp.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { parseToRewrite } from '../lib/json/lossless.ts';
-import { hasCaseVariant, isObject, ownMember, ownMemberAt } from '../lib/json/own-member.ts';
+import { hasCaseVariant, isObject, type Members, ownMember, ownMemberAt } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import type { Action } from '../model/grant.ts';
 import type { DefinitionKind } from '../model/lock.ts';
-
-/** The members of an object of a message. */
-export type Members = Readonly<Record<string, unknown>>;
 
 /** The lists that a policy filters. The gateway looks for each in every result: a stream may resume any answer. */
 const filteredLists = knownLists.filter((list): list is KnownList<TargetKind> => list.kind !== 'task');
@@ -126,8 +123,8 @@ function writtenFor(visible: (target: McpTarget) => boolean, { message, targets,
 }
 
 /** A message, or each message of a batch, after `change`. */
-function eachOf(message: unknown, change: (message: unknown) => unknown): unknown {
-  return Array.isArray(message) ? (message as unknown[]).map(change) : change(message);
+export function eachOf(message: unknown, change: (message: unknown, index: number) => unknown): unknown {
+  return Array.isArray(message) ? (message as unknown[]).map(change) : change(message, 0);
 }
 
 /** The result that a response has, if it is an object. */

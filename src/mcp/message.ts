@@ -1,5 +1,5 @@
 import { parseToRewrite } from '../lib/json/lossless.ts';
-import { isObject, ownMember, ownMemberAt } from '../lib/json/own-member.ts';
+import { isObject, type Members, ownMember, ownMemberAt } from '../lib/json/own-member.ts';
 import { hasDuplicateMembers, JsonScanError, scanJson } from '../lib/json/scanner.ts';
 import { readTraceContext, type TraceContext } from '../lib/http/trace-context.ts';
 import { Denial } from '../model/denial.ts';
@@ -98,7 +98,7 @@ function parse(text: string): unknown {
 }
 
 /** MCP, Base Protocol: a request's id MUST be a string or integer and MUST NOT be null. */
-function messageId(message: Record<string, unknown>, text: string): MessageId {
+function messageId(message: Members, text: string): MessageId {
   const id = unambiguousMember(message, 'id', null);
   if (id === undefined) return null;
   if (typeof id === 'string') return id;
@@ -106,7 +106,7 @@ function messageId(message: Record<string, unknown>, text: string): MessageId {
   return Number.isSafeInteger(id) ? id : (parseToRewrite(text) as { id: number | object }).id;
 }
 
-function methodOf(message: Record<string, unknown>, messageId: MessageId): McpMethod {
+function methodOf(message: Members, messageId: MessageId): McpMethod {
   const method = unambiguousMember(message, 'method', messageId);
   const answers =
     unambiguousMember(message, 'result', messageId) !== undefined ||
@@ -125,7 +125,7 @@ function methodOf(message: Record<string, unknown>, messageId: MessageId): McpMe
 const noParams = Object.freeze({});
 
 /** JSON-RPC 2.0 §4.2 allows lists too; MCP has objects only. */
-function paramsOf(message: Record<string, unknown>, messageId: MessageId): Readonly<Record<string, unknown>> {
+function paramsOf(message: Members, messageId: MessageId): Members {
   const params = unambiguousMember(message, 'params', messageId);
   if (params === undefined) return noParams;
   if (isObject(params)) return params;
@@ -133,11 +133,7 @@ function paramsOf(message: Record<string, unknown>, messageId: MessageId): Reado
 }
 
 /** MCP: an object, or absent. Some servers parse a string that holds one, and would see what no policy has seen. */
-function argumentsOf(
-  { hasArguments }: McpMethod,
-  params: Readonly<Record<string, unknown>>,
-  messageId: MessageId,
-): unknown {
+function argumentsOf({ hasArguments }: McpMethod, params: Members, messageId: MessageId): unknown {
   const found = unambiguousMember(params, 'arguments', messageId);
   if (!hasArguments || found === undefined || isObject(found)) return found;
   throw new Denial('body.message', 'params.arguments is not an object', { messageId });
@@ -150,8 +146,6 @@ function traceOf(meta: unknown): TraceContext | undefined {
   return readTraceContext(traceparent, typeof tracestate === 'string' ? tracestate : undefined);
 }
 
-type Params = Readonly<Record<string, unknown>>;
-
 /** The policy decides on each. */
 const MAX_SUBSCRIPTIONS = 100;
 
@@ -162,7 +156,7 @@ const MAX_SUBSCRIPTIONS = 100;
  * @throws {Denial} `body.message` where the member that names it is missing or of another type: upstreams differ in
  *   what they make of that.
  */
-export function targetsOf(method: McpMethod, params: Params, messageId: MessageId): readonly McpTarget[] {
+export function targetsOf(method: McpMethod, params: Members, messageId: MessageId): readonly McpTarget[] {
   const targets = namedTargets(method, params, messageId);
   // In C a string ends at a NUL: a pattern that covers `pay\u0000_read` would let `pay` through.
   if (targets.some(({ name }) => name.includes('\0')))
@@ -170,7 +164,7 @@ export function targetsOf(method: McpMethod, params: Params, messageId: MessageI
   return targets;
 }
 
-function namedTargets(method: McpMethod, params: Params, messageId: MessageId): readonly McpTarget[] {
+function namedTargets(method: McpMethod, params: Members, messageId: MessageId): readonly McpTarget[] {
   const { target } = method;
   if (target === 'reference') return [reference(params, method, messageId)];
   if (target === 'subscriptions') return subscriptions(params, messageId);
@@ -179,16 +173,16 @@ function namedTargets(method: McpMethod, params: Params, messageId: MessageId): 
   return [{ kind: target.kind, name: text(params, target.parameter, method, messageId) }];
 }
 
-function text(params: Params, parameter: string, { name }: McpMethod, messageId: MessageId): string {
+function text(params: Members, parameter: string, { name }: McpMethod, messageId: MessageId): string {
   const value = ownMember(params, parameter);
   if (typeof value === 'string') return value;
   throw new Denial('body.message', `${name} without params.${parameter}`, { messageId });
 }
 
-function reference(params: Params, method: McpMethod, messageId: MessageId): McpTarget {
+function reference(params: Members, method: McpMethod, messageId: MessageId): McpTarget {
   const ref = params['ref'];
-  if (typeof ref === 'object' && ref !== null) {
-    const { type, name, uri } = ref as Record<string, unknown>;
+  if (isObject(ref)) {
+    const { type, name, uri } = ref;
     if (type === 'ref/prompt' && typeof name === 'string') return { kind: 'prompt', name };
     if (type === 'ref/resource' && typeof uri === 'string')
       return { kind: uri.includes('{') ? 'template' : 'resource', name: uri };
@@ -197,10 +191,10 @@ function reference(params: Params, method: McpMethod, messageId: MessageId): Mcp
 }
 
 /** MCP 2026-07-28: of the notifications that a client asks for, only `resourceSubscriptions` name anything. */
-function subscriptions(params: Params, messageId: MessageId): readonly McpTarget[] {
+function subscriptions(params: Members, messageId: MessageId): readonly McpTarget[] {
   const notifications = unambiguousMember(params, 'notifications', messageId);
-  if (typeof notifications !== 'object' || notifications === null) return [];
-  const uris = unambiguousMember(notifications as Params, 'resourceSubscriptions', messageId);
+  if (!isObject(notifications)) return [];
+  const uris = unambiguousMember(notifications, 'resourceSubscriptions', messageId);
   if (uris === undefined) return [];
   if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string')) {
     throw new Denial('body.message', 'resourceSubscriptions is not a list of strings', { messageId });
@@ -241,13 +235,13 @@ export function answerOutcome(text: string, id: MessageId, { fetches }: McpMetho
   return fetches === 'task' ? outcomeOfTask(result) : outcomeOfResult(result);
 }
 
-function isAnswerTo(message: unknown, id: MessageId): message is Record<string, unknown> {
+function isAnswerTo(message: unknown, id: MessageId): message is Members {
   if (id === null || !isObject(message) || ownMember(message, 'method') !== undefined) return false;
   const answered = ownMember(message, 'id');
   return answered === id || typeof id === 'object';
 }
 
-function outcomeOfResult(result: Record<string, unknown>): AnswerOutcome {
+function outcomeOfResult(result: Members): AnswerOutcome {
   if (ownMember(result, 'isError') === true) return 'failed';
   const type = ownMember(result, 'resultType');
   if (type === 'input_required') return 'waiting';
@@ -255,7 +249,7 @@ function outcomeOfResult(result: Record<string, unknown>): AnswerOutcome {
   return type === 'task' || isObject(ownMember(result, 'task')) ? 'task' : 'answered';
 }
 
-function outcomeOfTask(task: Record<string, unknown>): AnswerOutcome {
+function outcomeOfTask(task: Members): AnswerOutcome {
   const result = ownMember(task, 'result');
   return isObject(result) && ownMember(task, 'status') === 'completed' ? outcomeOfResult(result) : 'task';
 }

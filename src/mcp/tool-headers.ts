@@ -1,9 +1,8 @@
 import { ownMember, ownMemberAt } from '../lib/json/own-member.ts';
 import type { Fields } from '../model/fields.ts';
-import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 import { knownLists } from '../model/mcp.ts';
-import { decodedValue } from './agreement.ts';
+import { decodedValue, mismatch } from './agreement.ts';
 
 /** An argument of a tool that clients repeat in a header field (MCP 2026-07-28, `x-mcp-header`). */
 export interface ToolHeader {
@@ -157,8 +156,4 @@ function textOf(value: unknown): string | undefined {
   if (typeof value === 'boolean') return String(value);
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value);
-}
-
-function mismatch(detail: string, messageId: MessageId): Denial {
-  return new Denial('message.header_mismatch', detail, { messageId });
 }

@@ -17,8 +17,11 @@ export function ownMemberAt(value: unknown, path: readonly string[]): unknown {
   return found;
 }
 
+/** The members of an object that JSON.parse returned. */
+export type Members = Readonly<Record<string, unknown>>;
+
 /** Whether a value that JSON.parse returned is an object. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
