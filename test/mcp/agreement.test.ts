@@ -9,6 +9,7 @@ import {
 } from '../../src/mcp/agreement.ts';
 import { Denial } from '../../src/model/denial.ts';
 import { mcpMethod, type Era } from '../../src/model/mcp.ts';
+import { orDenial } from '../support/denial.ts';
 import { runs } from '../support/runs.ts';
 
 /** A message with the name of its method. */
@@ -20,12 +21,9 @@ function agreement(headers: MessageHeaders, message: Written): Era {
 
 /** The era, or the reason of a Denial that carries the message's id. */
 function eraOf(given: MessageHeaders, message: Written): string {
-  try {
-    return agreement(given, message);
-  } catch (error) {
-    if (error instanceof Denial && error.messageId === message.id) return error.reason;
-    throw error;
-  }
+  const era = orDenial(() => agreement(given, message));
+  if (!(era instanceof Denial)) return era;
+  return era.messageId === message.id ? era.reason : 'refused with another id';
 }
 
 const modern = '2026-07-28';

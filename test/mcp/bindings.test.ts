@@ -7,6 +7,7 @@ import type { Fields } from '../../src/model/fields.ts';
 import type { Action, Grant } from '../../src/model/grant.ts';
 import { callerKey, type Principal } from '../../src/model/principal.ts';
 import { message } from '../policy/caller.ts';
+import { orDenial } from '../support/denial.ts';
 
 const sessions = createOwnerBound('a key of at least thirty-two characters');
 const handles = new HandleBinding(sessions, Date.now);
@@ -41,13 +42,9 @@ function present(fields: Partial<Fields>, body?: Buffer, principal?: Principal):
 }
 
 /** What the upstream gets of a call, or the reason of its refusal with the id and the data of the error. */
-function presented(fields: Partial<Fields>, body?: Buffer, principal?: Principal): unknown {
-  try {
-    return present(fields, body, principal);
-  } catch (error) {
-    if (error instanceof Denial) return [error.reason, error.messageId, error.data];
-    throw error;
-  }
+function presented(...given: Parameters<typeof present>): unknown {
+  const result = orDenial(() => present(...given));
+  return result instanceof Denial ? [result.reason, result.messageId, result.data] : result;
 }
 
 test.each([

@@ -7,20 +7,18 @@ import {
   mayYieldHandle,
   presentedHandles,
 } from '../../src/mcp/handles.ts';
+import type { Members } from '../../src/lib/json/own-member.ts';
 import { Denial } from '../../src/model/denial.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
+import { orDenial } from '../support/denial.ts';
 
 const related = 'io.modelcontextprotocol/related-task';
 const relatedIds = 'io.modelcontextprotocol/relatedTaskIds';
 
 /** Each handle as `kind path value`. */
 function shown(method: string | undefined, message: object): readonly string[] | string {
-  try {
-    return presentedHandles(mcpMethod(method), message as Record<string, unknown>, 1).map(text);
-  } catch (error) {
-    if (error instanceof Denial) return `${error.reason} ${JSON.stringify(error.messageId)}`;
-    throw error;
-  }
+  const handles = orDenial(() => presentedHandles(mcpMethod(method), message as Members, 1));
+  return handles instanceof Denial ? `${handles.reason} ${JSON.stringify(handles.messageId)}` : handles.map(text);
 }
 
 function text({ kind, path, value }: ReturnType<typeof givenHandles>[number]): string {

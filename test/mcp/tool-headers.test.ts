@@ -5,7 +5,7 @@ import {
   requireParamHeaders,
   type ToolHeader,
 } from '../../src/mcp/tool-headers.ts';
-import { Denial } from '../../src/model/denial.ts';
+import { orDenial } from '../support/denial.ts';
 
 const listOf = (...tools: readonly unknown[]): object => ({ id: 1, result: { tools } });
 const textOf = (...tools: readonly unknown[]): string => JSON.stringify(listOf(...tools));
@@ -114,18 +114,14 @@ test('each upstream has a memory of its own', () => {
   expect(of('http://b/mcp').of('a')).toEqual([]);
 });
 
-/** The reason and the id of the refusal; undefined for a call that passes. */
+/** The refusal; undefined for a call that passes. */
 function refusal(declared: readonly ToolHeader[], args: unknown, values: readonly string[]): unknown {
   const fields = [['Accept', '*/*'], ...values.map((value) => ['Mcp-Param-Region', value])] as const;
   const names = fields.map(([name]) => name.toLowerCase());
-  try {
-    requireParamHeaders(declared, args, { names, raw: fields.flat() }, 7);
-    return undefined;
-  } catch (error) {
-    if (error instanceof Denial) return [error.reason, error.messageId];
-    throw error;
-  }
+  return orDenial(() => requireParamHeaders(declared, args, { names, raw: fields.flat() }, 7));
 }
+
+const mismatch = { reason: 'message.header_mismatch', messageId: 7 };
 
 const at = (...path: string[]): ToolHeader => ({ field: 'mcp-param-region', path, isNumber: false });
 const number: ToolHeader = { ...at('n'), isNumber: true };
@@ -181,13 +177,13 @@ test.each<[string, ToolHeader, unknown, string[]]>([
   ['an integer that is not exact', number, { n: 2 ** 53 }, ['9007199254740992']],
   ['a number beyond all', number, { n: Infinity }, ['Infinity']],
 ])('R-105: MCP 2026-07-28 §Custom Headers: refuses %s, with the id', (_, declared, args, values) => {
-  expect(refusal([declared], args, values)).toEqual(['message.header_mismatch', 7]);
+  expect(refusal([declared], args, values)).toMatchObject(mismatch);
 });
 
 test('each declared header counts', () => {
   const other = { ...at('o'), field: 'mcp-param-other' };
   expect(refusal([other, at('r')], { r: 'eu' }, ['eu'])).toBeUndefined();
-  expect(refusal([other, at('r')], { r: 'eu' }, ['us'])).toEqual(['message.header_mismatch', 7]);
+  expect(refusal([other, at('r')], { r: 'eu' }, ['us'])).toMatchObject(mismatch);
 });
 
 test('a tool that declares no header accepts any', () => {

@@ -1,12 +1,18 @@
 import { Denial } from '../../src/model/denial.ts';
 import type { Reason } from '../../src/model/reasons.ts';
 
-/** What an attempt returns, or the reason of the Denial that it throws. */
-export function orReason<Result>(attempt: () => Result): Result | Reason {
+/** What an attempt returns, or the Denial that it throws. */
+export function orDenial<Result>(attempt: () => Result): Result | Denial {
   try {
     return attempt();
   } catch (error) {
-    if (error instanceof Denial) return error.reason;
+    if (error instanceof Denial) return error;
     throw error;
   }
+}
+
+/** What an attempt returns, or the reason of the Denial that it throws. */
+export function orReason<Result>(attempt: () => Result): Result | Reason {
+  const result = orDenial(attempt);
+  return result instanceof Denial ? result.reason : result;
 }

@@ -4,6 +4,7 @@ import { definitionOf } from '../../../src/mcp/guarded-message.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Action } from '../../../src/model/grant.ts';
 import { type Definition, definitionKey, type Lock, type Sighting } from '../../../src/model/lock.ts';
+import { orDenial, orReason } from '../../support/denial.ts';
 import type { Route } from '../../../src/model/route.ts';
 import { createManualTimers, type ManualTimers } from '../../support/manual-timers.ts';
 import { call as toolCall } from '../../policy/caller.ts';
@@ -54,20 +55,12 @@ afterEach(() => routes.close());
 
 const call = { attempt: toolCall('pay', {}) } as unknown as Action;
 
-/** The refusal of a call of `pay` on a route; undefined if it is allowed. */
-function denialOf(route: Route): Denial | undefined {
-  try {
-    routes.of(route)?.requireApproved(call);
-    return undefined;
-  } catch (error) {
-    if (error instanceof Denial) return error;
-    throw error;
-  }
+/** Calls `pay` on a route. */
+function callOf(route: Route): 'allowed' {
+  routes.of(route)?.requireApproved(call);
+  return 'allowed';
 }
-
-function outcome(route: Route): string {
-  return denialOf(route)?.reason ?? 'allowed';
-}
+const outcome = (route: Route): string => orReason(() => callOf(route));
 
 /** Puts a configuration with this route in force. */
 function use(route: Route): void {
@@ -198,7 +191,11 @@ test('logs an outage once, and its end', async () => {
   const route = await compared();
   expect(events).toEqual(['warn: definitions cannot be compared']);
   expect(fields).toEqual([{ route: 'tools', reason: 'ECONNREFUSED' }]);
-  expect(denialOf(route)).toMatchObject({ reason: 'lock.unverified', rule: 'lock', retryAfterSeconds: 1 });
+  expect(orDenial(() => callOf(route))).toMatchObject({
+    reason: 'lock.unverified',
+    rule: 'lock',
+    retryAfterSeconds: 1,
+  });
   await timers.pass(1000);
   expect(asked).toHaveLength(2);
   expect(routes.states()).toMatchObject([{ comparedAt: undefined, fault: 'ECONNREFUSED' }]);
