@@ -100,7 +100,7 @@ function readText(text: string): KnownText {
   if (before !== undefined) return before;
   const message = parseToRewrite(text);
   const targets: McpTarget[] = [];
-  const all = filtered(message, (target) => targets.push(target) > 0);
+  const all = filtered(message, (target) => Boolean(targets.push(target)));
   const known = { text, message, targets, written: new Map<string, string>() };
   if (all !== message && text.length <= MAX_LENGTH) {
     recent[next] = known;

@@ -1,7 +1,7 @@
 import type { BodyFilter } from './body-filter.ts';
 
-/** The longest spelling of a string that counts, every character of it escaped: others are sent as they come. */
-const LONGEST = '"cachescope"'.length * '\\u0000'.length;
+/** The longest spelling of a string that counts, every character of it escaped: longer ones are sent as they come. */
+const LONGEST = '""'.length + 'cachescope'.length * '\\u0000'.length;
 
 /**
  * Creates the filter that makes a `public` result `private`, so that no cache serves it to other users. It compares the
@@ -9,125 +9,111 @@ const LONGEST = '"cachescope"'.length * '\\u0000'.length;
  * a stream pass at once.
  */
 export function createPrivateFilter(isEventStream: boolean): BodyFilter {
-  const json = createJsonScan();
-  const lines = isEventStream ? createLineScan(json) : json;
+  const scan = isEventStream ? new LineScan() : new JsonScan();
   const bytes = (text: string): readonly Buffer[] => (text === '' ? [] : [Buffer.from(text, 'latin1')]);
   return {
-    push: (chunk) => bytes(lines.push(chunk.toString('latin1'))),
-    end: () => bytes(lines.end()),
+    push: (chunk) => bytes(scan.push(chunk.toString('latin1'))),
+    end: () => bytes(scan.end()),
   };
-}
-
-/** Takes text in pieces, and returns what can be sent. */
-interface Scan {
-  push(text: string): string;
-  /** Returns what is held. */
-  end(): string;
 }
 
 /** JSON text, of which only the strings matter: no character of theirs stands anywhere else. */
-function createJsonScan(): Scan {
-  let held = '';
-  /** Within a string that is too long to count: whether its next character is escaped. */
-  let long: { isEscaped: boolean } | undefined;
-  let isValueNext = false;
+class JsonScan {
+  /** The beginning of a string, or a backslash in one that is too long to count. */
+  #held = '';
+  #isInLong = false;
+  #isValueNext = false;
 
-  return {
-    push(piece) {
-      const text = held + piece;
-      held = '';
-      let at = 0;
-      let sent = '';
-      while (at < text.length) {
-        if (long !== undefined) {
-          const end = endOfString(text, at, long.isEscaped);
-          if (end === undefined) long = { isEscaped: endsEscaping(text, at, long.isEscaped) };
-          else long = undefined;
-          sent += text.slice(at, end);
-          at = end ?? text.length;
-          continue;
-        }
-        const start = text.indexOf('"', at);
-        const between = text.slice(at, start === -1 ? text.length : start);
-        if (isValueNext) isValueNext = /^[\s:]*$/.test(between);
+  /** Takes text in pieces, and returns what can be sent. */
+  push(piece: string): string {
+    const text = this.#held + piece;
+    this.#held = '';
+    let sent = '';
+    let at = 0;
+    while (at < text.length) {
+      if (!this.#isInLong && text[at] !== '"') {
+        const quote = text.indexOf('"', at);
+        const between = text.slice(at, quote === -1 ? text.length : quote);
+        if (this.#isValueNext) this.#isValueNext = /^[\s:]*$/.test(between);
         sent += between;
-        if (start === -1) break;
-        const end = endOfString(text, start + 1, false);
-        if (end === undefined && text.length - start <= LONGEST) {
-          held = text.slice(start);
-          break;
-        }
-        if (end === undefined) {
-          long = { isEscaped: false };
-          sent += '"';
-          at = start + 1;
-          isValueNext = false;
-          continue;
-        }
-        const said = end - start > LONGEST ? undefined : saidIn(text.slice(start, end));
-        sent += isValueNext && said === 'public' ? '"private"' : text.slice(start, end);
-        isValueNext = said === 'cachescope';
-        at = end;
+        at += between.length;
+        continue;
       }
-      return sent;
-    },
-    end() {
-      const rest = held;
-      held = '';
-      long = undefined;
-      return rest;
-    },
-  };
+      const end = endOfCharacters(text, this.#isInLong ? at : at + 1);
+      if (text[end] !== '"') {
+        const mayCount = !this.#isInLong && text.length - at < LONGEST;
+        this.#held = text.slice(mayCount ? at : end);
+        if (mayCount) return sent;
+        this.#isInLong = true;
+        this.#isValueNext = false;
+        return sent + text.slice(at, end);
+      }
+      const literal = text.slice(at, end + 1);
+      const said = this.#isInLong || literal.length > LONGEST ? undefined : saidIn(literal);
+      sent += this.#isValueNext && said === 'public' ? '"private"' : literal;
+      this.#isValueNext = said === 'cachescope';
+      this.#isInLong = false;
+      at = end + 1;
+    }
+    return sent;
+  }
+
+  /** Returns what is held. No string goes on in another line of data. */
+  end(): string {
+    const rest = this.#held;
+    this.#held = '';
+    this.#isInLong = false;
+    return rest;
+  }
 }
 
 /** The data of an event stream, WHATWG HTML §9.2.6. Its other lines pass as they are: they may hold quotes. */
-function createLineScan(json: Scan): Scan {
+class LineScan {
+  readonly #json = new JsonScan();
   /** The beginning of a line whose field is not known yet. */
-  let begun = '';
-  let kind: 'unknown' | 'data' | 'other' = 'unknown';
+  #begun = '';
+  /** Undefined at the beginning of a line. */
+  #isData: boolean | undefined;
 
-  function push(piece: string): string {
-    if (kind === 'other') return piece;
-    if (kind === 'data') return json.push(piece);
-    begun += piece;
-    if (dataFields.some((field) => field.length > begun.length && field.startsWith(begun))) return '';
-    const line = begun;
-    begun = '';
-    const { length = 0 } = dataFields.find((field) => line.startsWith(field)) ?? {};
-    kind = length > 0 ? 'data' : 'other';
-    return length > 0 ? line.slice(0, length) + json.push(line.slice(length)) : line;
+  push(text: string): string {
+    const parts = text.split(/([\r\n])/);
+    return parts.map((part, index) => (index % 2 === 1 ? this.end() + part : this.#within(part))).join('');
   }
 
-  function end(): string {
-    const rest = begun + (kind === 'data' ? json.end() : '');
-    begun = '';
-    kind = 'unknown';
+  end(): string {
+    const rest = this.#begun + this.#json.end();
+    this.#begun = '';
+    this.#isData = undefined;
     return rest;
   }
 
-  return {
-    push: (text) =>
-      text.replace(/[^\r\n]+|[\r\n]/g, (part) => (part === '\r' || part === '\n' ? end() + part : push(part))),
-    end,
-  };
+  #within(part: string): string {
+    if (this.#isData !== undefined) return this.#isData ? this.#json.push(part) : part;
+    const line = this.#begun + part;
+    this.#begun = '';
+    const field = dataFields.find((each) => line.startsWith(each));
+    if (field === undefined && dataFields.some((each) => each.startsWith(line))) {
+      this.#begun = line;
+      return '';
+    }
+    this.#isData = field !== undefined;
+    return field === undefined ? line : field + this.#json.push(line.slice(field.length));
+  }
 }
 
 /** With the three bytes of a BOM, which a stream may begin with. */
 const dataFields = ['data:', '\u00ef\u00bb\u00bfdata:'];
 
-/** Where a string ends, after its quote; undefined if it goes on. @param at Within the string. */
-function endOfString(text: string, at: number, isEscaped: boolean): number | undefined {
-  for (let quote = text.indexOf('"', isEscaped ? at + 1 : at); quote !== -1; quote = text.indexOf('"', quote + 1)) {
-    if (!endsEscaping(text.slice(0, quote), at, isEscaped)) return quote + 1;
+/** Where the characters of a string end: at its quote, at half of an escape, or at the end of the text. */
+function endOfCharacters(text: string, start: number): number {
+  let at = start;
+  // No pattern: with millions of escapes in one piece it would need more stack than there is.
+  while (at < text.length && text[at] !== '"') {
+    if (text[at] !== '\\') at += 1;
+    else if (at + 1 < text.length) at += 2;
+    else return at;
   }
-  return undefined;
-}
-
-/** Whether text of a string that begins at `from` ends with a backslash that escapes what follows. */
-function endsEscaping(text: string, from: number, isEscaped: boolean): boolean {
-  let at = text.length;
-  while (at > from && text[at - 1] === '\\') at -= 1;
-  return ((text.length - at) % 2 === 1) !== (isEscaped && at === from);
+  return at;
 }
 
 /** The string that a literal stands for, in lower case: some parsers take keys in any case. */

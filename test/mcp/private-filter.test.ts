@@ -37,6 +37,10 @@ describe('a public result becomes private, however the body is split into chunks
     ['{"cacheScope":"private"}', '{"cacheScope":"private"}'],
     ['{"cacheScope":5,"public":"public"}', '{"cacheScope":5,"public":"public"}'],
     ['["cacheScope","public"]', '["cacheScope","public"]'],
+    [String.raw`{"a":"\"","cacheScope":"public"}`, String.raw`{"a":"\"","cacheScope":"private"}`],
+    [`{"${long}cacheScope":"public"}`, `{"${long}cacheScope":"public"}`],
+    [`{"${long}":"public","cacheScope":"public"}`, `{"${long}":"public","cacheScope":"private"}`],
+    [`{"a":"${long}\\"","cacheScope":"public"}`, `{"a":"${long}\\"","cacheScope":"private"}`],
     [`{"cacheScope":"${long}","a":"public"}`, `{"cacheScope":"${long}","a":"public"}`],
     ['{"cacheScope":"pub', '{"cacheScope":"pub'],
     [String.raw`{"cacheScope":"\q","public":1}`, String.raw`{"cacheScope":"\q","public":1}`],
@@ -51,6 +55,9 @@ describe('a public result becomes private, however the body is split into chunks
       'data: {"cacheScope":\rid: 1, "x"\r: a " quote\rdata:"public"}\r\r',
       'data: {"cacheScope":\rid: 1, "x"\r: a " quote\rdata:"private"}\r\r',
     ],
+    [`data: "${long}\ndata: {"cacheScope":"public"}\n\n`, `data: "${long}\ndata: {"cacheScope":"private"}\n\n`],
+    ['data: "unended\n\n', 'data: "unended\n\n'],
+    [': data:"cacheScope":"public"\n\n', ': data:"cacheScope":"public"\n\n'],
     ['event: "\ndata: {"cacheScope":"public"}\n\n', 'event: "\ndata: {"cacheScope":"private"}\n\n'],
     ['data\ndatabase: "cacheScope"\ndata: "public"\n\n', 'data\ndatabase: "cacheScope"\ndata: "public"\n\n'],
   ])('in an event stream: %j', (text, wanted) => expect(outputs(text, true)).toEqual([wanted]));
@@ -70,10 +77,12 @@ test('each event passes at once', () => {
   expect(createPrivateFilter(true).push(Buffer.from(event)).join('')).toBe(event);
 });
 
-test('a long string passes as it comes', () => {
-  const filter = createPrivateFilter(false);
-  const text = `{"text":"${'x'.repeat(200)}`;
-  expect(filter.push(Buffer.from(text)).join('')).toBe(text);
+test.each([
+  ['a long string', false, `{"text":"${'x'.repeat(200)}`],
+  ['a string as soon as it is too long to count', false, `"${'x'.repeat(61)}`],
+  ['the beginning of a line that is no data', true, 'id'],
+])('%s passes as it comes', (_, isEventStream, text) => {
+  expect(createPrivateFilter(isEventStream).push(Buffer.from(text)).join('')).toBe(text);
 });
 
 test('the end of the body releases the held bytes unchanged', () => {
