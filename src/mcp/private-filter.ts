@@ -45,7 +45,6 @@ class JsonScan {
         this.#held = text.slice(mayCount ? at : end);
         if (mayCount) return sent;
         this.#isInLong = true;
-        this.#isValueNext = false;
         return sent + text.slice(at, end);
       }
       const literal = text.slice(at, end + 1);
@@ -91,11 +90,11 @@ class LineScan {
     if (this.#isData !== undefined) return this.#isData ? this.#json.push(part) : part;
     const line = this.#begun + part;
     this.#begun = '';
-    const field = dataFields.find((each) => line.startsWith(each));
-    if (field === undefined && dataFields.some((each) => each.startsWith(line))) {
+    if (dataFields.some((each) => each.startsWith(line))) {
       this.#begun = line;
       return '';
     }
+    const field = dataFields.find((each) => line.startsWith(each));
     this.#isData = field !== undefined;
     return field === undefined ? line : field + this.#json.push(line.slice(field.length));
   }
@@ -108,7 +107,7 @@ const dataFields = ['data:', '\u00ef\u00bb\u00bfdata:'];
 function endOfCharacters(text: string, start: number): number {
   let at = start;
   // No pattern: with millions of escapes in one piece it would need more stack than there is.
-  while (at < text.length && text[at] !== '"') {
+  while (text[at] !== undefined && text[at] !== '"') {
     if (text[at] !== '\\') at += 1;
     else if (at + 1 < text.length) at += 2;
     else return at;
