@@ -21,15 +21,15 @@ interface RequestPattern {
 }
 
 /** A method in capitals, RFC 9110 §9.1, a space and a path. */
-const form = /^(?<method>\*|[A-Z]+(?:-[A-Z]+)*) (?<path>\/.*)$/su;
+const form = /^(?:\*|[A-Z]+(?:-[A-Z]+)*) \//;
 
 /**
  * The flaw that keeps a text from being a request, `GET /orders`, or with `*` a pattern of requests; undefined for
  * none.
  */
 export function requestFlaw(text: string, allows: 'patterns' | 'requests'): string | undefined {
-  const { method, path } = form.exec(text)?.groups ?? {};
-  if (method === undefined || path === undefined || (method === '*' && allows === 'requests')) {
+  const [method, path] = partsOf(text);
+  if (!form.test(text) || (method === '*' && allows === 'requests')) {
     const methods = allows === 'patterns' ? 'in capitals or *' : 'in capitals';
     return `is not a method ${methods}, one space, and a path that begins with /, such as GET /orders`;
   }
@@ -40,7 +40,7 @@ export function requestFlaw(text: string, allows: 'patterns' | 'requests'): stri
   if (allows === 'requests') return undefined;
   // CONNECT opens a tunnel and TRACE echoes the client's headers: the gateway forwards neither.
   if (method === 'CONNECT' || method === 'TRACE') return 'is never forwarded';
-  const segments = path.replace(/\/\*\*$/, '').split('/');
+  const segments = withoutRest(path).split('/');
   if (segments.includes('**')) return 'has ** before the end; it stands for a rest, and * for one segment';
   if (segments.some((segment) => segment.includes('*') && segment !== '*')) {
     return 'has a * inside a segment; write * for a whole segment, or %2A for the character';
@@ -51,17 +51,17 @@ export function requestFlaw(text: string, allows: 'patterns' | 'requests'): stri
 /** Compiles a name in which {@link requestFlaw} finds no flaw. */
 export function requestPattern(name: string): RequestPattern {
   const [method, path] = partsOf(name);
-  const bare = path.replace(/\/\*\*$/, '');
+  const bare = withoutRest(path);
   return {
     method,
     segments: segmentsOf(bare).map((segment) => (segment === '*' ? undefined : segment)),
     hasRest: bare !== path,
-    literals: isExact(path) ? Number.POSITIVE_INFINITY : bare.replaceAll('*', '').length,
+    literals: path.includes('*') ? bare.replaceAll('*', '').length : Number.POSITIVE_INFINITY,
   };
 }
 
-function isExact(path: string): boolean {
-  return !path.includes('*');
+function withoutRest(path: string): string {
+  return path.endsWith('/**') ? path.slice(0, -3) : path;
 }
 
 function partsOf(name: string): readonly [method: string, path: string] {
@@ -69,8 +69,8 @@ function partsOf(name: string): readonly [method: string, path: string] {
   return [name.slice(0, space), name.slice(space + 1)];
 }
 
-function segmentsOf(path: string, limit?: number): readonly string[] {
-  return path.split('/', limit === undefined ? undefined : limit + 1).slice(1);
+function segmentsOf(path: string): readonly string[] {
+  return path.split('/').slice(1);
 }
 
 /** The precision with which a pattern names a method; 0: not at all. RFC 9110 §9.3.2: HEAD is GET without a body. */
@@ -80,14 +80,18 @@ function rankOf(entry: RequestPattern, method: string): number {
   return entry.method === '*' ? 1 : 0;
 }
 
-function haveCommonPath(one: RequestPattern, other: RequestPattern): boolean {
-  const shared = Math.min(one.segments.length, other.segments.length);
-  for (let index = 0; index < shared; index += 1) {
-    const [own, their] = [one.segments[index], other.segments[index]];
-    if (!(their === undefined ? own !== '' : covers(own, their))) return false;
-  }
-  const [shorter, longer] = one.segments.length <= other.segments.length ? [one, other] : [other, one];
-  return shorter.hasRest || longer.segments.length === shared;
+/** The paths that a pattern covers, or the one of a request. */
+type Paths = Pick<RequestPattern, 'segments' | 'hasRest'>;
+
+function haveCommonPath(one: Paths, other: Paths): boolean {
+  if (one.segments.length > other.segments.length) return haveCommonPath(other, one);
+  const isLonger = one.segments.length < other.segments.length;
+  return (one.hasRest || !isLonger) && one.segments.every((segment, index) => meet(segment, other.segments[index]));
+}
+
+function meet(one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined) return one !== '' && other !== '';
+  return one === other;
 }
 
 /**
@@ -100,35 +104,33 @@ export function distinguishedRequests(names: readonly string[], mentions: readon
   const patterns = [...written, ...written.map(plainPattern)];
   const arePlain = written.every((pattern) => nameOf(plainPattern(pattern)) === nameOf(pattern));
   const depth = 2 + Math.max(0, ...patterns.map(({ segments }) => segments.length));
-  const mentioned = new Set([...names, ...mentions].flatMap((text) => text.match(/[^\s/]+/g) ?? []));
-  const fresh = ['x', 'y', 'z', ...Array.from(mentioned, (_, index) => `x${index}`)].find(
-    (each) => !mentioned.has(each),
-  );
-  const segments = [fresh ?? 'x', ...(arePlain ? [] : [vanishing])];
+  const texts = [...names, ...mentions];
+  const fresh = unlike('x', new Set(texts.flatMap((text) => text.split(/[\s/]/))));
+  const segments = arePlain ? [fresh] : [fresh, vanishing];
 
   const paths = ['/'];
   const visited = new Set<string>();
   const visit = (path: string, at: number, live: readonly RequestPattern[]): void => {
-    const key = `${at} ${path.includes(vanishing)} ${live.map((each) => patterns.indexOf(each)).join(' ')}`;
+    const key = JSON.stringify([at, path.includes(vanishing), live.map((each) => patterns.indexOf(each))]);
     if (visited.has(key)) return;
     visited.add(key);
     if (at > 0) paths.push(path, `${path}/`);
     if (at === depth) return;
-    const literals = live.flatMap((pattern) => pattern.segments[at] ?? []);
-    for (const segment of new Set([...segments, ...literals])) {
-      if (segment === '' || (segment === vanishing && path.includes(vanishing))) continue;
-      const next = live.filter((each) =>
-        at < each.segments.length ? covers(each.segments[at], segment) : each.hasRest,
-      );
+    for (const segment of new Set([...segments, ...live.map((pattern) => pattern.segments[at] ?? fresh)])) {
+      if (segment === '') continue;
+      const next = live.filter((each) => (at < each.segments.length ? meet(each.segments[at], segment) : each.hasRest));
       visit(`${path}/${segment}`, at + 1, next);
     }
   };
   visit('', 0, patterns);
 
-  const methods = [...names, ...mentions].flatMap((text) => text.match(/[A-Z]+(?:-[A-Z]+)*/g) ?? []);
-  const other = ['PUT', 'PATCH', 'X', ...methods.map((_, index) => 'X'.repeat(index + 2))];
-  const chosen = new Set(['GET', ...methods, 'HEAD', other.find((each) => !methods.includes(each)) ?? 'X']);
-  return [...chosen].flatMap((method) => paths.map((path) => `${method} ${path}`));
+  const methods = new Set(['GET', ...texts.flatMap((text) => text.match(/[A-Z]+(?:-[A-Z]+)*/g) ?? []), 'HEAD']);
+  return [...methods, unlike('PUT', methods)].flatMap((method) => paths.map((path) => `${method} ${path}`));
+}
+
+/** A text, repeated until it is none of others. */
+function unlike(text: string, others: ReadonlySet<string>): string {
+  return others.has(text) ? unlike(text + text, others) : text;
 }
 
 /** A segment that is empty for a lenient server. */
@@ -137,8 +139,7 @@ const vanishing = '...';
 /** Whether two patterns, or a pattern and a request, cover one request. */
 export function haveCommonRequest(one: string, other: string): boolean {
   const [own, their] = [requestPattern(one), requestPattern(other)];
-  const methods = new Set([own.method, their.method]);
-  const haveMethod = methods.size === 1 || methods.has('*') || (methods.has('GET') && methods.has('HEAD'));
+  const haveMethod = rankOf(own, their.method) > 0 || rankOf(their, own.method) > 0;
   return haveMethod && haveCommonPath(own, their);
 }
 
@@ -155,8 +156,7 @@ export function requestsCoveredBy(
   const compiled = patterns.map(requestPattern).map((pattern) => (isPlain ? plainPattern(pattern) : pattern));
   return (name) => {
     const [method, path] = partsOf(name);
-    const segments = isPlain ? plainSegments(path) : segmentsOf(path);
-    const request = { method, segments, hasRest: false, literals: 0 };
+    const request = { segments: isPlain ? plainSegments(path) : segmentsOf(path), hasRest: false };
     return compiled.some((pattern) => rankOf(pattern, method) > 0 && haveCommonPath(pattern, request));
   };
 }
@@ -173,7 +173,7 @@ export function isServedBelow(name: string, own: readonly string[], others: read
   const otherRoutes = others.map(routeSegments);
   return own.map(routeSegments).some((route) => {
     if (route.length > segments.length && !hasRest) return false;
-    if (!route.every((segment, index) => index >= segments.length || covers(segments[index], segment))) return false;
+    if (!route.every((segment, index) => index >= segments.length || meet(segments[index], segment))) return false;
     // What is left of the pattern at this route. Another segment for each `*` evades every longer route.
     const below = [...route, ...segments.slice(route.length)];
     return !otherRoutes.some(
@@ -186,16 +186,20 @@ function routeSegments(path: string): readonly string[] {
   return path === '/' ? [] : segmentsOf(path);
 }
 
-function covers(own: string | undefined, segment: string): boolean {
-  return own === undefined ? segment !== '' : own === segment;
-}
-
 /** Parts that a lenient server reads in another way: capitals, encoded characters, a dot or a slash at an end. */
 const oddPath = /[A-Z%]|\.(?:\/|$)|.\/$/;
 
 /** The segments of a path as a lenient server reads it. */
 function plainSegments(path: string): readonly string[] {
-  return withoutInvisible(decoded(path))
+  return segmentsIn(plainText(path));
+}
+
+function plainText(path: string): string {
+  return withoutInvisible(decoded(path));
+}
+
+function segmentsIn(text: string): readonly string[] {
+  return text
     .split(/[/\\]/)
     .map((segment) => segment.replace(/(?<![\s.])[\s.]+$/u, ''))
     .filter((segment) => segment !== '');
@@ -248,22 +252,14 @@ interface Candidate<Entry> extends RequestPattern {
 /** Finds the entry that decides a request, among patterns that are a tree. */
 class RequestTree<Entry> {
   readonly #root: PathNode<Entry> = newNode();
-  #depth = 0;
 
   add(candidate: Candidate<Entry>): void {
-    const { segments, hasRest } = candidate;
-    this.#depth = Math.max(this.#depth, segments.length);
     let node = this.#root;
-    for (const segment of segments) node = childOf(node, segment);
-    (hasRest ? node.rests : node.ends).push(candidate);
+    for (const segment of candidate.segments) node = childOf(node, segment);
+    (candidate.hasRest ? node.rests : node.ends).push(candidate);
   }
 
-  find(method: string, path: string): Candidate<Entry> | undefined {
-    // One more than any pattern has tells that the path goes on.
-    return this.among(method, segmentsOf(path, this.#depth + 1));
-  }
-
-  among(method: string, segments: readonly string[]): Candidate<Entry> | undefined {
+  find(method: string, segments: readonly string[]): Candidate<Entry> | undefined {
     let nodes: readonly PathNode<Entry>[] = [this.#root];
     let found: Candidate<Entry> | undefined;
     for (const segment of segments) {
@@ -273,7 +269,6 @@ class RequestTree<Entry> {
         if (segment === '' || anyChild === undefined) return child ?? [];
         return child === undefined ? anyChild : [child, anyChild];
       });
-      if (nodes.length === 0) return found;
     }
     for (const { ends, rests } of nodes) found = preferred(preferred(found, rests, method), ends, method);
     return found;
@@ -321,13 +316,13 @@ export function requestTable<Entry extends RequestEntry>(
   entries: readonly Entry[],
   faults: PolicyFault[],
 ): (name: string) => Entry | undefined {
-  const flaws = entries.map(({ key, name }) => ({ path: [key, name], flaw: requestFlaw(name, 'patterns') }));
-  for (const { path, flaw } of flaws) if (flaw !== undefined) faults.push({ path, message: flaw });
-  const candidates = entries
-    .filter((_, index) => flaws[index]?.flaw === undefined)
-    .map((entry) => candidateOf(entry))
-    // So that the order of the file never matters.
-    .toSorted((one, other) => (one.entry.name < other.entry.name ? -1 : 1));
+  const candidates: Candidate<Entry>[] = [];
+  // So that the order of the file never matters.
+  for (const entry of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
+    const flaw = requestFlaw(entry.name, 'patterns');
+    if (flaw === undefined) candidates.push(candidateOf(entry));
+    else faults.push({ path: [entry.key, entry.name], message: flaw });
+  }
   for (const [index, candidate] of candidates.entries()) checkTie(candidate, candidates.slice(0, index), faults);
 
   const written = new RequestTree<Entry>();
@@ -339,17 +334,15 @@ export function requestTable<Entry extends RequestEntry>(
   const areAllPlain = candidates.every((candidate) => nameOf(candidate) === candidate.plain);
   const isMistakable = (found: Candidate<Entry>, method: string, path: string): boolean => {
     if (areAllPlain && !oddPath.test(path)) return false;
-    const segments = plainSegments(path);
-    if (plain.among(method, segments)?.plain !== found.plain) return true;
+    const text = plainText(path);
+    if (plain.find(method, segmentsIn(text))?.plain !== found.plain) return true;
     // A proxy that decodes the path and writes it into another URL ends it there.
-    const end = segments.findIndex((segment) => /[?#]/.test(segment));
-    if (end < 0) return false;
-    const cut = plain.among(method, [...segments.slice(0, end), segments[end]?.replace(/[?#].*/s, '') ?? '']);
+    const cut = plain.find(method, segmentsIn(text.replace(/[?#].*/s, '')));
     return cut !== undefined && cut.plain !== found.plain;
   };
   return (name) => {
     const [method, path] = partsOf(name);
-    const found = written.find(method, path);
+    const found = written.find(method, segmentsOf(path));
     // Nothing is stricter than an exact path with the method itself.
     if (found === undefined || (found.literals === Number.POSITIVE_INFINITY && found.method === method)) {
       return found?.entry;

@@ -2,7 +2,7 @@ import { mcpMethod } from '../../src/model/mcp.ts';
 import type { Attempt, Decision, McpAttempt, McpTarget, PolicyDecision } from '../../src/model/policy.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
-import type { PolicyDocument } from '../../src/policy/document.ts';
+import { type PolicyDocument, PolicyError, rulePath } from '../../src/policy/document.ts';
 
 /** What a test says of a caller, in the words of `policies/NAME.test.yaml`. */
 export interface Given {
@@ -52,6 +52,17 @@ export function target(text: string): McpTarget {
 
 export function decide(document: PolicyDocument, given: Given, attempt: Attempt = { kind: 'http' }): PolicyDecision {
   return compilePolicy('test', document).decide(caller(given), attempt);
+}
+
+/** Why a policy cannot be compiled: each fault with its path. */
+export function faultsOf(document: PolicyDocument): readonly string[] {
+  try {
+    compilePolicy('test', document);
+    return [];
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error;
+    return error.faults.map(({ path, message }) => `${rulePath(path)}: ${message}`);
+  }
 }
 
 /** A decision without its plan. */

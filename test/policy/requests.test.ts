@@ -1,10 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PolicyDocument } from '../../src/policy/document.ts';
-import { compilePolicy } from '../../src/policy/compile.ts';
-import { isServedBelow, requestFlaw, requestsCoveredBy } from '../../src/policy/requests.ts';
+import {
+  distinguishedRequests,
+  haveCommonRequest,
+  isServedBelow,
+  plainRequest,
+  requestFlaw,
+} from '../../src/policy/requests.ts';
 import { runs } from '../support/runs.ts';
-import { caller, decide, told } from './caller.ts';
+import type { Attempt } from '../../src/model/policy.ts';
+import { caller, decide, faultsOf, message, told } from './caller.ts';
 import { proofOf } from './prove/deciding.ts';
 
 /** The entry that decides a request, or `-`. */
@@ -43,7 +49,15 @@ describe('R-297: one entry decides a request, by its method and its path', () =>
     [['* /a', 'GET /a'], 'HEAD /a', 'GET /a'],
     [['* /a', 'GET /a'], 'POST /a', '* /a'],
     [['GET /a', 'HEAD /*'], 'HEAD /a', 'GET /a'],
+    [['GET /a/**', '* /a'], 'GET /a', '* /a'],
+    [['GET /a/**', 'GET /a'], 'GET /a', 'GET /a'],
+    [['GET /a%3Fx', 'GET /a'], 'GET /a%3Fx', 'GET /a%3Fx'],
+    // With as many literal characters, the more precise method.
+    [['GET /a/*', '* /*/b'], 'GET /a/b', 'GET /a/*'],
+    [['* /a/*', 'GET /*/b'], 'GET /a/b', 'GET /*/b'],
+    [['GET /A/*/c', 'GET /a/b/*'], 'GET /a/b/c', 'GET /a/b/*'],
     // More literal characters: the slash of `/**` does not count.
+    [['GET /*/*/*', 'GET /abc/**'], 'GET /abc/1/2', 'GET /abc/**'],
     [['GET /orders/*', 'GET /orders/**'], 'GET /orders/1', 'GET /orders/*'],
     [['GET /a/**', 'GET /a/b/**', 'GET /**'], 'GET /a/b', 'GET /a/b/**'],
     [['GET /a/**', 'GET /a/b/**', 'GET /**'], 'GET /a/bc', 'GET /a/**'],
@@ -65,9 +79,19 @@ describe('R-297: one entry decides a request, by its method and its path', () =>
 
   test('a call without a request is refused, and a message too', () => {
     expect(told(decide({ requests: { 'GET /**': {} } }, {}))).toBe('deny request.unlisted requests');
-    expect(told(decide({ requests: {} }, {}, { kind: 'http', request: 'GET /' }))).toBe(
-      'deny request.unlisted requests',
-    );
+    for (const [requests, request] of [
+      [{}, 'GET /'],
+      // A segment that is empty for a lenient server.
+      [{ 'GET /*': {} }, 'GET /...'],
+    ] as const)
+      expect(told(decide({ requests }, {}, { kind: 'http', request }))).toBe('deny request.unlisted requests');
+  });
+
+  test.each(['tools', 'resources', 'prompts', 'methods', 'lock'])('no policy has requests beside %s', (key) => {
+    const document = { requests: {}, [key]: key === 'lock' ? 'deny' : {} };
+    expect(faultsOf(document)).toEqual([
+      `requests: cannot be combined with ${key}, which is for MCP routes: requests are those of HTTP routes`,
+    ]);
   });
 
   test('its conditions are on top of those of the policy, and the challenge names both', () => {
@@ -105,6 +129,7 @@ describe('R-295: a request that a server may take for one of a stricter entry is
     ['a fullwidth slash', 'GET /orders%EF%BC%8Fsecret'],
     ['a segment that is empty without its dots', 'GET /orders/.../secret'],
     ['a query that is encoded', 'GET /orders/secret%3Fx'],
+    ['a query that is encoded, after a slash', 'GET /orders/secret/%3Fx'],
     ['a fragment that is encoded', 'GET /orders/secret%23'],
     ['a slash after a segment that only * covers', 'GET /orders/secret/1/'],
     ['an entry in capitals', 'GET /files/1'],
@@ -127,6 +152,10 @@ describe('R-295: a request that a server may take for one of a stricter entry is
     ['GET /%C3%A9', 'GET /%C3%A9'],
   ])('%s is decided by %s, as for such a server', (request, entry) => {
     expect(entryFor(names, request)).toBe(entry);
+  });
+
+  test('a query that is encoded may end a path that is listed nowhere', () => {
+    expect(entryFor(['GET /a/*/c'], 'GET /a/x%3Fy/c')).toBe('GET /a/*/c');
   });
 
   test('an exact path with * for the method does not decide another spelling of a named method', () => {
@@ -165,37 +194,55 @@ describe('R-295: a request that a server may take for one of a stricter entry is
 });
 
 describe('R-296: names of requests that cannot be meant are errors', () => {
-  const faultsOf = (...names: readonly string[]): string => {
-    try {
-      compilePolicy('p', { requests: Object.fromEntries(names.map((name) => [name, {}])) });
-      return 'none';
-    } catch (error) {
-      return (error as Error).message;
-    }
-  };
+  const faultsIn = (...names: readonly string[]): readonly string[] =>
+    faultsOf({ requests: Object.fromEntries(names.map((name) => [name, {}])) });
+
+  const isNone = 'one space, and a path that begins with /, such as GET /orders';
+  const hasStar = 'has a * inside a segment; write * for a whole segment, or %2A for the character';
+  const impossible = 'has a path that no request can have:';
+
   test.each([
-    ['/orders', 'is not a method in capitals or *, one space, and a path that begins with /, such as GET /orders'],
-    ['get /orders', 'is not a method'],
-    ['GET  /orders', 'is not a method'],
-    ['GET orders', 'is not a method'],
-    ['GET', 'is not a method'],
-    ['GET* /orders', 'is not a method'],
+    ['/orders', `is not a method in capitals or *, ${isNone}`],
+    ['get /orders', `is not a method in capitals or *, ${isNone}`],
+    ['GET  /orders', `is not a method in capitals or *, ${isNone}`],
+    ['GET orders', `is not a method in capitals or *, ${isNone}`],
+    ['GET', `is not a method in capitals or *, ${isNone}`],
+    ['GET* /orders', `is not a method in capitals or *, ${isNone}`],
+    ['xGET /orders', `is not a method in capitals or *, ${isNone}`],
     ['CONNECT /x', 'is never forwarded'],
     ['TRACE /x', 'is never forwarded'],
     ['GET /orders?x=1', 'has a query or a fragment; policies decide on the path alone'],
-    ['GET /orders#x', 'has a query or a fragment'],
-    ['GET /a/../b', 'has a path that no request can have: a dot segment'],
-    ['GET /a//b', 'has a path that no request can have: an empty segment'],
-    ['GET /a b', 'has a path that no request can have: a character that a path cannot have'],
-    ['GET /a;x', 'a character that a path cannot have'],
-    ['GET /%2F', 'percent-encoding of a delimiter or control, %2F'],
-    ['GET /%61', 'percent-encoding of a character that needs none'],
-    ['GET /a*', 'has a * inside a segment; write * for a whole segment, or %2A for the character'],
-    ['GET /a**', 'has a * inside a segment'],
+    ['GET /orders#x', 'has a query or a fragment; policies decide on the path alone'],
+    ['GET /orders/{id}', 'has braces, which no path has; write * for any segment'],
+    ['GET /a/../b', `${impossible} a dot segment`],
+    ['GET /a//b', `${impossible} an empty segment`],
+    ['GET /a b', `${impossible} a character that a path cannot have`],
+    ['GET /a;x', `${impossible} a character that a path cannot have`],
+    ['GET /%2F', `${impossible} percent-encoding of a delimiter or control, %2F`],
+    ['GET /%61', `${impossible} percent-encoding of a character that needs none`],
+    ['GET /a*', hasStar],
+    ['GET /a**', hasStar],
     ['GET /**/a', 'has ** before the end; it stands for a rest, and * for one segment'],
-    ['GET /***', 'has a * inside a segment'],
-  ])('%s', (name, message) => {
-    expect(faultsOf(name)).toContain(message);
+    ['GET /***', hasStar],
+    ['GET /a/**', undefined],
+  ])('of a pattern: %s', (name, flaw) => {
+    expect(requestFlaw(name, 'patterns')).toBe(flaw);
+  });
+
+  test.each([
+    ['* /orders', `is not a method in capitals, ${isNone}`],
+    ['GET /orders?x=1', 'has a query or a fragment; policies decide on the path alone'],
+    ['TRACE /a*', undefined],
+  ])('of a request: %s', (name, flaw) => {
+    expect(requestFlaw(name, 'requests')).toBe(flaw);
+  });
+
+  test('each with its place', () => {
+    expect(faultsIn('GET /b', 'TRACE /x', 'GET /a*', '/a')).toEqual([
+      `requests./a: is not a method in capitals or *, ${isNone}`,
+      `requests["GET /a*"]: ${hasStar}`,
+      'requests["TRACE /x"]: is never forwarded',
+    ]);
   });
 
   test.each([
@@ -205,24 +252,76 @@ describe('R-296: names of requests that cannot be meant are errors', () => {
     ['* /x/*/**', '* /x/**'.replace('**', '*')],
   ])('%s and %s decide some of the same requests, and neither is more specific', (one, other) => {
     const names = [one, other].toSorted();
-    expect(faultsOf(one, other)).toBe(
-      `policy p: requests["${names[1]}"]: decides some of the same requests as "${names[0]}", and neither is more specific`,
-    );
-    expect(faultsOf(other, one)).toBe(faultsOf(one, other));
+    const fault = `requests["${names[1]}"]: decides some of the same requests as "${names[0]}", and neither is more specific`;
+    expect(faultsIn(one, other)).toEqual([fault]);
+    expect(faultsIn(other, one)).toEqual([fault]);
   });
 
   test.each([
     ['GET /a/*', '* /*/b'],
-    ['GET /a/*', 'POST /*/b'],
     ['GET /a/*', 'HEAD /*/b'],
     ['GET /a/*', 'GET /b/*'],
     ['GET /a/*', 'GET /*/bb'],
-    ['GET /a/*', 'GET /*/b/c'],
-    ['GET /*/', 'GET /**'],
-    ['GET /*/**', 'GET /'],
   ])('%s and %s do not', (one, other) => {
-    expect(faultsOf(one, other)).toBe('none');
+    expect(faultsIn(one, other)).toEqual([]);
   });
+});
+
+test.each([
+  ['GET /a', 'GET /a', true],
+  ['GET /a', 'GET /b', false],
+  ['GET /a', 'GET /a/b', false],
+  ['GET /a', 'POST /a', false],
+  ['GET /a', 'HEAD /a', true],
+  ['GET /a', '* /a', true],
+  ['POST /a', 'HEAD /a', false],
+  ['GET /a/*', 'GET /*/b', true],
+  ['GET /a/*', 'GET /b/*', false],
+  ['GET /a/*', 'GET /*/b/c', false],
+  ['GET /a/**', 'GET /*', true],
+  ['GET /a/**', 'GET /*/b/c', true],
+  ['GET /a/**', 'GET /b/a', false],
+  ['GET /*', 'GET /*', true],
+  ['GET /*', 'GET /', false],
+  ['GET /*/', 'GET /**', true],
+])('whether %s and %s have a common request: %s', (one, other, expected) => {
+  expect([haveCommonRequest(one, other), haveCommonRequest(other, one)]).toEqual([expected, expected]);
+});
+
+test.each([
+  ['GET /A', 'GET /a'],
+  ['GET /a.b/c. ./%61', 'GET /a.b/c/a'],
+  ['GET /A%80', 'GET /a%80'],
+  ['GET /%E2%80%8B/', 'GET /'],
+])('a lenient server reads %s as %s', (request, plain) => {
+  expect(plainRequest(request)).toBe(plain);
+});
+
+test.each<readonly [names: string[], mentions: string[], methods: string, paths: string]>([
+  [['GET /a'], [], 'GET HEAD PUT', '/ /x /x/ /x/x /x/x/ /x/x/x /x/x/x/ /a /a/'],
+  [
+    ['GET /a/'],
+    [],
+    'GET HEAD PUT',
+    '/ /x /x/ /x/x /x/x/ /x/x/x /x/x/x/ /x/x/x/x /x/x/x/x/ /x/x/x/... /x/x/x/.../ /x/x/... /x/x/.../ /x/... /x/.../ ' +
+      '/... /.../ /a /a/',
+  ],
+  [
+    ['GET /a/**', 'GET /b/**'],
+    [],
+    'GET HEAD PUT',
+    '/ /x /x/ /x/x /x/x/ /x/x/x /x/x/x/ /a /a/ /a/x /a/x/ /a/x/x /a/x/x/ /b /b/ /b/x /b/x/ /b/x/x /b/x/x/',
+  ],
+  [
+    ['* /A', 'PUT /x/**'],
+    ['^M-SEARCH ', '.'],
+    'GET A PUT M-SEARCH HEAD PUTPUT',
+    '/ /xx /xx/ /xx/xx /xx/xx/ /xx/xx/xx /xx/xx/xx/ /xx/xx/... /xx/xx/.../ /xx/... /xx/.../ /... /.../ /A /A/ /x /x/ ' +
+      '/x/xx /x/xx/ /x/xx/xx /x/xx/xx/ /x/xx/... /x/xx/.../ /x/... /x/.../ /a /a/',
+  ],
+])('a proof tries a request for each combination of %j and %j', (names, mentions, methods, paths) => {
+  const requests = methods.split(' ').flatMap((method) => paths.split(' ').map((path) => `${method} ${path}`));
+  expect(distinguishedRequests(names, mentions)).toEqual(requests);
 });
 
 test.each<readonly [name: string, own: readonly string[], others: readonly string[], isServed: boolean]>([
@@ -242,45 +341,52 @@ test.each<readonly [name: string, own: readonly string[], others: readonly strin
   ['GET /api/*', ['/api'], ['/api/x'], true],
   ['GET /*/x', ['/api'], ['/api/x'], false],
   ['GET /x', ['/'], ['/x'], false],
+  ['GET /api/x', ['/api'], ['/api'], true],
+  ['GET /api/**', ['/api/'], [], true],
 ])('R-296: whether %s is served by the routes %j beside %j: %s', (name, own, others, isServed) => {
   expect(isServedBelow(name, own, others)).toBe(isServed);
 });
 
 // oxlint-disable unicorn/no-thenable -- a property has it
 describe('rules over time on requests', () => {
-  const policyOf = (pay: object) =>
-    compilePolicy('p', { requests: { 'GET /a/*': {}, 'GET /a/secret': {}, 'POST /pay': pay } });
-  const recordsOf = (kind: 'after' | 'never_after', names: readonly string[], request: string): number => {
-    const policy = policyOf({ [kind]: { request: names, within: '1h' } });
-    const attempt = { kind: 'http', request } as const;
-    return policy.decide(caller(), attempt).plan.history(caller(), attempt)?.records.length ?? 0;
-  };
-
-  test.each([
-    ['after', ['GET /a/*'], 'GET /a/1', 1],
-    ['after', ['GET /a/*'], 'HEAD /a/1', 1],
-    ['after', ['GET /a/secret'], 'GET /a/1', 0],
-    ['after', ['GET /a/secret', 'GET /a/*'], 'GET /a/1', 1],
-    ['never_after', ['GET /a/secret'], 'GET /a/secret', 1],
-  ] as const)('%s %j looks back at %s: %d', (kind, names, request, count) => {
-    expect(recordsOf(kind, names, request)).toBe(count);
+  const policyOf = (pay: object): PolicyDocument => ({
+    requests: { 'GET /a/*': {}, 'GET /a/secret': {}, 'POST /pay': pay },
   });
 
-  test('never_after also looks at another spelling, and after does not', () => {
-    const covers = (reading: 'written' | 'plain') => requestsCoveredBy(['GET /a/secret'], reading);
-    expect(covers('plain')('GET /a/Secret/')).toBe(true);
-    expect(covers('written')('GET /a/Secret/')).toBe(false);
+  // `never_after` also looks at another spelling.
+  test.each<readonly ['after' | 'never_after', names: string[], Attempt, count: number]>([
+    ['after', ['GET /a/*'], { kind: 'http', request: 'GET /a/1' }, 1],
+    ['after', ['GET /a/*'], { kind: 'http', request: 'HEAD /a/1' }, 1],
+    ['after', ['GET /a/*'], { kind: 'http', request: 'POST /a/1' }, 0],
+    ['after', ['GET /a/*'], { kind: 'http', request: 'GET /a' }, 0],
+    ['after', ['GET /a/secret'], { kind: 'http', request: 'GET /a/1' }, 0],
+    ['after', ['GET /a/secret', 'GET /a/*'], { kind: 'http', request: 'GET /a/1' }, 1],
+    ['after', ['GET /a/secret'], { kind: 'http', request: 'GET /a/Secret/' }, 0],
+    ['after', ['GET /a/secret'], { kind: 'http' }, 0],
+    ['after', ['GET /a/secret'], message('x'), 0],
+    ['never_after', ['GET /a/secret'], { kind: 'http', request: 'GET /a/secret' }, 1],
+    ['never_after', ['GET /a/secret'], { kind: 'http', request: 'GET /a/Secret/' }, 1],
+  ])('%s %j looks back at %j: %d', (kind, names, attempt, count) => {
+    const { plan } = decide(policyOf({ [kind]: { request: names, within: '1h' } }), {}, attempt);
+    expect(plan.history(caller(), attempt)?.records.length ?? 0).toBe(count);
   });
 
   test.each([
-    [{ request: 'GET /b', within: '1h' }, 'looks back at "GET /b", which requests does not list; list it there'],
-    [{ request: 'get /a/1', within: '1h' }, '"get /a/1" is not a method in capitals or *, one space'],
-    [{ request: 'GET /a/1', tool: 'x', within: '1h' }, 'needs either tool or request'],
-    [{ within: '1h' }, 'needs either tool or request'],
-    [{ tool: 'x', within: '1h' }, 'looks back at "x", which tools does not list'],
-    [{ request: 'GET /a/1', within: '1h', same: ['/id'] }, 'requests have no arguments; only tools and prompts do'],
-  ])('%j is an error: %s', (after, message) => {
-    expect(() => policyOf({ after })).toThrow(message);
+    [{ request: 'GET /b' }, ['.request: looks back at "GET /b", which requests does not list; list it there']],
+    [
+      { request: 'GET /{a}' },
+      [
+        '.request: "GET /{a}" has braces, which no path has; write * for any segment',
+        '.request: looks back at "GET /{a}", which requests does not list; list it there',
+      ],
+    ],
+    [{ request: 'GET /a/1', tool: 'x' }, [': needs either tool or request']],
+    [{}, [': needs either tool or request']],
+    [{ tool: 'x' }, ['.tool: looks back at "x", which tools does not list; list it there']],
+    [{ request: 'GET /a/1', same: ['/id'] }, ['.same[0]: requests have no arguments; only tools and prompts do']],
+  ])('%j is an error: %j', (after, faults) => {
+    const expected = faults.map((fault) => `requests["POST /pay"].after${fault}`);
+    expect(faultsOf(policyOf({ after: { within: '1h', ...after } }))).toEqual(expected);
   });
 
   test('a proof gives the earlier request that an example needs', () => {
