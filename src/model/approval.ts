@@ -34,6 +34,3 @@ export interface NeededApproval {
   /** The refusal of a call without one. */
   readonly denial: PolicyDenial;
 }
-
-/** The times of an approval that states none. */
-export const approvalDefaults = { waitMs: 60 * 60_000, validMs: 10 * 60_000 } as const;

@@ -3,17 +3,14 @@
  */
 
 import { canonicalJson } from '../lib/json/canonical.ts';
-import { malformedPointer } from '../lib/json/describe-value.ts';
-import { strictPointerReader } from '../lib/json/pointer.ts';
-import { durationMs } from '../lib/quantity.ts';
-import { approvalDefaults, type NeededApproval } from '../model/approval.ts';
+import type { NeededApproval } from '../model/approval.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import { type Decision, type Explanation, unknownArguments } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
-import { type ArgumentCondition, compileArguments } from './argument.ts';
+import { type ArgumentCondition, compileArgument, compileArguments, requireArguments } from './argument.ts';
 import type { AllCondition } from './conditions/groups.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
-import { type EntryContext, type EntryDocument, rulePath } from './document.ts';
+import { type EntryContext, type EntryDocument, millisecondsOf, rulePath } from './document.ts';
 
 const wanted = 'an approval of this call';
 
@@ -38,32 +35,23 @@ export interface Approval {
 }
 
 /** Compiles `approval` of an entry. Appends to `faults` what cannot be compiled. */
-export function compileApproval(
-  entry: EntryDocument,
-  { key, path: of, because, faults }: EntryContext,
-): Approval | undefined {
+export function compileApproval(entry: EntryDocument, context: EntryContext): Approval | undefined {
   const { approval } = entry;
   if (approval === undefined) return undefined;
-  const path = [...of, 'approval'];
-  const { when = {}, by, self = false, wait, valid, shows } = approval;
-  if (key !== 'tools' && key !== 'prompts') {
-    const message = 'only tools and prompts have arguments';
-    if (when.arguments !== undefined) faults.push({ path: [...path, 'when', 'arguments'], message });
-    if (shows !== undefined) faults.push({ path: [...path, 'shows'], message });
-  }
-  for (const [index, pointer] of (shows ?? []).entries()) {
-    if (strictPointerReader(pointer) !== undefined) continue;
-    faults.push({ path: [...path, 'shows', index], message: malformedPointer(pointer) });
-  }
+  const { because, faults } = context;
+  const path = [...context.path, 'approval'];
+  const whenPath = [...path, 'when'];
+  const { when = {}, by, self = false, wait = '1h', valid = '10m', shows } = approval;
+  if (when.arguments !== undefined) requireArguments([...whenPath, 'arguments'], context);
   return {
     rule: rulePath(path),
-    condition: compileCondition(when, [...path, 'when'], faults, 'cautious'),
-    arguments: compileArguments(when.arguments ?? {}, [...path, 'when'], faults, 'cautious'),
+    condition: compileCondition(when, whenPath, faults, 'cautious'),
+    arguments: compileArguments(when.arguments ?? {}, whenPath, faults, 'cautious'),
     by: compileCondition(by, [...path, 'by'], faults),
     self,
-    waitMs: durationMs(wait ?? '') ?? approvalDefaults.waitMs,
-    validMs: durationMs(valid ?? '') ?? approvalDefaults.validMs,
-    shows,
+    waitMs: millisecondsOf(wait),
+    validMs: millisecondsOf(valid),
+    shows: shows?.map((pointer, index) => compileArgument(pointer, [...path, 'shows', index], context).pointer),
     because,
     text: canonicalJson(approval),
     entryText: canonicalJson(entry),
@@ -71,13 +59,13 @@ export function compileApproval(
 }
 
 /**
- * Whether a call needs an approval.
+ * Whether a call needs an approval; undefined if that depends on arguments that were not recorded.
  *
  * @throws whatever a predicate throws: such a call is refused.
  */
-export function needsApproval(approval: Approval, principal: Principal, args: unknown): boolean | 'unknown' {
+export function needsApproval(approval: Approval, principal: Principal, args: unknown): boolean | undefined {
   if (approval.condition.judge(principal) !== 'met') return false;
-  if (args === unknownArguments) return approval.arguments.length === 0 || 'unknown';
+  if (args === unknownArguments) return approval.arguments.length === 0 || undefined;
   return approval.arguments.every(({ read, predicates }) => {
     const value = read(args);
     return predicates.every(({ test }) => test(value));

@@ -3,16 +3,39 @@ import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts'
 import type { PolicyDenial } from '../model/denial.ts';
 import { type Explanation, unknownArguments } from '../model/policy.ts';
 import { outcomeOf } from './conditions/condition.ts';
-import { type DocumentPath, type PolicyFault, rulePath, type ValueDocument } from './document.ts';
+import { type DocumentPath, type EntryContext, type PolicyFault, rulePath, type ValueDocument } from './document.ts';
 import { type Predicate, type Reading, compilePredicates, describeFound, wantedBy } from './predicate.ts';
 
-/** A condition on one argument of a call. */
-export interface ArgumentCondition {
-  readonly rule: string;
+/** An argument of a call. */
+export interface CallArgument {
   /** As written: a JSON Pointer into `params.arguments`. */
   readonly pointer: string;
   readonly read: PointerReader;
+}
+
+/** A condition on one argument of a call. */
+export interface ArgumentCondition extends CallArgument {
+  readonly rule: string;
   readonly predicates: readonly Predicate[];
+}
+
+/** Compiles a pointer to an argument of the calls of an entry. */
+export function compileArgument(pointer: string, path: DocumentPath, entry: EntryContext): CallArgument {
+  const argument = compilePointer(pointer, path, entry.faults);
+  requireArguments(path, entry);
+  return argument;
+}
+
+/** Reports a part of an entry that speaks of arguments, if its calls have none. */
+export function requireArguments(path: DocumentPath, { key, faults }: EntryContext): void {
+  if (key === 'tools' || key === 'prompts') return;
+  faults.push({ path, message: `${key} have no arguments; only tools and prompts do` });
+}
+
+function compilePointer(pointer: string, path: DocumentPath, faults: PolicyFault[]): CallArgument {
+  const read = strictPointerReader(pointer);
+  if (read === undefined) faults.push({ path, message: malformedPointer(pointer) });
+  return { pointer, read: read ?? (() => undefined) };
 }
 
 /** Compiles `arguments` of the entry or property at `path`. Appends to `faults` what cannot be compiled. */
@@ -24,10 +47,8 @@ export function compileArguments(
 ): readonly ArgumentCondition[] {
   return Object.entries(documents).map(([pointer, value]) => {
     const at = [...path, 'arguments', pointer];
-    const read = strictPointerReader(pointer);
-    if (read === undefined) faults.push({ path: at, message: malformedPointer(pointer) });
-    const predicates = compilePredicates(value, at, faults, reading);
-    return { rule: rulePath(at), pointer, read: read ?? (() => undefined), predicates };
+    const { read } = compilePointer(pointer, at, faults);
+    return { rule: rulePath(at), pointer, read, predicates: compilePredicates(value, at, faults, reading) };
   });
 }
 

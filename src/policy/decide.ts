@@ -52,12 +52,15 @@ export function inShadow(decision: PolicyDecision): PolicyDecision {
 }
 
 function decideOrThrow(plan: CallPlan, principal: Principal, attempt: Attempt): PolicyDecision {
-  const { steps, conditions, because, allowed } = plan;
+  const { steps, conditions, allowed } = plan;
   let verdict: Verdict = 'met';
+  let because: string | undefined;
   for (const step of steps) {
     const judged = step.judge(principal, attempt);
     if (typeof judged === 'object') return denied(judged, step.because, plan);
-    verdict = graver(verdict, judged);
+    if (graver(verdict, judged) === verdict) continue;
+    verdict = judged;
+    because = step.because;
   }
   return verdict === 'met' ? allowed : denied(policyDenial(conditions, verdict, principal), because, plan);
 }

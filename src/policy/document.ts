@@ -1,3 +1,5 @@
+import { durationMs } from '../lib/quantity.ts';
+
 /** Where in a document: member names and list indexes, from the top. */
 export type DocumentPath = readonly (string | number)[];
 
@@ -31,6 +33,11 @@ export function rulePath(path: DocumentPath): string {
     else written += written === '' ? step : `.${step}`;
   }
   return written;
+}
+
+/** Milliseconds of a duration that the schema's pattern accepted; NaN for any other text, which no time is within. */
+export function millisecondsOf(duration: string): number {
+  return durationMs(duration) ?? Number.NaN;
 }
 
 /** @module The documents that `schema/policy.schema.json` accepts, as types; `tsc` compares the keys of both. */

@@ -1,15 +1,17 @@
-import { durationMs } from '../lib/quantity.ts';
 import { type Attempt, calledTool } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { ReasonBy } from '../model/reasons.ts';
 import { lengthPrefixed } from '../lib/digest.ts';
 import { plainName } from '../lib/look-alike.ts';
-import { claimReader, type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
-import { describeValue, malformedPointer } from '../lib/json/describe-value.ts';
+import type { MemberReader } from '../lib/json/pointer.ts';
+import { describeValue } from '../lib/json/describe-value.ts';
+import { type CallArgument, compileArgument } from './argument.ts';
+import { compileClaim } from './conditions/leaves.ts';
 import {
   type DocumentPath,
   type EntryContext,
   type HistoryDocument,
+  millisecondsOf,
   type PastDocument,
   type PolicyFault,
   type QuotaDocument,
@@ -51,7 +53,8 @@ export interface PastRule extends AnyRule {
   readonly target: 'tool' | 'request';
   /** As written: names and patterns. */
   readonly names: readonly string[];
-  readonly same: readonly ComparedArgument[];
+  /** The arguments that both calls must have alike. */
+  readonly same: readonly CallArgument[];
   /** Whether it looks at such a call. */
   readonly covers: (call: Attempt) => boolean;
 }
@@ -64,13 +67,7 @@ export interface QuotaRule extends AnyRule {
   readonly units: Units;
 }
 
-/** An argument that both calls must have alike. */
-export interface ComparedArgument {
-  readonly pointer: string;
-  readonly read: PointerReader;
-}
-
-interface SummedArgument extends ComparedArgument {
+interface SummedArgument extends CallArgument {
   readonly isInteger: boolean;
   /** The most that a single call may have, as written. */
   readonly most: number;
@@ -107,8 +104,8 @@ function compilePast(kind: PastRule['kind'], document: PastDocument, entry: Entr
     if (flaw !== undefined)
       entry.faults.push({ path: [...path, 'request'], message: `${describeValue(name)} ${flaw}` });
   }
-  const same = (document.same ?? []).map((pointer, i) => compared(pointer, [...path, 'same', i], entry));
-  const windowMs = windowOf(within);
+  const same = (document.same ?? []).map((pointer, i) => compileArgument(pointer, [...path, 'same', i], entry));
+  const windowMs = millisecondsOf(within);
   const pointers = same.map(({ pointer }) => pointer);
   const sorted = names.toSorted();
   const which = `${names.join(', ')} within ${within}${byInWords(by)}${sameInWords(pointers)}`;
@@ -175,7 +172,7 @@ function compileQuota(document: QuotaDocument, path: DocumentPath, entry: EntryC
     const message = `${limit} cannot be summed exactly; write ${accepted}`;
     faults.push({ path: [...path, count === undefined ? 'at_most' : 'count'], message });
   }
-  const windowMs = windowOf(per);
+  const windowMs = millisecondsOf(per);
   const what = sum === undefined ? `at most ${limit} calls` : `a sum of ${sum} of at most ${limit}`;
   const rule = rulePath(path);
   const wanted = `${what} per ${per}${byInWords(by)}`;
@@ -188,7 +185,7 @@ function compileQuota(document: QuotaDocument, path: DocumentPath, entry: EntryC
     wanted,
     because: entry.because,
     denial: denialBy('quota', { rule, wanted, because: entry.because }),
-    sum: sum === undefined ? undefined : { ...compared(sum, [...path, 'sum'], entry), isInteger: integer, most: limit },
+    sum: sum === undefined ? undefined : { ...compileArgument(sum, [...path, 'sum'], entry), isInteger, most: limit },
     // Undefined only beside a fault, with which no policy is made.
     units: units as Units,
   };
@@ -203,20 +200,6 @@ function denialBy(
   return { reason, rule, detail: `wanted ${wanted}, found ${found}`, scope: [], ...words };
 }
 
-/** Compiles a pointer into the arguments, which only calls of tools and prompts have. */
-function compared(pointer: string, path: DocumentPath, { key, faults }: EntryContext): ComparedArgument {
-  const read = strictPointerReader(pointer);
-  if (read === undefined) faults.push({ path, message: malformedPointer(pointer) });
-  if (key !== 'tools' && key !== 'prompts') {
-    faults.push({ path, message: `${key} have no arguments; only tools and prompts do` });
-  }
-  return { pointer, read: read ?? (() => undefined) };
-}
-
-function windowOf(text: string): number {
-  return durationMs(text) ?? Number.NaN;
-}
-
 function byInWords(by: string): string {
   return by === 'subject' ? '' : ` by ${by}`;
 }
@@ -229,7 +212,7 @@ interface HistoryOwner {
   /** As the policy spells it: `subject`, `client`, `everyone`, or a claim. */
   readonly by: string;
   /** Reads the claim; undefined if `by` names none. */
-  readonly claim: ReturnType<typeof claimReader>;
+  readonly claim: MemberReader | undefined;
   /** Identifies the owner at its issuer; undefined for a caller that has none. */
   of(principal: Principal): string | undefined;
   /** What a caller without an owner has, in words. */
@@ -251,9 +234,7 @@ function named(issuer: string, name: string | undefined): string | undefined {
 export function compileOwner(by: string, path: DocumentPath, faults: PolicyFault[]): HistoryOwner {
   const known = Object.hasOwn(owners, by) ? owners[by] : undefined;
   if (known !== undefined) return { by, claim: undefined, of: known, found: () => 'none' };
-  const read = claimReader(by);
-  if (read === undefined) faults.push({ path, message: malformedPointer(by) });
-  const claim = read ?? (() => undefined);
+  const claim = compileClaim(by, path, faults);
   return {
     by,
     claim,

@@ -7,13 +7,14 @@ import { plainNumber } from '../lib/json/canonical.ts';
 import { unreachable } from '../lib/json/pointer.ts';
 import { lengthPrefixed } from '../lib/digest.ts';
 import type { CallHistory, HistoryCheck, HistoryRecord } from '../model/history.ts';
-import { listedKinds, type McpMethod } from '../model/mcp.ts';
+import { listedKinds } from '../model/mcp.ts';
 import { argumentsOf, type Attempt, type Explanation, unknownArguments } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
-import { amountOf, type ComparedArgument, type HistoryRule, type PastRule, type QuotaRule } from './history-rules.ts';
+import type { CallArgument } from './argument.ts';
+import { amountOf, type HistoryRule, type PastRule, type QuotaRule } from './history-rules.ts';
 import { kindOf } from '../lib/json/describe-value.ts';
-import { type Entry, takesArguments } from './entry.ts';
+import type { Entry } from './entry.ts';
 import type { Listing } from './listing.ts';
 import type { PolicyFault } from './document.ts';
 
@@ -130,12 +131,6 @@ function checksOf(rule: HistoryRule, { tracks, amount }: CallCount): readonly Hi
   return tracks.length === 0 ? [{ ...check, track: undefined }] : tracks.map((track) => ({ ...check, track }));
 }
 
-/** The rules of the entries that decide a call. A completion only names what it completes, and uses nothing of it. */
-export function ownRules(entries: readonly Entry[], method: McpMethod): readonly HistoryRule[] {
-  const isCall = takesArguments(method);
-  return [...new Set(entries)].flatMap(({ key, history }) => (isCall || key === 'methods' ? history : []));
-}
-
 /** {@link count}; undefined where the policy would refuse the call if it were not in shadow mode. */
 function countInShadow(
   rule: HistoryRule,
@@ -217,7 +212,7 @@ function trackOf({ identity }: PastRule, owner: string, values: string): string 
 }
 
 interface Incomparable {
-  readonly argument: ComparedArgument;
+  readonly argument: CallArgument;
   readonly found: string;
 }
 
@@ -254,7 +249,7 @@ function withoutOwner({ rule, owner }: HistoryRule, principal: Principal): Polic
   return { reason: 'claim.denied', rule, detail, scope: [] };
 }
 
-function mistyped({ rule }: HistoryRule, { pointer }: ComparedArgument, found: string, wanted: string): PolicyDenial {
+function mistyped({ rule }: HistoryRule, { pointer }: CallArgument, found: string, wanted: string): PolicyDenial {
   const detail = `argument ${pointer}: wanted ${wanted}, found ${found}`;
   return { reason: 'argument.denied', rule, detail, scope: [] };
 }

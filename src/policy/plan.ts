@@ -15,7 +15,7 @@ import { type ArgumentCondition, argumentDenial, explainArgument } from './argum
 import type { AllCondition } from './conditions/groups.ts';
 import { type Verdict, explainCondition, neededScopes, policyDenial } from './conditions/condition.ts';
 import { type Entry, takesArguments } from './entry.ts';
-import { type CountingRules, callHistory, countingDenial, explainRule, ownRules, ownerDenial } from './history.ts';
+import { type CountingRules, callHistory, countingDenial, explainRule, ownerDenial } from './history.ts';
 import type { HistoryRule, PastRule } from './history-rules.ts';
 import { type Listing, type Unlisted, entriesFor, unlistedDenial, unlistedInWords } from './listing.ts';
 
@@ -70,18 +70,15 @@ export class CallPlan implements Plan {
   readonly conditions: readonly AllCondition[];
   /** The decision if every verdict is `met`, made once. */
   readonly allowed: PolicyDecision;
-  /** The operator's words for a caller whose token is not enough. */
-  readonly because: string | undefined;
   /** The approvals of its entries. */
   readonly approvals: readonly Approval[];
   readonly #counting: CountingRules;
 
-  constructor(steps: readonly Step[], because: string | undefined, counting: CountingRules) {
+  constructor(steps: readonly Step[], counting: CountingRules) {
     this.steps = steps;
     this.conditions = steps.flatMap((step) => (step.on === 'condition' ? step.condition : []));
     const entry = steps.find((step) => step.entry !== undefined)?.entry;
     this.allowed = Object.freeze({ allow: true, rule: entry?.rule ?? ownRule, plan: this });
-    this.because = because;
     this.approvals = steps.flatMap((step) => (step.on === 'approval' ? step.approval : []));
     this.#counting = counting;
   }
@@ -118,7 +115,6 @@ export class CallPlan implements Plan {
   }
 
   approval(principal: Principal, attempt: Attempt): NeededApproval | undefined {
-    if (this.approvals.length === 0) return undefined;
     const args = argumentsOf(attempt);
     const needed: Approval[] = [];
     let isCertain = false;
@@ -143,26 +139,20 @@ export function planFor({ condition, because, mode }: OwnConditions, kind: CallK
   const { method, entries = [], covering: past } = kind;
   const isShadow = mode === 'shadow';
   // The policy itself comes first: a caller that it refuses must not learn what is listed.
-  if ('reason' in entries)
-    return new CallPlan([own, listingStep(entries, because)], because, { own: [], past, isShadow });
-  const inArguments = takesArguments(method) ? [...new Set(entries)].flatMap(argumentSteps) : [];
-  const counting = ownRules(entries, method);
+  if ('reason' in entries) return new CallPlan([own, listingStep(entries, because)], { own: [], past, isShadow });
+  // A completion only names what it completes, and uses nothing of it.
+  const used = [...new Set(entries)].filter(({ key }) => takesArguments(method) || key === 'methods');
+  const counting = used.flatMap(({ history }) => history);
   const steps = [
     own,
     ...entries.map((entry) => conditionStep(entry.condition, entry.because, entry)),
     // Arguments come after claims and before scopes: a challenge for a call that stays refused would loop.
-    ...inArguments,
+    ...used.flatMap(argumentSteps),
     ...counting.map(countingStep),
     ...past.filter((rule) => !counting.includes(rule)).map(ownerStep),
-    ...ownApprovals(entries, method).map(approvalStep),
+    ...used.flatMap(({ approval }) => (approval ? approvalStep(approval) : [])),
   ];
-  return new CallPlan(steps, kind.entries === undefined ? because : undefined, { own: counting, past, isShadow });
-}
-
-/** A completion only names what it completes, and uses nothing of it. */
-function ownApprovals(entries: readonly Entry[], method: McpMethod): readonly Approval[] {
-  const isCall = takesArguments(method);
-  return [...new Set(entries)].flatMap(({ key, approval }) => (isCall || key === 'methods' ? (approval ?? []) : []));
+  return new CallPlan(steps, { own: counting, past, isShadow });
 }
 
 function conditionStep(condition: AllCondition, because: string | undefined, entry?: Entry): Step {
@@ -257,7 +247,6 @@ export function createPlans(
   if (listing === undefined) return () => ownPlan;
   const root: PlanNode = { next: new Map() };
   return (attempt) => {
-    if (attempt.kind === 'http' && listing.request === undefined) return ownPlan;
     const method = attempt.kind === 'http' ? noMethod : attempt.method;
     const entries = entriesFor(listing, attempt);
     if ('reason' in entries || entries.length > MAX_KEPT) return planFor(own, { method, entries, covering });

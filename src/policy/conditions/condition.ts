@@ -12,11 +12,11 @@ import type { DocumentPath, PolicyFault } from '../document.ts';
 import type { Predicate, Reading } from '../predicate.ts';
 
 /**
- * The results of a condition for a caller, the lightest first. `scope`: only scopes are missing, which a new token
- * could have (and with it a new lifetime). `authentication`: another or newer sign-in is missing, and perhaps scopes.
- * `lifetime`: only the token lives too long. `refused`: nothing of these would help.
+ * The results of a condition for a caller, the gravest first. `refused`: nothing would help. `authentication`: another
+ * or newer sign-in is missing, and perhaps scopes. `scope`: only scopes are missing, which a new token could have (and
+ * with it a new lifetime). `lifetime`: only the token lives too long.
  */
-export const verdicts = ['met', 'lifetime', 'scope', 'authentication', 'refused'] as const;
+export const verdicts = ['refused', 'authentication', 'scope', 'lifetime', 'met'] as const;
 
 /** One of {@link verdicts}. */
 export type Verdict = (typeof verdicts)[number];
@@ -25,8 +25,7 @@ export type Verdict = (typeof verdicts)[number];
  * The verdict on two conditions that must both hold. A refusal hides a missing scope: a challenge for it would loop.
  */
 export function graver(one: Verdict, other: Verdict): Verdict {
-  if (one === other) return one;
-  return verdicts.indexOf(one) > verdicts.indexOf(other) ? one : other;
+  return verdicts.indexOf(one) < verdicts.indexOf(other) ? one : other;
 }
 
 /** A compiled condition. */
@@ -170,10 +169,11 @@ export function neededAuthentication(conditions: readonly Condition[], principal
   const needed = askingLeaves(conditions, principal).flatMap(({ reads }) => reads.authentication ?? []);
   const lists = needed.flatMap(({ acrValues }) => (acrValues === undefined ? [] : [acrValues]));
   const ages = needed.flatMap(({ maxAge }) => maxAge ?? []);
-  const [first = []] = lists;
-  const common = first.filter((acr) => lists.every((list) => list.includes(acr)));
+  const [first] = lists;
+  const common = first?.filter((acr) => lists.every((list) => list.includes(acr)));
+  const acrValues = common?.length === 0 ? first : common;
   return {
-    ...(lists.length > 0 && { acrValues: common.length > 0 ? common : first }),
+    ...(acrValues && { acrValues }),
     ...(ages.length > 0 && { maxAge: Math.min(...ages) }),
   };
 }

@@ -33,8 +33,8 @@ export function allOf(rule: string, parts: readonly Condition[]): AllCondition {
   };
 }
 
-/** The order of verdicts: those that the caller can mend come first, the easiest of them before the rest. */
-const order: readonly Verdict[] = ['met', 'scope', 'authentication', 'lifetime', 'refused'];
+/** The order of verdicts: those that the caller can mend come last, the easiest of them after the rest. */
+const order: readonly Verdict[] = ['refused', 'lifetime', 'authentication', 'scope', 'met'];
 
 /**
  * The condition that at least one part holds. If none does, its verdict is `scope`, `authentication` or `lifetime` if
@@ -59,7 +59,7 @@ export function anyOf(rule: string, parts: readonly Condition[]): GroupCondition
       for (const { judge } of parts) {
         const other = judge(principal);
         if (other === 'met') return other;
-        if (order.indexOf(other) < order.indexOf(verdict)) verdict = other;
+        if (order.indexOf(other) > order.indexOf(verdict)) verdict = other;
       }
       return verdict;
     },

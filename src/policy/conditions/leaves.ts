@@ -1,4 +1,4 @@
-import { rulePath, type ValueDocument } from '../document.ts';
+import { type DocumentPath, millisecondsOf, type PolicyFault, rulePath, type ValueDocument } from '../document.ts';
 import {
   type ClaimRead,
   type Condition,
@@ -9,13 +9,12 @@ import {
   neededScopes,
   type Verdict,
 } from './condition.ts';
-import { claimReader } from '../../lib/json/pointer.ts';
+import { claimReader, type MemberReader } from '../../lib/json/pointer.ts';
 import type { RequiredAuthentication } from '../../model/denial.ts';
 import type { GatewayClaimName } from '../../model/gateway-claims.ts';
 import type { Principal } from '../../model/principal.ts';
 import { compilePredicates, describeFound, wantedBy } from '../predicate.ts';
 import { malformedPointer } from '../../lib/json/describe-value.ts';
-import { durationMs } from '../../lib/quantity.ts';
 
 /**
  * `scope`: the caller has every scope.
@@ -85,7 +84,7 @@ function authenticationCondition({ name, value, wanted, needed }: SignIn, contex
   const { path, faults, reading } = context;
   const claim = {
     name,
-    read: claimReader(name) ?? (() => undefined),
+    read: compileClaim(name, path, faults),
     predicates: compilePredicates(value, path, faults, reading),
   };
   return leafCondition({
@@ -115,11 +114,16 @@ export function compileClaims(
 ): readonly LeafCondition[] {
   return Object.entries(written).map(([name, value]) => {
     const at = [...path, name];
-    const read = claimReader(name);
-    if (read === undefined) faults.push({ path: at, message: malformedPointer(name) });
-    const predicates = compilePredicates(value, at, faults, reading);
-    return claimCondition(rulePath(at), { name, read: read ?? (() => undefined), predicates });
+    const read = compileClaim(name, at, faults);
+    return claimCondition(rulePath(at), { name, read, predicates: compilePredicates(value, at, faults, reading) });
   });
+}
+
+/** Compiles the name of a claim, or a JSON Pointer to one. Appends a malformed one to `faults`. */
+export function compileClaim(name: string, path: DocumentPath, faults: PolicyFault[]): MemberReader {
+  const read = claimReader(name);
+  if (read === undefined) faults.push({ path, message: malformedPointer(name) });
+  return read ?? (() => undefined);
 }
 
 /** The condition that one claim is as its predicates want. */
@@ -186,7 +190,7 @@ export function compileLifetime(
   });
 }
 
-/** A duration that the schema's pattern accepted. For any other text, no lifetime is short enough. */
+/** Seconds of a duration, as {@link millisecondsOf}. */
 export function durationSeconds(duration: string): number {
-  return (durationMs(duration) ?? Number.NaN) / 1000;
+  return millisecondsOf(duration) / 1000;
 }
