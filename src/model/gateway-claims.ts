@@ -3,7 +3,7 @@ import type { Claims, Principal } from './principal.ts';
 
 interface GatewayClaim {
   /** The claim of the token that the value is made of. The decision log has that one: the value differs each second. */
-  readonly source?: string;
+  readonly source: string;
   /** The value at a time in seconds since the epoch; undefined: a condition on it does not hold. */
   readonly valueAt: (claims: Claims, now: number) => unknown;
 }
@@ -46,7 +46,7 @@ export function gatewayClaim(name: string): GatewayClaim | undefined {
 export function withGatewayClaims(principal: Principal, clock: Clock, described: Claims = {}): Principal {
   const claims: Record<string, unknown> = { ...principal.claims };
   for (const [name, { source, valueAt }] of rows) {
-    const isDescribed = described[name] !== undefined && (source === undefined || described[source] === undefined);
+    const isDescribed = described[name] !== undefined && described[source] === undefined;
     const value = isDescribed ? described[name] : valueAt(principal.claims, clock() / 1000);
     if (value === undefined) delete claims[name];
     else claims[name] = value;

@@ -86,25 +86,21 @@ export function joinedApproval(
     waitMs: Math.min(...approvals.map(({ waitMs }) => waitMs)),
     validMs: Math.min(...approvals.map(({ validMs }) => validMs)),
     // A person must see what each of the entries shows.
-    shows: approvals.some(({ shows }) => shows === undefined)
-      ? undefined
-      : approvals.flatMap(({ shows = [] }) => shows),
+    shows: approvals.reduce<Approval['shows']>((all, { shows }) => all && shows && all.concat(shows), []),
     because: approvals.find(({ because }) => because !== undefined)?.because,
     text: canonicalJson(approvals.map((each) => [each.rule, each.text])),
     identity: canonicalJson(approvals.map(({ rule, entryText }) => [rule, entryText])),
     isCertain,
     isShadow,
-    admits: (principal) => approvals.every(({ by }) => admits(by, principal)),
+    admits(principal) {
+      try {
+        return approvals.every(({ by }) => by.judge(principal) === 'met');
+      } catch {
+        return false;
+      }
+    },
     denial: denialOf(first),
   };
-}
-
-function admits(by: AllCondition, principal: Principal): boolean {
-  try {
-    return by.judge(principal) === 'met';
-  } catch {
-    return false;
-  }
 }
 
 function denialOf({ rule, because }: Approval): PolicyDenial {

@@ -93,12 +93,9 @@ export function compiledRules(policy: Policy): Rules {
 function recordedReaders(readers: ReadonlyMap<string, MemberReader>): ReadonlyMap<string, MemberReader> {
   const recorded = new Map<string, MemberReader>();
   for (const [name, read] of readers) {
-    const added = gatewayClaim(name);
-    if (added === undefined) recorded.set(name, read);
-    else if (added.source !== undefined && !readers.has(added.source)) {
-      const { source } = added;
-      recorded.set(source, (claims) => claims[source]);
-    }
+    const source = gatewayClaim(name)?.source;
+    if (source === undefined) recorded.set(name, read);
+    else recorded.set(source, (claims) => claims[source]);
   }
   return recorded;
 }
@@ -129,7 +126,7 @@ function rulesOf({ condition }: Rules, entries: readonly Entry[]): readonly stri
       ...rulesIn(entry.condition),
       ...entry.arguments.map(({ rule }) => rule),
       ...entry.history.map(({ rule }) => rule),
-      ...(entry.approval === undefined ? [] : [entry.approval.rule]),
+      ...(entry.approval ? [entry.approval.rule] : []),
     ]),
     ...listed,
   ];

@@ -3,14 +3,9 @@ import type { NeededApproval } from '../../src/model/approval.ts';
 import { type Attempt, type Policy, unknownArguments } from '../../src/model/policy.ts';
 import { comparePolicies } from '../../src/policy/compare/compare.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
-import {
-  type ApprovalDocument,
-  type ArgumentsDocument,
-  type PolicyDocument,
-  PolicyError,
-} from '../../src/policy/document.ts';
+import type { ApprovalDocument, ArgumentsDocument, PolicyDocument } from '../../src/policy/document.ts';
 import { decideAfter } from '../../src/review/earlier-calls.ts';
-import { call, caller, message } from './caller.ts';
+import { call, caller, faultsOf, message } from './caller.ts';
 import { deciding, policyOf, proofOf } from './prove/deciding.ts';
 
 const by = { claims: { role: 'supervisor' } };
@@ -107,56 +102,145 @@ describe('R-287: an approval is asked for last', () => {
     expect(decide({ scope: 'payments' }, { amount: 11 }, 'approved')).toMatchObject({ allow: true }));
   test('without need of one too', () =>
     expect(decide({ scope: 'payments' }, { amount: 10 })).toMatchObject({ allow: true }));
-  test('explain shows it, and that it is unknown', () => {
-    const [principal, attempt] = [caller({ scope: 'payments' }), call('transfer', { amount: 11 })];
+  test.each([
+    [11, 'unknown', 'unknown'],
+    [10, 'holds', 'that this call needs none'],
+    [undefined, 'error', 'a value that cannot be judged'],
+  ])('explain shows it for an amount of %j: %s', (amount, outcome, found) => {
+    const args = amount === undefined ? { Amount: 1 } : { amount };
+    const [principal, attempt] = [caller({ scope: 'payments' }), call('transfer', args)];
     const [entry, approval] = policy.decide(principal, attempt).plan.explain(principal, attempt).slice(-2);
     expect(entry).toMatchObject({ kind: 'listed', outcome: 'holds' });
-    expect(approval).toMatchObject({ kind: 'approval', rule: 'tools.transfer.approval', outcome: 'unknown' });
+    const wanted = 'an approval of this call';
+    expect(approval).toEqual({ kind: 'approval', rule: 'tools.transfer.approval', outcome, wanted, found, parts: [] });
   });
-  test('arguments that were not recorded leave it open', () =>
-    expect(approvalOf(policy, call('transfer', unknownArguments))).toMatchObject({ isCertain: false }));
+  test('arguments that were not recorded leave it open, if it depends on them', () => {
+    expect(approvalOf(policy, call('transfer', unknownArguments))).toMatchObject({ isCertain: false });
+    const always = policyOf(transfers({ by }));
+    expect(approvalOf(always, call('transfer', unknownArguments))).toMatchObject({ isCertain: true });
+  });
   test('a completion uses nothing of what it names', () => {
     const prompts = policyOf({ prompts: { plan: { approval: { by } } } });
     expect(approvalOf(prompts, message('completion/complete', 'prompt plan'))).toBeUndefined();
     expect(approvalOf(prompts, message('prompts/get', 'prompt plan'))).toBeDefined();
+    const completions = policyOf({ methods: { 'completion/complete': { approval: { by } } } });
+    expect(approvalOf(completions, message('completion/complete', 'prompt plan'))).toBeDefined();
   });
   test('in shadow mode it is only recorded', () => {
     const shadow = policyOf({ ...transfers({ by }), mode: 'shadow' });
-    const shadowed = { policy: shadow, principal: caller({ scope: 'payments' }), attempt: call('transfer', {}) };
-    expect(decideAfter({ ...shadowed, earlier: [], approval: 'none' }).decision).toMatchObject({
-      allow: true,
-      shadow: { reason: 'approval.required' },
+    const recorded = (given: Parameters<typeof caller>[0]) =>
+      decideAfter({
+        policy: shadow,
+        principal: caller(given),
+        attempt: call('transfer', {}),
+        earlier: [],
+        approval: 'none',
+      });
+    const ofApproval = { allow: true, shadow: { reason: 'approval.required' } };
+    expect(recorded({ scope: 'payments' }).decision).toMatchObject(ofApproval);
+    expect(recorded({}).decision).toMatchObject({ allow: true, shadow: { reason: 'scope.insufficient' } });
+  });
+});
+
+describe('R-286: of several entries one person must satisfy all', () => {
+  const own = { by, self: true, shows: ['/amount'], wait: '5m' };
+  const ofMethod = { by: { claims: { team: 'risk' } }, valid: '1m' };
+  const policyWith = (approval: ApprovalDocument, because?: string): Policy =>
+    policyOf({
+      tools: { transfer: { approval: own } },
+      methods: { 'tools/call': { approval, ...(because !== undefined && { because }) } },
     });
+  const neededBy = (policy: Policy): NeededApproval => {
+    const needed = approvalOf(policy, call('transfer', {}));
+    if (needed === undefined) throw new TypeError('no approval is needed');
+    return needed;
+  };
+
+  test('in the shortest of the times, and by what both say', () => {
+    const policy = policyWith(ofMethod, 'Ask Eve.');
+    const { admits, ...needed } = neededBy(policy);
+    const rules = ['tools.transfer.approval', 'methods.tools/call.approval'] as const;
+    const [rule] = rules;
+    expect(needed).toStrictEqual({
+      rules,
+      self: false,
+      waitMs: 300_000,
+      validMs: 60_000,
+      shows: undefined,
+      because: 'Ask Eve.',
+      text: JSON.stringify([
+        [rule, JSON.stringify(own)],
+        [rules[1], JSON.stringify(ofMethod)],
+      ]),
+      identity: JSON.stringify([
+        [rule, JSON.stringify({ approval: own })],
+        [rules[1], JSON.stringify({ approval: ofMethod, because: 'Ask Eve.' })],
+      ]),
+      isCertain: true,
+      isShadow: false,
+      denial: { reason: 'approval.required', detail: 'wanted an approval of this call, found none', scope: [], rule },
+    });
+    expect(policy.approvalAt(rules)).toMatchObject(needed);
+    expect(policy.approvalAt([rule, 'tools.other.approval'])).toBeUndefined();
+    expect(admits(caller({ claims: { role: 'supervisor' } }))).toBe(false);
+    expect(admits(caller({ claims: { role: 'supervisor', team: 'risk' } }))).toBe(true);
+  });
+
+  test.each<[ApprovalDocument, object]>([
+    [
+      { by, self: true, shows: ['/to'] },
+      { self: true, shows: ['/amount', '/to'], validMs: 600_000 },
+    ],
+    [
+      { by, self: true },
+      { self: true, shows: undefined, waitMs: 300_000 },
+    ],
+  ])('beside %j: %j', (other, expected) => {
+    const policy = policyOf({ tools: { transfer: { approval: own }, pay: { approval: other } } });
+    const attempt = message('tools/call', 'tool transfer', 'tool pay');
+    expect(approvalOf(policy, attempt)).toMatchObject(expected);
+  });
+
+  test('one waits for an hour, if the policy does not say how long', () => {
+    expect(approvalOf(policyOf(transfers({ by })), call('transfer', {}))).toMatchObject({ waitMs: 3_600_000 });
+  });
+
+  test('and is refused if that cannot be judged', () => {
+    const { admits } = neededBy(policyWith({ by: { claims: { name: { matches: 'x' } } } }));
+    expect(admits(caller({ claims: { role: 'supervisor', name: 'x'.repeat(5000) } }))).toBe(false);
   });
 });
 
-test('R-286: of several entries one person must satisfy all, in the shortest of the times', () => {
-  const policy = policyOf({
-    tools: { transfer: { approval: { by, self: true, wait: '5m', shows: ['/amount'] } } },
-    methods: { 'tools/call': { approval: { by: { claims: { team: 'risk' } }, valid: '1m' } } },
-  });
-  const needed = approvalOf(policy, call('transfer', {}));
-  expect(needed).toMatchObject({ self: false, waitMs: 300_000, validMs: 60_000, shows: undefined });
-  expect(needed?.rules).toEqual(['tools.transfer.approval', 'methods.tools/call.approval']);
-  expect(needed?.admits(caller({ claims: { role: 'supervisor' } }))).toBe(false);
-  expect(needed?.admits(caller({ claims: { role: 'supervisor', team: 'risk' } }))).toBe(true);
-  expect(policy.approvalAt(needed?.rules ?? [])?.identity).toBe(needed?.identity);
-  expect(policy.approvalAt(['tools.other.approval'])).toBeUndefined();
-});
-
-test.each<[string, PolicyDocument, string]>([
+const malformed = (pointer: string): string =>
+  `"${pointer}" is not a JSON Pointer (RFC 6901): within a name, write "~" as "~0" and "/" as "~1"`;
+test.each<[string, PolicyDocument, string[]]>([
   [
     'arguments of a resource',
     { resources: { 'a:x': { approval: { by, when: { arguments: { '/x': 1 } } } } } },
-    'only tools',
+    ['resources.a:x.approval.when.arguments: resources have no arguments; only tools and prompts do'],
   ],
-  ['shown arguments of a method', { methods: { x: { approval: { by, shows: ['/x'] } } } }, 'only tools and prompts'],
-  ['a malformed pointer', transfers({ by, shows: ['/~2'] }), 'is not a JSON Pointer'],
-  ['a condition that cannot be compiled', transfers({ by: { claims: { '/~2': 1 } } }), 'is not a JSON Pointer'],
-])('refuses %s', (_what, document, why) => {
-  const refused = (): unknown => compilePolicy('test', document);
-  expect(refused).toThrow(PolicyError);
-  expect(refused).toThrow(why);
+  [
+    'shown arguments of a method',
+    { methods: { x: { approval: { by, shows: ['/x'] } } } },
+    ['methods.x.approval.shows[0]: methods have no arguments; only tools and prompts do'],
+  ],
+  ['no arguments of a prompt', { prompts: { x: { approval: { by, when: { arguments: { '/x': 1 } } } } } }, []],
+  [
+    'malformed pointers',
+    transfers({
+      by: { claims: { '/~2': 1 } },
+      when: { claims: { '/~3': 1 }, arguments: { '/~4': 1 } },
+      shows: ['/x', '/~5'],
+    }),
+    [
+      `tools.transfer.approval.when.claims./~3: ${malformed('/~3')}`,
+      `tools.transfer.approval.when.arguments./~4: ${malformed('/~4')}`,
+      `tools.transfer.approval.by.claims./~2: ${malformed('/~2')}`,
+      `tools.transfer.approval.shows[1]: ${malformed('/~5')}`,
+    ],
+  ],
+])('refuses %s', (_what, document, faults) => {
+  expect(faultsOf(document)).toEqual(faults);
 });
 
 describe('R-288: proofs and comparisons know approvals', () => {

@@ -62,6 +62,18 @@ describe('acr and max_age', () => {
       {},
       insufficient({ acrValues: ['b'], maxAge: 60 }),
     ],
+    [
+      'two lists without a common one: the first',
+      { acr: 'a', all: [{ acr: 'b' }] },
+      {},
+      insufficient({ acrValues: ['a'] }),
+    ],
+    [
+      'one of two scopes is missing too',
+      { scope: 'read pay', acr: 'a' },
+      { scope: 'read' },
+      insufficient({ scope: ['read', 'pay'], acrValues: ['a'] }),
+    ],
   ])('%s', (_, document, given, expected) => {
     expect(decided(document, given)).toEqual(expected);
   });

@@ -64,6 +64,11 @@ read payments {"role":"trader"} | call pay {"amount":1,"note":"x"} → lifetime.
 
 const own = { because: 'of the policy' };
 words('any has words', { ...own, any: [{ claims: { a: 1 } }] }, 'http → alternatives.exhausted of the policy');
+words(
+  'any that only a shorter lifetime would meet has those of its entry',
+  { ...own, tools: { a: {}, b: { any: [{ max_lifetime: '1m' }], because: 'of b' } } },
+  'call b → alternatives.exhausted of b',
+);
 words('not has words', { ...own, not: {} }, 'http → exclusion.matched of the policy');
 words('a policy without words adds no member', { tools: { a: { claims: { b: 1 } } } }, 'call a → claim.denied -');
 words(

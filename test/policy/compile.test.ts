@@ -1,19 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compiledRules, compilePolicy } from '../../src/policy/compile.ts';
-import { type PolicyDocument, PolicyError, type PolicyFault, type ValueDocument } from '../../src/policy/document.ts';
+import type { PolicyDocument, ValueDocument } from '../../src/policy/document.ts';
 import { runs } from '../support/runs.ts';
-import { call, caller } from './caller.ts';
-
-function faults(document: PolicyDocument): readonly PolicyFault[] {
-  try {
-    compilePolicy('demo', document);
-  } catch (error) {
-    if (error instanceof PolicyError) return error.faults;
-    throw error;
-  }
-  return [];
-}
+import { call, caller, faultsOf } from './caller.ts';
 
 test('a policy has its name, its own scope and, as written, the entry that covers a tool', () => {
   const policy = compilePolicy('demo', {
@@ -55,40 +45,32 @@ test('a policy without scope and tools has neither', () => {
 });
 
 describe('faults', () => {
+  const pointer = '"/a~b" is not a JSON Pointer (RFC 6901): within a name, write "~" as "~0" and "/" as "~1"';
+  const expression = 'is not a JavaScript regular expression with the u flag:';
+
   test('are all reported at once, each with its path', () => {
-    const found = faults({
-      claims: { '/a~b': 'x', name: { matches: '(' } },
+    const document: PolicyDocument = {
+      claims: { '/a~b': 'x', name: { matches: 'a\n: (' } },
       any: [{}, { claims: { risk: { below: Number.NaN } } }],
       all: [{ not: { claims: { id: 2 ** 53 } } }],
       tools: { 'get_*': {}, 'get_**': { claims: { name: { not: { matches: '[' } } } } },
-    });
-    expect(found.map(({ path }) => path.join(' '))).toEqual([
-      'claims /a~b',
-      'claims name matches',
-      'any 1 claims risk below',
-      'all 0 not claims id',
-      'tools get_** claims name not matches',
-      'tools get_**',
+    };
+    expect(faultsOf(document)).toEqual([
+      `claims./a~b: ${pointer}`,
+      // One line for any expression.
+      String.raw`claims.name.matches: "a\n: (" ${expression} Unterminated group`,
+      'any[1].claims.risk.below: NaN is not a finite number',
+      'all[0].not.claims.id: 9007199254740992 cannot be compared exactly; write a number up to 2^53 - 1, or a string',
+      `tools.get_**.claims.name.not.matches: "[" ${expression} Unterminated character class`,
+      'tools.get_**: matches the same tools as "get_*"; only one of them can apply',
     ]);
   });
 
-  test('a malformed JSON Pointer says how to write it', () => {
-    expect(faults({ claims: { '/a~b': 'x' } })[0]?.message).toBe(
-      '"/a~b" is not a JSON Pointer (RFC 6901): within a name, write "~" as "~0" and "/" as "~1"',
-    );
-  });
-
   test('lock: deny contradicts shadow mode, lock: report does not', () => {
-    const message = 'deny contradicts mode: shadow, which refuses nothing; write report';
-    expect(faults({ mode: 'shadow', lock: 'deny' })).toEqual([{ path: ['lock'], message }]);
-    expect(faults({ mode: 'shadow', lock: 'report' })).toEqual([]);
-    expect(faults({ mode: 'enforce', lock: 'deny' })).toEqual([]);
-  });
-
-  test('a message is one line for any expression', () => {
-    expect(faults({ claims: { name: { matches: 'a\n: (' } } })[0]?.message).toBe(
-      String.raw`"a\n: (" is not a JavaScript regular expression with the u flag: Unterminated group`,
-    );
+    const message = 'lock: deny contradicts mode: shadow, which refuses nothing; write report';
+    expect(faultsOf({ mode: 'shadow', lock: 'deny' })).toEqual([message]);
+    expect(faultsOf({ mode: 'shadow', lock: 'report' })).toEqual([]);
+    expect(faultsOf({ mode: 'enforce', lock: 'deny' })).toEqual([]);
   });
 });
 
@@ -117,8 +99,8 @@ test('any document gives a policy that decides as it explains, or faults with th
   );
   fc.assert(
     fc.property(document, claims, fc.constantFrom('pay', 'get_x', 'other'), (document, found, tool) => {
-      const known = faults(document);
-      for (const { path, message } of known) expect([path.length > 0, message.length > 0]).toEqual([true, true]);
+      const known = faultsOf(document);
+      for (const fault of known) expect(fault).toMatch(/^[^:].*: ./s);
       if (known.length > 0) return;
       const policy = compilePolicy('demo', document);
       const principal = caller({ scope: 'read', claims: found, lifetime: 60 });
@@ -129,6 +111,16 @@ test('any document gives a policy that decides as it explains, or faults with th
     }),
     { numRuns: runs },
   );
+});
+
+test.each<[PolicyDocument, object]>([
+  [{}, { hasApprovals: false, listsRequests: false, readsGatewayClaims: false }],
+  [{ tools: { pay: { approval: { by: {} } } } }, { hasApprovals: true, listsRequests: false }],
+  [{ requests: {} }, { hasApprovals: false, listsRequests: true }],
+  [{ claims: { tenant: 'x' } }, { readsGatewayClaims: false }],
+  [{ claims: { tenant: 'x' }, max_age: '5m' }, { readsGatewayClaims: true }],
+])('%j is %j', (document, traits) => {
+  expect(compilePolicy('p', document)).toMatchObject(traits);
 });
 
 test.for([
@@ -158,11 +150,11 @@ describe('rules', () => {
       all: [{ max_lifetime: '1h' }],
       not: { claims: { banned: true } },
       tools: { 'get_*': {}, pay: { scope: 'payments', arguments: { '/amount': { below: 5 } } } },
-      prompts: { hello: {} },
+      prompts: { hello: { approval: { by: {} } } },
     });
     expect(policy.rules.join(' ')).toBe(
       'scope claims.tenant any any[0].scope any[1].claims.role all[0].max_lifetime not tools.get_* tools.pay ' +
-        'tools.pay.scope tools.pay.arguments./amount prompts.hello tools prompts',
+        'tools.pay.scope tools.pay.arguments./amount prompts.hello prompts.hello.approval tools prompts',
     );
   });
 

@@ -120,7 +120,7 @@ describe('mode: shadow', () => {
   });
 
   test('records no denial for an allowed call', () => {
-    expect(plain(policy.decide(caller({ scope: 'read' }), call('get_x')))).toEqual({
+    expect(plain(policy.decide(caller({ scope: 'read' }), call('get_x')))).toStrictEqual({
       allow: true,
       rule: 'tools.get_*',
     });
@@ -135,6 +135,19 @@ describe('decisions', () => {
       expect(policy.decide(caller({ scope: 'read other' }), attempt)).toBe(decision);
       expect(Object.isFrozen(decision)).toBe(true);
     }
+  });
+
+  test.each([
+    ['one resource', 1, true],
+    ['two', 2, true],
+    // A call may name any number of resources.
+    ['three', 3, false],
+  ])('the plan of a call of %s, of %d entries, is kept: %s', (_, count, isKept) => {
+    const names = ['a:1', 'a:2', 'a:3'].slice(0, count);
+    const policy = compilePolicy('test', { resources: { 'a:1': {}, 'a:2': {}, 'a:3': {} } });
+    const planOf = () =>
+      policy.decide(caller(), message('subscriptions/listen', ...names.map((uri) => `resource ${uri}`))).plan;
+    expect(planOf() === planOf()).toBe(isKept);
   });
 });
 

@@ -38,7 +38,16 @@ details(
   { scope: 'read', tools: { pay: { scope: 'payments write' } } },
   `
 read write | call pay → wanted scope "read payments write", missing "payments"
+write | call pay → wanted scope "read payments write", missing "read payments"
 write | http → wanted scope "read", missing "read"`,
+);
+
+details(
+  'the way and the time of the sign-in',
+  { acr: ['mfa', 'phr'], max_age: '5m' },
+  `
+{"acr":"pwd"} | http → wanted acr mfa or phr, found "pwd"
+{"acr":"mfa","authenticated_ago":301} | http → wanted a sign-in (auth_time) at most 300 s ago, found 301`,
 );
 
 const lifetime = 'wanted a lifetime (exp - iat) of at most 60 s';

@@ -49,11 +49,14 @@ describe('R-175: explains each condition by what it wanted and what it found', (
     ]);
   });
   test('nests the parts of all', () => {
-    expect(explained({ all: [{ scope: 'a' }, {}] }, { scope: 'a' })).toEqual([
+    expect(explained({ all: [{ scope: 'a' }, {}], not: { scope: 'b' } }, { scope: 'a' })).toEqual([
       'all holds: wanted all of these, found 2 of 2 hold',
       '  all[0] holds: wanted all of these, found 1 of 1 hold',
       '    all[0].scope holds: wanted scope "a", found "a"',
       '  all[1] holds: wanted all of these, found 0 of 0 hold',
+      'not holds: wanted not all of these, found 0 of 1 hold',
+      '  not fails: wanted all of these, found 0 of 1 hold',
+      '    not.scope fails: wanted scope "b", found "a"',
     ]);
   });
   test('shows the entry of the target, and the value of an argument', () => {
@@ -156,6 +159,7 @@ describe('R-175: explains each condition by what it wanted and what it found', (
   test('gives each explanation the kind of its condition', () => {
     const document: PolicyDocument = {
       scope: 'a',
+      acr: 'x',
       claims: { role: 'x' },
       any: [{}],
       all: [{}],
@@ -163,7 +167,7 @@ describe('R-175: explains each condition by what it wanted and what it found', (
       max_lifetime: '1m',
       tools: { pay: { arguments: { '/amount': 1 } } },
     };
-    const own = ['scope', 'claim', 'any', 'all', 'not', 'lifetime'];
+    const own = ['scope', 'claim', 'claim', 'any', 'all', 'not', 'lifetime'];
     const inCall = (attempt: Attempt): readonly Explanation[] => explain(document, caller(), attempt);
     expect(inCall(call('pay')).map(({ kind }) => kind)).toEqual([...own, 'listed']);
     expect(
@@ -186,7 +190,7 @@ describe('explains rules over time as far as the call alone decides them', () =>
     tools: {
       approve: {},
       pay: {
-        never_after: { tool: 'read', within: '1d', same: ['/id'] },
+        never_after: { tool: 'read', within: '1d', same: ['/id', '/to'] },
         after: { tool: 'approve', within: '1h', same: ['/id'] },
         quota: [{ sum: '/amount', at_most: 10, per: '1h' }],
       },
@@ -199,7 +203,7 @@ describe('explains rules over time as far as the call alone decides them', () =>
 
   test('what depends on earlier calls is unknown, and so is what depends on unknown arguments', () => {
     const unknown = [
-      'tools.pay.never_after unknown: wanted no call of read within 1d with the same /id, found unknown',
+      'tools.pay.never_after unknown: wanted no call of read within 1d with the same /id, /to, found unknown',
       'tools.pay.after unknown: wanted an answered call of approve within 1h with the same /id, found unknown',
       'tools.pay.quota[0] unknown: wanted a sum of /amount of at most 10 per 1h, found unknown',
     ];
@@ -209,7 +213,7 @@ describe('explains rules over time as far as the call alone decides them', () =>
 
   test('a value that is missing fails after, and leaves never_after to calls that cannot be compared', () => {
     expect(over(alice, call('pay', { amount: 11 }))).toEqual([
-      'tools.pay.never_after unknown: wanted no call of read within 1d with the same /id, found unknown',
+      'tools.pay.never_after unknown: wanted no call of read within 1d with the same /id, /to, found unknown',
       'tools.pay.after fails: wanted an answered call of approve within 1h with the same /id, found no value that could be the same',
       'tools.pay.quota[0] fails: wanted a sum of /amount of at most 10 per 1h, ' +
         'found argument /amount: wanted a number from 0 to 10, found more',
@@ -232,7 +236,7 @@ describe('explains rules over time as far as the call alone decides them', () =>
 
   test('an argument that cannot be read is an error', () => {
     expect(over(alice, call('pay', { ID: 2, amount: 1 }))[0]).toBe(
-      'tools.pay.never_after error: wanted no call of read within 1d with the same /id, found an argument that cannot be read',
+      'tools.pay.never_after error: wanted no call of read within 1d with the same /id, /to, found an argument that cannot be read',
     );
   });
 });

@@ -4,8 +4,8 @@ import type { CallHistory } from '../../src/model/history.ts';
 import { type Attempt, unknownArguments } from '../../src/model/policy.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
-import { type EntryDocument, type PolicyDocument, PolicyError } from '../../src/policy/document.ts';
-import { call, caller, decide, message, plain, told } from './caller.ts';
+import type { EntryDocument, PolicyDocument } from '../../src/policy/document.ts';
+import { call, caller, decide, faultsOf, message, plain, told } from './caller.ts';
 
 const claims = {
   tools: {
@@ -32,16 +32,6 @@ function historyOf(
   exact?: () => unknown,
 ): CallHistory | undefined {
   return compilePolicy('test', document).decide(principal, attempt).plan.history(principal, attempt, exact);
-}
-
-function faults(tools: Readonly<Record<string, EntryDocument>>, others: PolicyDocument = {}): readonly string[] {
-  try {
-    compilePolicy('test', { ...others, tools });
-    return [];
-  } catch (error) {
-    if (!(error instanceof PolicyError)) throw error;
-    return error.faults.map(({ path, message: words }) => `${path.join('.')}: ${words}`);
-  }
 }
 
 /** The tracks that a call is recorded in. */
@@ -492,24 +482,24 @@ test('a check has the words of its entry, or else of the policy, or else none', 
 
 describe('faults', () => {
   const malformed = '"/a~" is not a JSON Pointer (RFC 6901): within a name, write "~" as "~0" and "/" as "~1"';
-  const either = 'tools.c.quota.0: needs either count, or sum with at_most';
+  const either = 'tools.c.quota[0]: needs either count, or sum with at_most';
   const inexact = 'cannot be summed exactly; write an integer below 4.5 * 10^15';
   test.each<[EntryDocument, string]>([
     [{ quota: [{ per: '1h' }] }, either],
     [{ quota: [{ count: 1, sum: '/a', at_most: 1, per: '1h' }] }, either],
-    [{ quota: [{ sum: '/a', per: '1h' }] }, 'tools.c.quota.0: sum needs at_most'],
-    [{ quota: [{ count: 1, at_most: 1, per: '1h' }] }, 'tools.c.quota.0: at_most needs sum'],
-    [{ quota: [{ count: 1, integer: true, per: '1h' }] }, 'tools.c.quota.0.integer: needs sum'],
-    [{ quota: [{ sum: '/a', at_most: 1.5, integer: true, per: '1h' }] }, `tools.c.quota.0.at_most: 1.5 ${inexact}`],
+    [{ quota: [{ sum: '/a', per: '1h' }] }, 'tools.c.quota[0]: sum needs at_most'],
+    [{ quota: [{ count: 1, at_most: 1, per: '1h' }] }, 'tools.c.quota[0]: at_most needs sum'],
+    [{ quota: [{ count: 1, integer: true, per: '1h' }] }, 'tools.c.quota[0].integer: needs sum'],
+    [{ quota: [{ sum: '/a', at_most: 1.5, integer: true, per: '1h' }] }, `tools.c.quota[0].at_most: 1.5 ${inexact}`],
     [
       { quota: [{ sum: '/a', at_most: 0.000_000_1, per: '1h' }] },
-      'tools.c.quota.0.at_most: 1e-7 cannot be summed exactly; write a number below 4.5 * 10^15 with at most 6 decimal places',
+      'tools.c.quota[0].at_most: 1e-7 cannot be summed exactly; write a number below 4.5 * 10^15 with at most 6 decimal places',
     ],
-    [{ quota: [{ count: 4_500_000_000_000_000, per: '1h' }] }, `tools.c.quota.0.count: 4500000000000000 ${inexact}`],
-    [{ quota: [{ sum: '/a~', at_most: 1, per: '1h' }] }, `tools.c.quota.0.sum: ${malformed}`],
-    [{ after: { tool: 'c', within: '1h', same: ['/ok', '/a~'] } }, `tools.c.after.same.1: ${malformed}`],
+    [{ quota: [{ count: 4_500_000_000_000_000, per: '1h' }] }, `tools.c.quota[0].count: 4500000000000000 ${inexact}`],
+    [{ quota: [{ sum: '/a~', at_most: 1, per: '1h' }] }, `tools.c.quota[0].sum: ${malformed}`],
+    [{ after: { tool: 'c', within: '1h', same: ['/ok', '/a~'] } }, `tools.c.after.same[1]: ${malformed}`],
     [{ after: { tool: 'c', within: '1h', by: '/a~' } }, `tools.c.after.by: ${malformed}`],
-    [{ quota: [{ count: 1, per: '1h', by: '/a~' }] }, `tools.c.quota.0.by: ${malformed}`],
+    [{ quota: [{ count: 1, per: '1h', by: '/a~' }] }, `tools.c.quota[0].by: ${malformed}`],
     [
       {
         quota: [
@@ -518,7 +508,7 @@ describe('faults', () => {
           { count: 3, per: '60m' },
         ],
       },
-      'tools.c.quota.2: counts the same as quota[0]',
+      'tools.c.quota[2]: counts the same as quota[0]',
     ],
     [
       { after: { tool: ['c', 'aprove'], within: '1h' } },
@@ -529,26 +519,29 @@ describe('faults', () => {
       'tools.c.never_after.tool: looks back at "aprove", which tools does not list; list it there',
     ],
   ])('%j: %s', (entry, fault) => {
-    expect(faults({ c: entry })).toEqual([fault]);
+    expect(faultsOf({ tools: { c: entry } })).toEqual([fault]);
   });
 
   test('a pattern may match no listed tool, and a listed pattern covers a name', () => {
-    expect(faults({ 'get_*': {}, c: { after: { tool: ['x_*', 'get_a'], within: '1h' } } })).toEqual([]);
+    const tools = { 'get_*': {}, c: { after: { tool: ['x_*', 'get_a'], within: '1h' } } };
+    expect(faultsOf({ tools })).toEqual([]);
   });
 
   test('entries without arguments can compare and sum none', () => {
     const entry = { never_after: { tool: 'c', within: '1h', same: ['/a'] } };
     const quota = [{ sum: '/a', at_most: 1, per: '1h' }];
     expect(
-      faults({ c: {} }, { resources: { 'a:b': entry }, methods: { x: { quota } }, prompts: { p: entry } }),
+      faultsOf({ tools: { c: {} }, resources: { 'a:b': entry }, methods: { x: { quota } }, prompts: { p: entry } }),
     ).toEqual([
-      'resources.a:b.never_after.same.0: resources have no arguments; only tools and prompts do',
-      'methods.x.quota.0.sum: methods have no arguments; only tools and prompts do',
+      'resources.a:b.never_after.same[0]: resources have no arguments; only tools and prompts do',
+      'methods.x.quota[0].sum: methods have no arguments; only tools and prompts do',
     ]);
   });
 
   test('without tools there is nothing to look back at, not even by a pattern', () => {
     const document: PolicyDocument = { prompts: { p: { after: { tool: '*', within: '1h' } } } };
-    expect(() => compilePolicy('test', document)).toThrow('looks back at "*", which tools does not list');
+    expect(faultsOf(document)).toEqual([
+      'prompts.p.after.tool: looks back at "*", which tools does not list; list it there',
+    ]);
   });
 });

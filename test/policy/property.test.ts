@@ -95,6 +95,9 @@ test('a property names each fault by its place', () => {
     [3, 'when', 'method', 'matches'],
     [3, 'when', 'arguments', '/~'],
   ]);
+  const ofRequest: PolicyFault[] = [];
+  compiled({ when: { request: { matches: '(' } } }, ofRequest);
+  expect(ofRequest.map(({ path }) => path)).toEqual([[3, 'when', 'request', 'matches']]);
 });
 
 describe('a decision is expected', () => {

@@ -374,10 +374,10 @@ describe('rules over time on requests', () => {
   test.each([
     [{ request: 'GET /b' }, ['.request: looks back at "GET /b", which requests does not list; list it there']],
     [
-      { request: 'GET /{a}' },
+      { request: 'get /a' },
       [
-        '.request: "GET /{a}" has braces, which no path has; write * for any segment',
-        '.request: looks back at "GET /{a}", which requests does not list; list it there',
+        '.request: "get /a" is not a method in capitals or *, one space, and a path that begins with /, such as GET /orders',
+        '.request: looks back at "get /a", which requests does not list; list it there',
       ],
     ],
     [{ request: 'GET /a/1', tool: 'x' }, [': needs either tool or request']],

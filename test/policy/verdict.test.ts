@@ -198,6 +198,11 @@ describe('R-83: an error while evaluating is a denial', () => {
     expect(decide(document, { claims })).toMatchObject({ allow: true, shadow: { reason: 'policy.error' } });
   });
 
+  test('an alternative that holds is enough, whatever a later one is', () => {
+    const document: PolicyDocument = { any: [{}, { claims: { name: { matches: 'y' } } }] };
+    expect(told(decide(document, { claims }))).toBe('allow policy');
+  });
+
   test('an earlier condition that fails is reported instead', () => {
     const document: PolicyDocument = { claims: { role: 'trader', name: { matches: 'x' } } };
     expect(told(decide(document, { claims }))).toBe('deny claim.denied claims.role');

@@ -74,7 +74,7 @@ interface CallerReads {
   /** The longest lifetimes that it accepts, in seconds. */
   readonly lifetimes: readonly number[];
   /** The sign-in that it wants; a challenge asks for it. It is also among `claims`. */
-  readonly authentication?: RequiredAuthentication;
+  readonly authentication: RequiredAuthentication;
 }
 
 /** The expectations of a condition of one claim. */
@@ -118,7 +118,7 @@ export function leafCondition({ kind, rule, reason, unmet, reads, judge, words, 
     kind,
     rule,
     unmet,
-    reads: { scopes: [], claims: [], lifetimes: [], ...reads },
+    reads: { scopes: [], claims: [], lifetimes: [], authentication: {}, ...reads },
     words,
     judge,
     denial: () => denial,
@@ -166,7 +166,7 @@ export function neededScopes(conditions: readonly Condition[], principal: Princi
 
 /** The sign-in that conditions need: the ways that all of them accept, and the shortest age. */
 export function neededAuthentication(conditions: readonly Condition[], principal: Principal): RequiredAuthentication {
-  const needed = askingLeaves(conditions, principal).flatMap(({ reads }) => reads.authentication ?? []);
+  const needed = askingLeaves(conditions, principal).map(({ reads }) => reads.authentication);
   const lists = needed.flatMap(({ acrValues }) => (acrValues === undefined ? [] : [acrValues]));
   const ages = needed.flatMap(({ maxAge }) => maxAge ?? []);
   const [first] = lists;
