@@ -254,6 +254,11 @@ describe('R-288: proofs and comparisons know approvals', () => {
       outcome: 'fails',
       counterexample: { given: { scope: 'payments', approval: 'approved' } },
     }));
+  test('of two, one that a call lacks is enough', () => {
+    const both = { ...transfers({ by }), methods: { 'tools/call': { approval: { by } } } };
+    const property = { for_all: { approval: 'none' }, when: { tool: 'transfer' }, then: 'deny' } as const;
+    expect(proofOf(both, property).outcome).toBe('holds');
+  });
   test('a text is no way around it', () =>
     expect(
       proofOf(limited, {

@@ -95,7 +95,9 @@ test.each<[what: string, policy: PolicyDocument]>([
   ],
   ['scopes', { scope: 'read pay' }],
   ['each kind of condition', { scope: 'read', ...trader, ...short, not: { claims: { risk: 5 } } }],
-  ['alternatives of each kind', { any: [{ scope: 'read' }, trader, short] }],
+  ['a sign-in beside each kind of condition', { scope: 'read', ...trader, ...short, acr: 'mfa' }],
+  ['a sign-in beside an entry that refuses', { acr: 'mfa', tools: { one: trader } }],
+  ['alternatives of each kind', { any: [{ scope: 'read' }, trader, short, { acr: 'mfa' }] }],
   [
     'alternatives of several conditions',
     { any: [{ scope: 'read pay', ...trader }, { scope: 'audit', ...short }, risk] },
