@@ -147,7 +147,8 @@ export function createPrefixSums(): PrefixSums {
     indexOf(total) {
       let place = 0;
       let missing = total;
-      for (let step = highestPower(sums.length); step >= 1; step /= 2) {
+      // From a step that is longer than any list.
+      for (let step = 2 ** 31; step >= 1; step /= 2) {
         const sum = sums[place + step - 1] ?? Infinity;
         if (sum >= missing) continue;
         place += step;
@@ -160,8 +161,4 @@ export function createPrefixSums(): PrefixSums {
 
 function lowestBit(place: number): number {
   return place & -place;
-}
-
-function highestPower(length: number): number {
-  return length === 0 ? 0 : 2 ** (31 - Math.clz32(length));
 }

@@ -147,6 +147,21 @@ describe('bounds', () => {
   });
 });
 
+test('an entry that ended before its call was answered is no answered call', () => {
+  const ledger = ledgerAt();
+  const keep = (keepMs: readonly number[]): Reservation =>
+    call({ entries: keepMs.map((ms) => ({ track: String(ms), amount: 0, keepMs: ms })) });
+  const first = keep([1000, HOUR]);
+  ledger.reserve(first);
+  ledger.wait(500);
+  ledger.reserve(keep([1000]));
+  ledger.wait(500);
+  ledger.reserve(call());
+  ledger.settle(first.id, 'answered');
+  const after = (track: string): Reservation => call({ checks: [{ kind: 'after', track, amount: 0, limit: 0 }] });
+  expect([ledger.reserve(after('1000')), ledger.reserve(after(String(HOUR)))]).toEqual([refused(), passed]);
+});
+
 test('the ledger of this process counts by its clock', () => {
   const ledger = createProcessLedger();
   expect(ledger.reserve(spend(3, 5))).toEqual(passed);

@@ -9,10 +9,11 @@ function roundAfter(
   if (repeats === 'all') return before;
   if (repeats === 'entries') return { owner, entries: before.entries };
   if (repeats === 'nothing') return { owner, entries };
-  const changed = before.entries.map((entry) =>
-    repeats === 'tracks' ? { ...entry, track: `other ${entry.track}` } : { ...entry, amount: entry.amount + 1 },
-  );
-  return { owner: before.owner, entries: changed };
+  const [first, ...others] = before.entries;
+  if (first === undefined) return before;
+  const changed =
+    repeats === 'tracks' ? { ...first, track: `other ${first.track}` } : { ...first, amount: first.amount + 1 };
+  return { owner: before.owner, entries: [changed, ...others] };
 }
 
 /** Plays steps on a ledger. Returns all verdicts, and what was reserved for each. */

@@ -30,15 +30,14 @@ export interface CountParts {
  *   `history.missing`, `history.forbidden`, `quota.exceeded`, `history.full`, or `shared_store.unavailable`.
  */
 export function createCount(route: Route, { ledger, onReturned }: CountParts): Count | undefined {
-  if (route.public || route.policy?.isOverTime !== true) return undefined;
+  if (route.policy?.isOverTime !== true) return undefined;
   const underOwnId = createCountUnderOwnId(route, ledger);
 
-  const countFor = (call: Call, { action, decision }: Grant, principal: Principal): ReturnType<Count> => {
-    if (decision.plan === undefined) throw new TypeError(`route ${route.name}: no decision to count by`);
-    const history = decision.plan.history(principal, action.attempt, () => exactArguments(action));
+  const countFor = (call: Call, grant: Grant, { principal, history }: Judged): ReturnType<Count> => {
+    const { action, decision } = grant;
     if (history === undefined) return followedTask(action, ledger, route.name);
     const { isShadow, checks } = history;
-    const id = randomBytes(16).toString('hex');
+    const id = newId();
     const counted = (shadow?: ShadowDenial): CountedCall =>
       new LedgerCall(id, shadow, (outcome, why) => {
         if (outcome === 'returned') onReturned(call, route, why);
@@ -58,12 +57,11 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
   };
 
   return (call, grant) => {
-    const { principal } = grant;
-    if (principal === undefined) throw new TypeError(`route ${route.name}: no principal to count for`);
+    const judged = historyOf(route, grant);
     return underOwnId(
       grant,
-      () => callerOf(principal),
-      () => countFor(call, grant, principal),
+      () => callerOf(judged.principal),
+      () => countFor(call, grant, judged),
     );
   };
 }
@@ -74,15 +72,26 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
  * @returns undefined for a route without such rules. Otherwise a function that rejects as {@link createCount} throws.
  */
 export function createJudge(route: Route, ledger: Ledger): ((grant: Grant) => Promise<void>) | undefined {
-  if (route.public || route.policy?.isOverTime !== true) return undefined;
-  return async ({ principal, action, decision }) => {
-    if (principal === undefined) throw new TypeError(`route ${route.name}: no principal to judge`);
-    const history = decision.plan?.history(principal, action.attempt, () => exactArguments(action));
+  if (route.policy?.isOverTime !== true) return undefined;
+  return async (grant) => {
+    const { principal, history } = historyOf(route, grant);
     if (history === undefined || history.isShadow) return;
-    const call = { id: randomBytes(16).toString('hex'), principal, route: route.name, continues: undefined };
+    const call = { id: newId(), principal, route: route.name, continues: undefined };
     const { failed } = await ledger.reserve({ ...reservationOf(history, call), entries: [] });
     if (failed !== undefined) throw denialOf(failed, history.checks);
   };
+}
+
+interface Judged {
+  readonly principal: Principal;
+  /** Undefined for a call that no rule over time concerns. */
+  readonly history: CallHistory | undefined;
+}
+
+/** A route with a policy is not public, so that both the principal and the plan are there. Anything else is a bug. */
+function historyOf({ name }: Route, { principal, action, decision: { plan } }: Grant): Judged {
+  if (principal === undefined || plan === undefined) throw new TypeError(`route ${name}: no principal or no plan`);
+  return { principal, history: plan.history(principal, action.attempt, () => exactArguments(action)) };
 }
 
 /** The arguments of a message, with numbers as they were written where JavaScript would round them. */

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Count, createCount } from '../../../src/pipeline/history/count.ts';
+import { type Count, createCount, createJudge } from '../../../src/pipeline/history/count.ts';
 import { createMemoryLedger } from '../../../src/store/memory-ledger.ts';
 import type { Call } from '../../../src/model/call.ts';
-import type { CountedCall } from '../../../src/model/history.ts';
+import type { CallOutcome, CountedCall } from '../../../src/model/history.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Action, Grant } from '../../../src/model/grant.ts';
 import type { Ledger, Reservation, Settlement, LedgerVerdict } from '../../../src/model/ledger.ts';
@@ -53,6 +53,11 @@ function countingLater(...given: Parameters<typeof counting>) {
     count(attempt, action);
 }
 
+/** As {@link counting}, for a call that is judged alone. */
+async function judge(ledger: Ledger, attempt: Attempt, action: Partial<Action> = {}, route = routeOf()): Promise<void> {
+  await createJudge(route, ledger)?.(grantOf(route, attempt, action, caller()));
+}
+
 function grantOf(route: Route, attempt: Attempt, action: Partial<Action>, principal?: Principal): Grant {
   const args = attempt.kind === 'mcp' ? attempt.arguments : undefined;
   const body = Buffer.from(JSON.stringify({ params: { arguments: args } }));
@@ -82,29 +87,32 @@ function fakeLedger(verdict: LedgerVerdict | Promise<LedgerVerdict> | (() => nev
 const passed: LedgerVerdict = { passed: true, failed: undefined };
 const failedAt = (check: number, retryAfterMs = 0): LedgerVerdict['failed'] => ({ why: 'check', check, retryAfterMs });
 
-test('a route without rules over time, and a public one, have no such stage', () => {
-  const parts = { ledger: createMemoryLedger(() => now), onReturned: () => {} };
-  expect(createCount(routeOf({ tools: { a: {} } }), parts)).toBeUndefined();
-  expect(createCount({ name: 'http', public: false } as Route, parts)).toBeUndefined();
-  expect(createCount({ ...routeOf(), public: true }, parts)).toBeUndefined();
+test.each<[string, Route]>([
+  ['rules over time', routeOf({ tools: { a: {} } })],
+  ['a policy', { name: 'http' } as Route],
+])('a route without %s neither counts nor judges by them', (_what, route) => {
+  const { ledger } = fakeLedger(passed);
+  expect(createCount(route, { ledger, onReturned: () => {} })).toBeUndefined();
+  expect(createJudge(route, ledger)).toBeUndefined();
 });
 
-test('a call that no rule concerns is not counted', () => {
+test('a call that no rule concerns is neither counted nor judged', async () => {
   const { ledger, reserved } = fakeLedger(passed);
   expect(counting(ledger)(callOf('other'))).toBeUndefined();
   expect(counting(ledger)({ kind: 'http' })).toBeUndefined();
+  await judge(ledger, callOf('other'));
   expect(reserved).toEqual([]);
 });
 
-test('a call without a principal is a bug', () => {
-  const count = createCount(routeOf(), { ledger: createMemoryLedger(() => now), onReturned: () => {} });
-  expect(() => count?.(request, grantOf(routeOf(), callOf('pay'), {}))).toThrow('no principal to count for');
-});
-
-test('a decision that no policy made cannot be counted', () => {
-  const count = createCount(routeOf(), { ledger: createMemoryLedger(() => now), onReturned: () => {} });
-  const grant = grantOf({ ...routeOf(), policy: undefined }, callOf('pay'), {}, caller());
-  expect(() => count?.(request, grant)).toThrow('no decision to count by');
+test.each<[string, Partial<Grant>]>([
+  ['principal', { principal: undefined }],
+  ['plan', { decision: { allow: true, rule: '', plan: undefined } }],
+])('a call without a %s is a bug', async (_part, missing) => {
+  const { ledger } = fakeLedger(passed);
+  const grant = { ...grantOf(routeOf(), callOf('pay'), {}, caller()), ...missing };
+  const count = createCount(routeOf(), { ledger, onReturned: () => {} });
+  expect(() => count?.(request, grant)).toThrow('no principal or no plan');
+  await expect(createJudge(routeOf(), ledger)?.(grant)).rejects.toThrow('no principal or no plan');
 });
 
 test('the ledger gets digests, for the checks and the entries alike, and never a subject or a value', () => {
@@ -164,6 +172,16 @@ test('integers that JavaScript rounds are compared as the body has them', () => 
   expect(reserved[0]?.entries[1]).toEqual(reserved[1]?.entries[1]);
 });
 
+test('a call that is judged alone meets the same checks, and leaves nothing', async () => {
+  const { ledger, reserved } = fakeLedger(passed);
+  const attempt = callOf('pay', { id: 2 ** 53, amount: 1 });
+  const action = { body: Buffer.from('{"params":{"arguments":{"id":9007199254740993,"amount":1}}}') };
+  counting(ledger)(attempt, action);
+  await judge(ledger, attempt, action);
+  const [counted, judged] = reserved;
+  expect(judged).toEqual({ ...counted, id: expect.stringMatching(/^[\da-f]{32}$/) as string, entries: [] });
+});
+
 test('the id of a request in a session belongs to the caller of the request', async () => {
   const { ledger, reserved } = fakeLedger(passed);
   const route = { ...routeOf(), policy: { ...routeOf().policy, distinguishesCallers: true } } as Route;
@@ -209,8 +227,9 @@ describe('refuses', () => {
     expect(() => counting(fakeLedger(verdict).ledger)(attempt)).toThrow(
       expect.objectContaining({ ...denial, because: 'words' }),
     );
-    const later = countingLater(fakeLedger(Promise.resolve(verdict)).ledger)(attempt);
-    await expect(later).rejects.toThrow(expect.objectContaining(denial));
+    const later = fakeLedger(Promise.resolve(verdict)).ledger;
+    await expect(countingLater(later)(attempt)).rejects.toThrow(expect.objectContaining(denial));
+    await expect(judge(later, attempt)).rejects.toThrow(expect.objectContaining(denial));
   });
 
   test('a call for which the ledger has no room', () => {
@@ -262,6 +281,12 @@ describe('in shadow mode', () => {
     expect(counting(fakeLedger(passed).ledger, shadow)(attempt)?.shadow).toBeUndefined();
   });
 
+  test('a call is not judged alone', async () => {
+    const { ledger, reserved } = fakeLedger({ passed: true, failed: failedAt(1, 1) as never });
+    await judge(ledger, attempt, {}, shadow);
+    expect(reserved).toEqual([]);
+  });
+
   test('a call passes if nothing can be counted', async () => {
     const full = fakeLedger({ passed: true, failed: { why: 'full', detail: 'full' } });
     expect(counting(full.ledger, shadow)(attempt)?.shadow).toEqual({
@@ -279,35 +304,30 @@ describe('in shadow mode', () => {
 });
 
 describe('a counted call', () => {
-  test.each<[Settlement, readonly unknown[]]>([
-    ['answered', []],
-    ['waiting', []],
-    ['returned', [[request, expect.objectContaining({ name: 'tools' }), 'why']]],
-  ])('settles as %s, once', (outcome, recorded) => {
+  const refund = [request, expect.objectContaining({ name: 'tools' }), 'why'];
+
+  test.each<[CallOutcome, settlements: readonly Settlement[], refunds: readonly unknown[]]>([
+    ['answered', ['answered'], []],
+    ['waiting', ['waiting'], []],
+    ['returned', ['returned'], [refund]],
+    ['unreached', ['returned'], [refund]],
+    ['unanswered', [], []],
+    ['unclear', [], []],
+    ['task', [], []],
+  ])('that is %s settles once, as %j', (outcome, settlements, refunds) => {
     const { ledger, settled } = fakeLedger(passed);
     const counted = counting(ledger)(callOf('approve', { id: 1 }));
     counted?.settle(outcome, 'why');
     counted?.settle('returned', 'again');
-    expect(settled).toEqual([[counted?.id, outcome]]);
-    expect(returned).toEqual(recorded);
+    expect(settled).toEqual(settlements.map((settlement) => [counted?.id, settlement]));
+    expect(returned).toEqual(refunds);
     expect(counted?.settling).toBeUndefined();
   });
 
   test('gives its part back without a reason too', () => {
     counting()(callOf('approve', { id: 1 }))?.settle('returned');
-    expect(returned).toEqual([[request, expect.objectContaining({ name: 'tools' }), '']]);
+    expect(returned).toEqual([refund.with(2, '')]);
   });
-
-  test.each(['unanswered', 'unclear', 'task'] as const)(
-    'that is %s stays counted, and gives nothing back later',
-    (outcome) => {
-      const { ledger, settled } = fakeLedger(passed);
-      const counted = counting(ledger)(callOf('approve', { id: 1 }));
-      counted?.settle(outcome);
-      counted?.settle('returned');
-      expect([settled, returned]).toEqual([[], []]);
-    },
-  );
 
   test('is settling until other processes see it', async () => {
     const { ledger, acknowledge } = fakeLedger(Promise.resolve(passed));
