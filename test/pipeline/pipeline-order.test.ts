@@ -14,7 +14,8 @@ const grant = { decision: { allow: true, rule: 'scope', shadow: { reason: 'claim
 const request = {} as IncomingMessage;
 const held = { token: 'token' };
 const counted = { settle() {}, shadow: undefined };
-const granted = { call, grant, credential: 'credential', held, counted };
+const approved = { ...counted, approval: 'approved', and: (inHistory: object) => ({ ...inHistory, isApproved: true }) };
+const granted = { call, grant, credential: 'credential', held, counted: approved.and(counted) };
 const head = Buffer.from('head');
 
 const answer = { status: 403, challenges: [] };
@@ -29,6 +30,7 @@ const results: Readonly<Record<string, unknown>> = {
   authenticate: principal,
   readAction: action,
   authorize: grant,
+  ask: approved,
   count: counted,
   exchange: 'credential',
   hold: held,
@@ -52,7 +54,7 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
   const stages = {
     route,
     ...all(words('allow preflight admit admitUpgrade token authenticate readAction authorize exchange')),
-    ...all(words('limit approve count consult').filter((name) => !(name in other) || other[name] !== undefined)),
+    ...all(words('limit approve ask count consult').filter((name) => !(name in other) || other[name] !== undefined)),
     ...all(['hold', 'forward', 'forwardUpgrade', 'refuse']),
   } as unknown as Stages;
   const gateway = {
@@ -65,7 +67,8 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
   return { steps, names: steps.map(([name]) => name), response };
 }
 
-const denial = new Denial('claim.denied', 'why', { rule: 'claims.role' });
+const asked = { id: 'asked', url: '', expiresAt: 0, requestState: undefined };
+const denial = new Denial('claim.denied', 'why', { rule: 'claims.role', approval: asked });
 const refuses = (): never => {
   throw denial;
 };
@@ -76,6 +79,7 @@ const whole = [
   'readAction',
   'authorize',
   'approve',
+  'ask',
   'count',
   'consult',
   'exchange',
@@ -83,7 +87,15 @@ const whole = [
   'hold',
   'forward',
 ];
-const decided = { call, route, principal, attempt: action.attempt, rule: 'scope', shadow: grant.decision.shadow };
+const decided = {
+  call,
+  route,
+  principal,
+  attempt: action.attempt,
+  rule: 'scope',
+  shadow: grant.decision.shadow,
+  approval: 'approved',
+};
 
 describe('each step gets the results of the steps before it', () => {
   test('and no step is left out', async () => {
@@ -102,6 +114,7 @@ describe('each step gets the results of the steps before it', () => {
       ['readAction', call, principal],
       ['authorize', principal, action],
       ['approve', grant],
+      ['ask', call, grant],
       ['count', call, grant],
       ['consult', call, grant],
       ['exchange', grant, 'token'],
@@ -116,7 +129,7 @@ describe('each step gets the results of the steps before it', () => {
 
   test('if a step is asynchronous', async () => {
     const soon = Object.fromEntries(
-      ['authenticate', 'readAction', 'count', 'consult', 'exchange'].map((name) => [
+      ['authenticate', 'readAction', 'ask', 'count', 'consult', 'exchange'].map((name) => [
         name,
         () => Promise.resolve(results[name]),
       ]),
@@ -139,10 +152,16 @@ describe('each step gets the results of the steps before it', () => {
     expect(steps.at(-1)).toEqual(['forwardUpgrade', granted, head, expect.any(Function) as unknown]);
   });
 
-  test.each(['limit', 'approve', 'count', 'consult'])('leaves out %s on a route without it', async (name) => {
+  test.each<[name: string, counted?: object]>([
+    ['limit'],
+    ['approve'],
+    ['ask', counted],
+    ['count', approved],
+    ['consult'],
+  ])('leaves out %s on a route without it', async (name, rest = granted.counted) => {
     const { names, steps } = await served({ [name]: undefined });
     expect(names).toEqual(whole.filter((step) => step !== name));
-    expect(steps.at(-1)).toEqual(['forward', name === 'count' ? { ...granted, counted: undefined } : granted]);
+    expect(steps.at(-1)).toEqual(['forward', { ...granted, counted: rest }]);
   });
 
   test.each(['publish', 'preflight'])('runs no step after %s has answered', async (name) => {
@@ -188,6 +207,7 @@ test.each(whole.slice(1, whole.indexOf('record')))(
         denial,
         answer,
         shadow: passed('authorize') ? grant.decision.shadow : undefined,
+        approval: passed('ask') ? 'approved' : asked.id,
         decidedAt: expect.any(Number) as number,
       },
     ]);
@@ -230,8 +250,8 @@ describe('a counted call', () => {
   const counts = { ...counted, settle: (...how: unknown[]) => settled.push(how) };
   beforeEach(() => settled.splice(0));
 
-  test.each(['exchange', 'hold', 'forward'])('gives its part back if %s fails', async (name) => {
-    await served({ count: () => counts, [name]: refuses });
+  test.each(['count', 'exchange', 'hold', 'forward'])('gives its part back if %s fails', async (name) => {
+    await served({ ask: () => ({ ...approved, ...counts }), count: () => counts, [name]: refuses });
     expect(settled).toEqual([['unreached', 'the call did not reach the upstream']]);
   });
 
