@@ -25,7 +25,7 @@ export function createAuthorize(
   clock: Clock,
 ): (principal: Principal | undefined, action: Action) => Grant {
   const { policy } = route;
-  if (route.public || policy === undefined) {
+  if (policy === undefined) {
     return (principal, action) => {
       if (!route.public) requirePrincipal(route, principal);
       return { principal, action, decision: anyValidToken };

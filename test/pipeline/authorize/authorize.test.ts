@@ -81,12 +81,14 @@ async function actionOf(
     path = '/mcp',
     query = '',
     queries = 'refuse',
+    listsRequests = undefined as boolean | undefined,
     body = ping,
     refused = (denial: Denial): unknown => denial.reason,
     principal = undefined as Principal | undefined,
   } = {},
 ): Promise<unknown> {
-  const read = createActionReader({ protocol, name: 'tools', path: '/mcp', query: queries } as Route, {
+  const policy = listsRequests === undefined ? undefined : { listsRequests };
+  const read = createActionReader({ protocol, name: 'tools', path: '/mcp', query: queries, policy } as Route, {
     readBody: () => Promise.resolve(body),
     bindings: new Bindings({ protocol, name: 'tools' }, { sessions, handles, uuid: String }),
     toolHeaders,
@@ -102,9 +104,16 @@ async function actionOf(
 /** What a request without a message gives. */
 const bare = { messageId: null, mayYieldHandle: false, asksByUrl: false };
 
-test('on an HTTP route the header section is read alone, and not the body', async () => {
-  const attempt = { kind: 'http' };
-  expect(await actionOf('http', 'POST', { contentType: 'text/plain' })).toEqual({ ...bare, attempt });
+test.each([
+  ['without a policy', undefined, undefined],
+  ['with a policy that lists no requests', false, undefined],
+  ['with one that lists requests', true, 'POST /mcp'],
+])('on an HTTP route the header section is read alone, and not the body: %s', async (_what, listsRequests, named) => {
+  const attempt = { kind: 'http', request: named };
+  expect(await actionOf('http', 'POST', { contentType: 'text/plain' }, { listsRequests })).toEqual({
+    ...bare,
+    attempt,
+  });
 });
 
 describe('mcp', () => {
