@@ -2,6 +2,7 @@ import { namesCluster, namesSentinel, readClusterUrl, readSentinelUrl } from '..
 import { isIPv4, isIPv6 } from 'node:net';
 import { addressBits, isMappedIPv4 } from '../lib/ip-address.ts';
 import type { Address } from '../model/config.ts';
+import { percentDecoded } from '../lib/http/path-flaw.ts';
 import { claimReader } from '../lib/json/pointer.ts';
 import { quoted, didYouMean } from '../lib/wording.ts';
 import type { RecordedClaim } from '../model/logged-members.ts';
@@ -214,7 +215,7 @@ export function storeUrl(text: string): string {
   if (url.hostname === '') reject('has no host');
   if (/[?#]/.test(text)) reject('has a query or fragment: percent-encode special characters in the password');
   if (!/^(?:\/(?:0|[1-9][0-9]{0,4})?)?$/.test(url.pathname)) reject('has a path that is not a database number');
-  if (!isEncoded(url.username) || !isEncoded(url.password))
+  if ([url.username, url.password].some((part) => percentDecoded(part) === undefined))
     reject('has a user or password that is not percent-encoded');
   return text;
 }
@@ -225,15 +226,6 @@ function urlReadBy(read: (text: string) => unknown, text: string): string {
     return text;
   } catch (error) {
     return reject(error instanceof TypeError ? error.message : 'is not a URL');
-  }
-}
-
-function isEncoded(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -1,3 +1,5 @@
+import { percentDecoded } from '../lib/http/path-flaw.ts';
+
 /**
  * Compiles a pattern of URLs, as `front_door` has them for redirect URIs and metadata documents: `:*` is any port or
  * none, `*` is a part of a path segment, and a final `**` is any rest.
@@ -26,13 +28,9 @@ function isPlainPath(path: string): boolean {
   const count = (text: string): number => text.match(separators)?.length ?? 0;
   let text = path;
   for (;;) {
-    let decoded: string;
-    try {
-      decoded = decodeURIComponent(text);
-    } catch {
-      // Overlong UTF-8 (`%c0%ae`), `%u002e`, or a percent sign.
-      return false;
-    }
+    const decoded = percentDecoded(text);
+    // Overlong UTF-8 (`%c0%ae`), `%u002e`, or a percent sign.
+    if (decoded === undefined) return false;
     if (decoded === text) break;
     text = decoded;
   }

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { percentDecoded } from './http/path-flaw.ts';
 
 /** A server of a store or of what watches it. */
 export interface StoreHost {
@@ -116,9 +117,7 @@ function unlessEmpty(text: string | undefined): string | undefined {
 }
 
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new TypeError('has a user, password or name that is not percent-encoded');
-  }
+  const plain = percentDecoded(text);
+  if (plain === undefined) throw new TypeError('has a user, password or name that is not percent-encoded');
+  return plain;
 }

@@ -4,7 +4,7 @@
  * path is deep, however many entries there are.
  */
 
-import { pathFlaw } from '../lib/http/path-flaw.ts';
+import { pathFlaw, percentDecoded } from '../lib/http/path-flaw.ts';
 import { withoutInvisible } from '../lib/look-alike.ts';
 import type { PolicyFault } from './document.ts';
 
@@ -195,7 +195,7 @@ function plainSegments(path: string): readonly string[] {
 }
 
 function plainText(path: string): string {
-  return withoutInvisible(decoded(path));
+  return withoutInvisible(percentDecoded(path) ?? path);
 }
 
 function segmentsIn(text: string): readonly string[] {
@@ -203,14 +203,6 @@ function segmentsIn(text: string): readonly string[] {
     .split(/[/\\]/)
     .map((segment) => segment.replace(/(?<![\s.])[\s.]+$/u, ''))
     .filter((segment) => segment !== '');
-}
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
 }
 
 function plainPattern(pattern: RequestPattern): RequestPattern {

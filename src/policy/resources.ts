@@ -1,3 +1,4 @@
+import { percentDecoded } from '../lib/http/path-flaw.ts';
 import { withoutInvisible } from '../lib/look-alike.ts';
 import type { Entry, FindEntry } from './entry.ts';
 import { mistakableNames, patternTable, uriPattern } from './pattern.ts';
@@ -108,13 +109,8 @@ const segmentEnd = /(?<![\s.])[\s.]+(?=[/?#]|$)/gu;
 
 /** A canonical URI as a lenient server sees it: without regard to case, invisible characters and ends of segments. */
 export function plainUri(uri: string): string {
-  return withoutInvisible(uri.replaceAll(encodedText, decoded)).replaceAll(segmentEnd, '');
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return withoutInvisible(uri.replaceAll(encodedText, (text) => percentDecoded(text) ?? text)).replaceAll(
+    segmentEnd,
+    '',
+  );
 }

@@ -6,6 +6,7 @@ interface Path {
   readonly node: {
     readonly value?: unknown;
     readonly callee?: { readonly name?: string };
+    readonly id?: { readonly name?: string } | null;
     readonly returnType?: { readonly typeAnnotation?: { readonly typeName?: { readonly name?: string } } };
   };
   /** The list of the parent that contains it, and the place in that list. */
@@ -36,13 +37,16 @@ function isText(path: Path): boolean {
   return String(path.node.value).includes(' ') || (path.listKey === 'arguments' && path.key === 1);
 }
 
-const refusal = /(?:Denial|Error)$/;
+const refusal = /(?:Denial|Error|Flaw)$/;
 
-/** A `throw`, the construction of an error, or a function that returns an error. */
+/** A `throw`, the construction of an error, or a function that returns an error or is named after the flaw it finds. */
 function isRefusal(path: Path): boolean {
   if (path.isThrowStatement()) return true;
   if (path.isNewExpression()) return refusal.test(path.node.callee?.name ?? '');
-  return path.isFunction() && refusal.test(path.node.returnType?.typeAnnotation?.typeName?.name ?? '');
+  const { id, returnType } = path.node;
+  return (
+    path.isFunction() && [id?.name, returnType?.typeAnnotation?.typeName?.name].some((name) => refusal.test(name ?? ''))
+  );
 }
 
 /** The export that Stryker reads from a plugin. */

@@ -14,8 +14,7 @@ const unreserved = /[A-Za-z0-9\-._~]/;
  */
 export function pathFlaw(path: string): string | undefined {
   if (!pathCharacters.test(path)) return 'a character that a path cannot have';
-  const flaw = segmentFlaw(path);
-  return flaw === undefined && path.includes('%') ? encodingFlaw(path) : flaw;
+  return segmentFlaw(path) ?? (path.includes('%') ? encodingFlaw(path) : undefined);
 }
 
 function segmentFlaw(path: string): string | undefined {
@@ -24,7 +23,7 @@ function segmentFlaw(path: string): string | undefined {
 }
 
 function encodingFlaw(path: string): string | undefined {
-  const text = decoded(path);
+  const text = percentDecoded(path);
   if (text === undefined) return 'percent-encoding that is broken, or not UTF-8';
   for (const [encoded] of path.matchAll(/%../g)) {
     const byte = Number.parseInt(encoded.slice(1), 16);
@@ -37,9 +36,10 @@ function encodingFlaw(path: string): string | undefined {
   return segmentFlaw(text.normalize('NFKC'));
 }
 
-function decoded(path: string): string | undefined {
+/** A text with its percent-encoding decoded; undefined if that is broken, or not UTF-8. */
+export function percentDecoded(text: string): string | undefined {
   try {
-    return decodeURIComponent(path);
+    return decodeURIComponent(text);
   } catch {
     return undefined;
   }
