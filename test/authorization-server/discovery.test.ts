@@ -166,6 +166,15 @@ describe('cached metadata', () => {
   });
 });
 
+test('an answer says how long it is fresh', async () => {
+  issuer.intercept = (_request, response) => {
+    response.writeHead(200, { 'cache-control': 'max-age=120' }).end('{}');
+    return true;
+  };
+  const answer = clientOf().get('jwks', `${issuer.url}/jwks`);
+  await expect(answer).resolves.toMatchObject({ status: 200, body: {}, maxAgeMs: 120_000 });
+});
+
 describe('a pause that a server requests', () => {
   test.each(['86400', '99999999999', '9'.repeat(400), 'Fri, 31 Dec 9999 23:59:59 GMT'])(
     'is a minute at most, also behind requests: Retry-After: %s',
