@@ -38,7 +38,7 @@ export interface RefusalAnswer {
   /** The values of `WWW-Authenticate`. */
   readonly challenges: readonly string[];
   /** The message of the policy in its body. */
-  readonly because?: string;
+  readonly because?: string | undefined;
 }
 
 /**

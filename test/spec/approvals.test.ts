@@ -76,13 +76,6 @@ describe('one gateway', () => {
       reason: 'approval.required',
       because: 'Transfers above 1000 need a supervisor.',
       approval: { id: expect.any(String), url, expires_at: expect.stringMatching(/Z$/) },
-      _meta: {
-        'io.modelcontextprotocol/authorization': {
-          reason: 'insufficient_authorization',
-          remediation: 'available',
-          remediationHints: [{ type: 'url', url }],
-        },
-      },
     });
     expect(world.upstream.seen).toHaveLength(0);
     expect((await call('transfer', { amount: 1000, to: 'x' })).status).toBe(200);

@@ -79,7 +79,8 @@ export function createFrontDoorMetadata(
   if (metadata === undefined || issuer?.startsWith(`${publicUrl}/`) !== true) return () => false;
   // Some clients drop the path of an issuer. What a public route publishes there comes first.
   const isOpen = routes.some(({ public: open, path }) => open && (path === '/' || isAtOrBelow(wellKnown[0], path)));
-  const suffixes = [issuer.slice(publicUrl.length), ...(isOpen ? [] : [''])];
+  const suffix = issuer.slice(publicUrl.length);
+  const suffixes = isOpen ? [suffix] : [suffix, ''];
   const paths = new Set(wellKnown.flatMap((part) => suffixes.map((suffix) => part + suffix)));
   return (call) => {
     if (!paths.has(call.path)) return false;

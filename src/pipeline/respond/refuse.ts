@@ -44,7 +44,7 @@ export function createRefuse(
   route: Route | undefined,
   parts: RefuseParts,
 ): (call: Call, denial: Denial, action: Action | undefined) => RefusalAnswer {
-  const { methods, publicUrl, crossOrigin, nonce, toolErrorPath, elicits = false } = parts;
+  const { methods, publicUrl, crossOrigin, nonce, toolErrorPath, elicits } = parts;
   const body = route?.protocol === 'mcp' ? jsonRpcError : problem;
   const challengesOf = route === undefined ? () => undefined : createChallenges(route, publicUrl);
 
@@ -56,15 +56,15 @@ export function createRefuse(
     if (nonce !== undefined) headers['DPoP-Nonce'] = nonce();
     const retryAfter = retryAfterOf(refusal, denial);
     const scope = route === undefined ? denial.scope : requestedScopes(route, denial.scope);
-    const said = denial.because === undefined ? {} : { because: denial.because };
+    const { because } = denial;
     const refused = { refusal, denial, scope, decision: call.decision, messageId, retryAfter };
-    if (elicits && denial.approval?.requestState !== undefined && messageId !== null) {
-      send(call, 200, headers, urlElicitation(denial.approval, messageId, denial.because));
-      return { status: 200, challenges: [], ...said };
+    if (elicits === true && denial.approval?.requestState !== undefined && messageId !== null) {
+      send(call, 200, headers, urlElicitation(denial.approval, messageId, because));
+      return { status: 200, challenges: [], because };
     }
     if (call.path === toolErrorPath && refusal.isFinal && expectsToolResult(action)) {
       send(call, 200, headers, toolError(refused, action.era));
-      return { status: 200, challenges: [], ...said };
+      return { status: 200, challenges: [], because };
     }
     const challenges = challengesOf(call, refusal, denial);
     if (challenges !== undefined) headers['WWW-Authenticate'] = challenges;
@@ -76,7 +76,7 @@ export function createRefuse(
     } else {
       send(call, refusal.status, headers, body(refused));
     }
-    return { status: refusal.status, challenges: challenges === undefined ? [] : [challenges].flat(), ...said };
+    return { status: refusal.status, challenges: challenges === undefined ? [] : [challenges].flat(), because };
   };
 }
 

@@ -59,36 +59,14 @@ test.each([
   expect(published('POST', path)).toMatchObject({ status: 405, headers: { ...open, Allow: 'GET, HEAD, OPTIONS' } });
 });
 
-describe('RFC 9728 §3.1: the well-known part comes before the path', () => {
-  test.each([
-    [`${wellKnown}/mcp/`, 200],
-    [`/mcp${wellKnown}`, 200],
-    [wellKnown, 200],
-    [`${wellKnown}/`, 200],
-    [`${wellKnown}/other`, 'route.unknown'],
-    [`${wellKnown}-other`, 'not ours'],
-    ['/mcp', 'not ours'],
-  ])('%s → %s', (path, wanted) => {
-    const found = published('GET', path);
-    expect(typeof found === 'string' ? found : found?.status).toBe(wanted);
-  });
-
-  test('a resource at the root has nothing after it', () => {
-    expect(published('GET', wellKnown, [route('/'), route('/mcp')])).toMatchObject({
-      body: expect.stringContaining('"resource":"https://gateway.example/"') as string,
-    });
-  });
-
-  test('of several resources none is the bare one’s', () => {
-    expect(published('GET', wellKnown, [route('/a'), route('/b')])).toBe('route.unknown');
-    expect(published('GET', `${wellKnown}/b`, [route('/a'), route('/b')])).toMatchObject({ status: 200 });
-  });
-
-  test('a route that is no resource has none', () => {
-    const plain = { path: '/api', authorizationServers: [] };
-    expect(published('GET', `${wellKnown}/api`, [plain, route('/mcp')])).toBe('route.unknown');
-    expect(published('GET', wellKnown, [plain, route('/mcp')])).toMatchObject({ status: 200 });
-  });
+// resource-metadata.test.ts has the paths of documents.
+test.each([
+  [`${wellKnown}/other`, 'route.unknown'],
+  [wellKnown, 'route.unknown'],
+  [`${wellKnown}-other`, 'not ours'],
+  ['/a', 'not ours'],
+])('%s without a document → %s', (path, found) => {
+  expect(published('GET', path, [route('/a'), route('/b')])).toBe(found);
 });
 
 test('where no route signs identities there are no keys', () => {
@@ -138,12 +116,13 @@ describe('the metadata of a front door at a path of the public origin', () => {
 
   test('are at the bare path too, unless a public route answers there', async () => {
     const bare = '/.well-known/oauth-authorization-server';
-    const at = (routes: readonly Partial<Route>[]) =>
-      metadataAt(bare, document.issuer, async () => document, routes as readonly Route[]);
+    const at = (routes: readonly Partial<Route>[], path = bare) =>
+      metadataAt(path, document.issuer, async () => document, routes as readonly Route[]);
     const open = { public: true };
     expect(await at([{ ...open, path: '/other' }, { path: '/' }])).toMatchObject({ status: 200 });
     for (const path of ['/', '/.well-known', bare]) {
-      expect(await at([{ ...open, path }])).toBe(false);
+      expect(await at([{ ...open, path }, { path: '/other' }])).toBe(false);
+      expect(await at([{ ...open, path }], `${bare}/signin`)).toMatchObject({ status: 200 });
     }
   });
 
@@ -181,21 +160,75 @@ test('nothing is answered without a client of the front door', async () => {
   expect(await metadataAt('/.well-known/oauth-authorization-server/signin', document.issuer)).toBe(false);
 });
 
-test.each([
-  ['http elsewhere', 'http://as.example/authorize'],
-  ['a user', 'https://as.example@evil.example/authorize'],
-  ['a backslash', String.raw`https://as.example\@evil.example/authorize`],
-  ['a fragment', 'https://as.example/authorize#x'],
-  ['no URL', 'javascript:alert(1)'],
-  ['a line break', 'https://as.example/\r\nset-cookie: a=b'],
-  ['nothing', undefined],
-])('R-292: answers 502 to an endpoint of oauth_endpoints_at_root with %s', async (_title, url) => {
-  const { call, answer } = recorded('GET', '/authorize');
-  const config = { endpointsAtRoot: {} } as unknown as Config;
-  expect(createRootEndpoints(config, async () => ({ authorization_endpoint: url }))(call)).toBe(true);
-  await setImmediate();
-  expect(answer()).toMatchObject({
-    status: 502,
-    headers: expect.not.objectContaining({ Location: expect.anything() }),
+describe('R-292: oauth_endpoints_at_root', () => {
+  /** The answer at one of its paths, where the metadata of the server name this endpoint; an Error: there are none. */
+  async function answerAt(method: string, target: string, endpoint: unknown, endpointsAtRoot: object | undefined = {}) {
+    const { call, answer } = recorded(method, target);
+    const members = ['authorization_endpoint', 'token_endpoint', 'registration_endpoint'];
+    const isOurs = createRootEndpoints({ endpointsAtRoot } as unknown as Config, async () => {
+      if (endpoint instanceof Error) throw endpoint;
+      return Object.fromEntries(members.map((member) => [member, endpoint]));
+    })(call);
+    await setImmediate();
+    return isOurs ? answer() : isOurs;
+  }
+
+  const location = 'https://as.example/x';
+  test.each<[method: string, path: string, status: number, methods: string, headers: object]>([
+    ['GET', '/authorize', 302, 'GET, HEAD', { Location: location }],
+    ['HEAD', '/authorize', 302, 'GET, HEAD', { Location: location }],
+    ['POST', '/authorize', 405, 'GET, HEAD', { Allow: 'GET, HEAD, OPTIONS' }],
+    ['OPTIONS', '/authorize', 204, 'GET, HEAD', {}],
+    ['POST', '/token', 307, 'POST', { Location: location }],
+    ['GET', '/token', 405, 'POST', { Allow: 'POST, OPTIONS' }],
+    ['OPTIONS', '/token', 204, 'POST', {}],
+    ['POST', '/register', 307, 'POST', { Location: location }],
+  ])('answers %s %s with %d', async (method, path, status, methods, headers) => {
+    const common = {
+      ...open,
+      'Access-Control-Allow-Methods': `${methods}, OPTIONS`,
+      'Access-Control-Allow-Headers': 'Authorization, *',
+      'Cache-Control': 'no-store',
+      'X-Request-Id': 'request-1',
+      ...(status !== 204 && { 'Content-Length': 0 }),
+    };
+    expect(await answerAt(method, path, location)).toEqual({ status, headers: { ...common, ...headers }, body: '' });
+  });
+
+  test('answers 503 while the server is unavailable, and nothing at other paths or without the setting', async () => {
+    expect(await answerAt('GET', '/authorize', new Error('away'))).toMatchObject({
+      status: 503,
+      headers: { 'Access-Control-Allow-Origin': '*', 'Retry-After': '1' },
+    });
+    expect(await answerAt('GET', '/authorize/x', location)).toBe(false);
+    const { call } = recorded('GET', '/authorize');
+    expect(createRootEndpoints({ endpointsAtRoot: undefined }, async () => ({}))(call)).toBe(false);
+  });
+
+  const base = 'https://as.example/authorize';
+  test.each([
+    ['the query is kept', base, '?a=%20', `${base}?a=%20`],
+    ['the query of the endpoint stays', `${base}?t=x`, '?s=a%20b&t=evil&u', `${base}?t=x&s=a+b&u=`],
+    ['nothing is added to it', `${base}?t=x`, '?t=evil', `${base}?t=x`],
+    ['an endpoint on this machine', 'http://127.0.0.1:9/authorize', '', 'http://127.0.0.1:9/authorize'],
+  ])('leads there: %s', async (_title, endpoint, query, expected) => {
+    expect(await answerAt('GET', `/authorize${query}`, endpoint)).toMatchObject({ headers: { Location: expected } });
+  });
+
+  test.each([
+    ['http elsewhere', 'http://as.example/authorize'],
+    ['a user', 'https://as.example@evil.example/authorize'],
+    ['a password', 'https://:x@as.example/authorize'],
+    ['a backslash', String.raw`https://as.example\@evil.example/authorize`],
+    ['a fragment', 'https://as.example/authorize#x'],
+    ['no URL', 'javascript:alert(1)'],
+    ['no host', 'https://['],
+    ['a space before it', ' https://as.example/authorize'],
+    ['a line break', 'https://as.example/\r\nset-cookie: a=b'],
+    ['a list', ['https://as.example/authorize']],
+    ['nothing', undefined],
+  ])('answers 502 to an endpoint with %s', async (_title, endpoint) => {
+    const headers = expect.not.objectContaining({ Location: expect.anything() }) as object;
+    expect(await answerAt('GET', '/authorize', endpoint)).toMatchObject({ status: 502, headers });
   });
 });

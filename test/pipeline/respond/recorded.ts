@@ -13,9 +13,10 @@ interface Recorded {
 /** A call that was read whole, and what becomes of it instead of being sent; undefined while nothing was answered. */
 export function recorded(
   method: string,
-  path: string,
+  target: string,
   headers: Readonly<Record<string, string>> = {},
 ): { readonly call: Call; readonly answer: () => Recorded | undefined } {
+  const [path, query = ''] = target.split(/(?=\?)/);
   let head: Pick<Recorded, 'status' | 'headers'>;
   let answer: Recorded | undefined;
   const response = {
@@ -32,6 +33,7 @@ export function recorded(
     decision: 'decision-1',
     method,
     path,
+    query,
     fields: {
       ...noFields,
       ...Object.fromEntries(Object.entries(decisiveFields).map(([member, name]) => [member, headers[name]])),

@@ -6,7 +6,7 @@ import type { Route } from '../../../src/model/route.ts';
 import { createCrossOrigin } from '../../../src/pipeline/respond/cross-origin.ts';
 import { createRefuse, toolError } from '../../../src/pipeline/respond/refuse.ts';
 import { recorded } from './recorded.ts';
-import { mcpMethod } from '../../../src/model/mcp.ts';
+import { type Era, mcpMethod } from '../../../src/model/mcp.ts';
 import { call as callOf } from '../../policy/caller.ts';
 
 const publicUrl = 'https://gateway.example';
@@ -18,6 +18,10 @@ const mcp = {
   policy: { scope: ['read'] },
   firstChallenge: 'policy',
 } as unknown as Route;
+const api = { ...mcp, protocol: 'http', path: '/api' } as Route;
+const url = 'https://gateway.example/approvals/a1';
+const approval = { id: 'a1', url, expiresAt: 0, requestState: 'state' };
+const shownApproval = { id: 'a1', url, expires_at: '1970-01-01T00:00:00.000Z' };
 const promptGet = {
   kind: 'mcp',
   method: mcpMethod('prompts/get'),
@@ -32,6 +36,8 @@ interface Around {
   readonly messageId?: MessageId;
   readonly action?: Partial<Action>;
   readonly toolErrorPath?: string | undefined;
+  readonly methods?: ReadonlySet<string> | undefined;
+  readonly elicits?: boolean;
   readonly path?: string;
 }
 
@@ -40,11 +46,11 @@ const toolCall = { attempt: callOf('pay'), messageId: 7, era: 'legacy', mayYield
 function refused(
   reason: Reason,
   extras: DenialExtras = {},
-  { route, nonce, headers, messageId = null, action, toolErrorPath, path = '/mcp' }: Around = {},
+  { headers, messageId = null, action, path = '/mcp', route, ...parts }: Around = {},
 ) {
   const { call, answer } = recorded('POST', path, headers);
   const read = { ...toolCall, attempt: { kind: 'http' }, messageId, ...action } as const;
-  const refuse = createRefuse(route, { publicUrl, crossOrigin, nonce, toolErrorPath });
+  const refuse = createRefuse(route, { publicUrl, crossOrigin, ...parts });
   const result = refuse(call, new Denial(reason, 'why', extras), read);
   const sent = answer();
   const { 'WWW-Authenticate': challenges = [] } = sent?.headers ?? {};
@@ -52,7 +58,7 @@ function refused(
   expect(result, 'the record has what was sent').toEqual({
     status: sent?.status,
     challenges: [challenges].flat(),
-    ...(because !== undefined && { because }),
+    because,
   });
   return sent;
 }
@@ -80,9 +86,10 @@ describe('the body says that it was refused, and by which decision, never why', 
   test.each(['scope.insufficient', 'exchange.insufficient_scope'] as const)(
     'names the scopes of the challenge in its data: %s',
     (reason) => {
-      const answer = refused(reason, { scope: ['read', 'payments'] }, { route: mcp });
-      expect(answer?.headers['WWW-Authenticate']).toContain('scope="read payments"');
-      expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { data: { scope: 'read payments' } } });
+      const route = { ...mcp, scopePrefix: 'api://' } as Route;
+      const answer = refused(reason, { scope: ['read', 'pay'] }, { route });
+      expect(answer?.headers['WWW-Authenticate']).toContain('scope="api://read api://pay"');
+      expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { data: { scope: 'api://read api://pay' } } });
     },
   );
 
@@ -93,6 +100,79 @@ describe('the body says that it was refused, and by which decision, never why', 
     const answer = refused(reason, { scope }, { route: mcp });
     expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { data: { reason } } });
     expect(JSON.parse(answer?.body ?? '')).not.toHaveProperty('error.data.scope');
+  });
+});
+
+test('names the sign-in that an operation needs', () => {
+  const { body } = refused('authentication.insufficient', { authentication: { maxAge: 5 } }, { route: mcp }) ?? {};
+  expect(JSON.parse(body ?? '')).toMatchObject({ error: { data: { max_age: 5 } } });
+});
+
+describe('an API', () => {
+  test('R-13, R-15: gets an empty body with a 401', () => {
+    const { status, headers, body } = refused('token.expired', {}, { route: api }) ?? {};
+    expect([status, headers?.['Content-Type'], body]).toEqual([401, undefined, '']);
+  });
+
+  test.each<[Reason, DenialExtras, members: object]>([
+    ['claim.denied', {}, {}],
+    ['approval.required', { because: 'Ask.', approval }, { detail: 'Ask.', approval: shownApproval }],
+  ])('RFC 9457 §3.1: gets a problem document: %s', (reason, extras, members) => {
+    const { headers, body } = refused(reason, extras, { route: api }) ?? {};
+    expect(headers?.['Content-Type']).toBe('application/problem+json');
+    const document = { title: 'Access denied', status: 403, reason, decision: 'decision-1', ...members };
+    expect(JSON.parse(body ?? '')).toEqual(document);
+  });
+
+  test.each([
+    ['route.method', undefined, 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'],
+    ['route.method', new Set(['GET', 'PUT']), 'GET, PUT'],
+    ['route.unknown', undefined, undefined],
+  ] as const)('RFC 9110 §15.5.6: learns from a 405 what is allowed: %s, %o', (reason, methods, allowed) => {
+    expect(refused(reason, {}, { route: api, methods })?.headers['Allow']).toBe(allowed);
+  });
+});
+
+describe('an approval', () => {
+  const remediationHints = [{ type: 'url', url }];
+  const hints = { reason: 'insufficient_authorization', remediation: 'available', remediationHints };
+
+  test.each<[Reason, DenialExtras, members: object]>([
+    [
+      'approval.required',
+      { approval },
+      { approval: shownApproval, _meta: { 'io.modelcontextprotocol/authorization': hints } },
+    ],
+    ['approval.required', {}, {}],
+    ['approval.denied', { approval }, { approval: shownApproval }],
+  ])('SEP-2848: is named where a call needs one: %s %j', (reason, extras, members) => {
+    const { body } = refused(reason, extras, { route: mcp }) ?? {};
+    const { error } = JSON.parse(body ?? '') as { error: { data: object } };
+    expect(error.data).toEqual({ reason, decision: 'decision-1', ...members });
+  });
+
+  test.each<[of: string, DenialExtras, message: string]>([
+    ['the policy', { because: 'Ask.' }, 'Ask.'],
+    ['the gateway', {}, 'This call needs an approval'],
+  ])('2026-07-28 §Multi round-trip requests: opens its page, with the words of %s', (_of, extras, message) => {
+    const { status, body } =
+      refused('approval.required', { approval, ...extras }, { route: mcp, elicits: true, messageId: 7 }) ?? {};
+    expect(status).toBe(200);
+    const inputRequests = {
+      'approval-a1': { method: 'elicitation/create', params: { mode: 'url', url, message } },
+    };
+    const result = { resultType: 'input_required', inputRequests, requestState: 'state' };
+    expect(JSON.parse(body ?? '')).toEqual({ jsonrpc: '2.0', id: 7, result });
+  });
+
+  const around = { route: mcp, elicits: true, messageId: 7 };
+  test.each<[what: string, DenialExtras, Around]>([
+    ['a client that opens none', { approval: { ...approval, requestState: undefined } }, around],
+    ['a notification', { approval }, { ...around, messageId: null }],
+    ['a proxy, which would take the status for a permission', { approval }, { ...around, elicits: false }],
+    ['another refusal', {}, around],
+  ])('opens no page for %s', (_what, extras, where) => {
+    expect(refused('approval.required', extras, where)?.status).toBe(403);
   });
 });
 
@@ -125,10 +205,18 @@ describe('a tool error', () => {
       RateLimit: 'r=0',
       'Access-Control-Allow-Origin': 'https://app.example',
       'DPoP-Nonce': 'n',
+      'Content-Type': 'application/json',
     });
   });
 
   test.each<[string, Reason, Around, number]>([
+    ['a tool', 'claim.denied', around, 200],
+    [
+      'a task of 2026-07-28',
+      'claim.denied',
+      { ...around, action: { ...toolCall, era: 'modern', mayYieldHandle: true } },
+      200,
+    ],
     ['a route without tool errors', 'claim.denied', { ...around, toolErrorPath: undefined }, 403],
     ['a scope that is missing', 'scope.insufficient', around, 403],
     ['a lifetime', 'lifetime.exceeded', around, 403],
@@ -141,7 +229,7 @@ describe('a tool error', () => {
     ['a notification', 'claim.denied', { ...around, action: { ...toolCall, messageId: null } }, 403],
     ['a call for a task', 'claim.denied', { ...around, action: { ...toolCall, mayYieldHandle: true } }, 403],
     ['a path below the endpoint', 'claim.denied', { ...around, path: '/mcp/messages' }, 403],
-  ])('is not for %s', (_what, reason, where, status) => {
+  ])('answers for %s: %s', (_what, reason, where, status) => {
     expect(refused(reason, {}, where)?.status).toBe(status);
   });
 
@@ -191,18 +279,19 @@ test.each<[Reason, string, boolean]>([
   expect(call.response.shouldKeepAlive).toBe(kept);
 });
 
-test.each([
-  [undefined, undefined, 'Too many requests. (decision d)'],
-  [undefined, 30, 'Too many requests. Try again in 30 seconds. (decision d)'],
-  ['At most 20 a day.', 30, 'Too many requests: At most 20 a day. Try again in 30 seconds. (decision d)'],
-  ['Ask "ops"', undefined, 'Too many requests: Ask "ops" (decision d)'],
-])('a tool error says why in one line, and how long to wait: %j, %j', (because, retryAfter, text) => {
-  const denial = new Denial('rate.exceeded', 'the detail', { because, rule: 'tools.pay' });
-  const refusal = refusals['rate.exceeded'];
-  const body = toolError({ refusal, denial, scope: [], decision: 'd', messageId: 'x', retryAfter }, 'legacy');
-  expect(JSON.parse(body.text)).toEqual({
-    jsonrpc: '2.0',
-    id: 'x',
-    result: { content: [{ type: 'text', text }], isError: true },
-  });
-});
+test.each<[Era, DenialExtras, retryAfter: number | undefined, text: string, resultType?: string]>([
+  ['legacy', {}, undefined, 'Too many requests.'],
+  ['legacy', {}, 30, 'Too many requests. Try again in 30 seconds.'],
+  ['legacy', { because: 'At most 20 a day.' }, 30, 'Too many requests: At most 20 a day. Try again in 30 seconds.'],
+  ['modern', { because: 'Ask "ops"' }, undefined, 'Too many requests: Ask "ops"', 'complete'],
+  ['legacy', { approval }, undefined, `Too many requests. A person can approve this call at ${url}.`],
+])(
+  'a tool error says why in one line, and how long to wait: %s, %j, %j',
+  (era, extras, retryAfter, text, resultType) => {
+    const denial = new Denial('rate.exceeded', 'the detail', extras);
+    const refusal = refusals['rate.exceeded'];
+    const body = toolError({ refusal, denial, scope: [], decision: 'd', messageId: 'x', retryAfter }, era);
+    const content = [{ type: 'text', text: `${text} (decision d)` }];
+    expect(JSON.parse(body.text)).toEqual({ jsonrpc: '2.0', id: 'x', result: { resultType, content, isError: true } });
+  },
+);
