@@ -79,6 +79,12 @@ const refusedOnReload: readonly (readonly [Reason, string, Partial<Principal>, P
   ['token.issuer', 'a server that the route no longer trusts', {}, { authorizationServers: servers.slice(1) }],
   ['token.issuer', 'a token without the prefix that its server has now', { issuer: prefixed.issuer }, {}, 't'],
   ['token.issuer', 'a token with the prefix that another server has now', {}, {}, 'bank_t'],
+  [
+    'token.issuer',
+    'a JWT of an issuer that its server no longer has',
+    { ...typed, claims: { aud: ['s'], iss: 'https://old.example' } },
+    {},
+  ],
   ['token.form', 'opaque where only JWTs are accepted', {}, { tokens: new Set(['jwt'] as const) }],
   ['token.form', 'a JWT where none is accepted', typed, { tokens: new Set(['opaque'] as const) }],
   ['token.form', 'a JWT of a server without jwt', { ...typed, issuer: opaqueOnly.issuer }, {}],
@@ -130,5 +136,28 @@ describe('a token that was validated before a reload', () => {
   test('is refused for exactly the reasons that `refusals` checks on reload', () => {
     const checked = Object.entries(refusals).filter(([, row]) => 'onReload' in row && row.onReload === 'checked');
     expect(new Set(refusedOnReload.map(([reason]) => reason))).toEqual(new Set(checked.map(([reason]) => reason)));
+  });
+});
+
+describe('the guard of revocations', () => {
+  const guard = (isReady: boolean) =>
+    createRevocationGuard({ isReady: () => isReady, revokes: () => isReady }, 60_000, () => 1_000_000);
+  const of = (form: Principal['form'], issuedAt?: number): Principal => ({ form, issuedAt }) as Principal;
+
+  test.each<[isReady: boolean, issuedAt: number | undefined, reason: Reason, detail: string]>([
+    [false, 5, 'shared_store.unavailable', 'the kept revocations are not known yet'],
+    [true, 5, 'token.revoked', 'it was issued at 5, which was revoked'],
+    [true, undefined, 'token.revoked', 'it has no iat, which was revoked'],
+  ])('refuses while revocations are known %s, a token issued at %s: %s', (isReady, issuedAt, reason, detail) => {
+    const refused = expect.objectContaining({ reason, detail }) as Error;
+    expect(() => guard(isReady).requireNotRevoked(of('jwt', issuedAt))).toThrow(refused);
+  });
+
+  test('refuses a JWT from before what is remembered, and no opaque token', () => {
+    const detail = 'it was issued at 940, and revocations are remembered for revocation.keep, 60 s';
+    const refused = expect.objectContaining({ reason: 'token.too_old', detail }) as Error;
+    expect(() => guard(true).requireRecent(of('jwt', 940))).toThrow(refused);
+    expect(() => guard(true).requireRecent(of('jwt', 940.1))).not.toThrow();
+    expect(() => guard(true).requireRecent(of('opaque', 1))).not.toThrow();
   });
 });

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, SignJWT, type JWTVerifyGetKey } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { claimedIssuer, createJwtVerifier } from '../../../src/pipeline/authenticate/jwt.ts';
+import { claimedIssuer, createJwtVerifier, isEncrypted } from '../../../src/pipeline/authenticate/jwt.ts';
 import type { AuthorizationServer, JwtValidation } from '../../../src/model/authorization-server.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import { createKey } from '../../support/issuer.ts';
@@ -160,6 +160,16 @@ describe('a refusal', () => {
   test('a server without jwt has no verifier', () => {
     expect(() => createJwtVerifier(serverWith(undefined), published, new Map(), () => 0)).toThrow('main has no jwt');
   });
+});
+
+test.each([
+  ['a JWE', `${part({ alg: 'dir', enc: 'A256GCM' })}.a.b.c.d`, true],
+  ['no enc', `${part({ alg: 'dir' })}.a.b.c.d`, false],
+  ['an enc that is no name', `${part({ enc: 5 })}.a.b.c.d`, false],
+  ['three parts', `${part({ enc: 'A256GCM' })}.a.b`, false],
+  ['five parts that are no JSON', 'a.b.c.d.e', false],
+])('R-214, RFC 7516 §3.1: whether a token is encrypted: %s', (_what, token, expected) => {
+  expect(isEncrypted(token)).toBe(expected);
 });
 
 describe('the claimed issuer', () => {

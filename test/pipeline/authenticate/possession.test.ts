@@ -60,6 +60,13 @@ test('RFC 9449 §7.1 — refuses DPoP with a token that is bound to no key', asy
   }
 });
 
+test('refuses a token that is bound to nothing where dpop.required is set', () => {
+  const { possession } = create({ ...dpop, required: true });
+  expect(() => possession(principalOf(), bearer('t'), call())).toThrow(refused('token.unbound'));
+  const bound = principalOf({ certificateThumbprint: 'a' });
+  expect(possession(bound, bearer('t'), call(undefined, 'a'))).toBe(bound);
+});
+
 test('RFC 8705 §3 — refuses another certificate or none, and tells the operator which', () => {
   const principal = principalOf({ certificateThumbprint: 'a' });
   const { possession } = create(undefined);

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  audienceOf,
   confirmationOf,
   principalOf,
   withHierarchy,
@@ -8,7 +9,7 @@ import {
 } from '../../../src/pipeline/authenticate/principal.ts';
 import type { AuthorizationServer } from '../../../src/model/authorization-server.ts';
 import { Denial } from '../../../src/model/denial.ts';
-import type { Claims, Principal } from '../../../src/model/principal.ts';
+import type { Claims, Principal, TokenForm } from '../../../src/model/principal.ts';
 
 const server = { name: 'main', issuer: 'https://as.example' } as AuthorizationServer;
 const hierarchy = new Map([['write', ['read']]]);
@@ -96,6 +97,33 @@ test.each<[Claims, readonly string[]]>([
   [{ aud: [] }, []],
 ])('RFC 7519 §4.1.3 — %j', (claims, expected) => {
   expect(of(claims).audience).toEqual(expected);
+});
+
+const named: AuthorizationServer = { ...server, audienceClaim: 'client_id' };
+test.each<[what: string, Claims, isTyped: boolean, of: Pick<AuthorizationServer, 'audienceClaim'>, readonly string[]]>([
+  ['no claim is named', { client_id: 'a' }, true, server, []],
+  ['a typed token', { client_id: 'a' }, true, named, ['a']],
+  ['no sign of an access token', { client_id: 'a' }, false, named, []],
+  ['another use', { client_id: 'a', token_use: 'id' }, false, named, []],
+  ['its use', { client_id: 'a', token_use: 'access' }, false, named, ['a']],
+  ['its scope', { client_id: 'a', scope: '' }, false, named, ['a']],
+  ['a scope of null', { client_id: 'a', scope: null }, false, named, []],
+  ['its scp', { client_id: 'a', scp: '' }, false, named, ['a']],
+  ['an scp of null', { client_id: 'a', scp: null }, false, named, []],
+  ['an empty claim', { client_id: '' }, true, named, []],
+  ['a list', { client_id: ['a'] }, true, named, []],
+  ['another claim', { azp: 'a' }, true, named, []],
+  ['an aud beside it', { client_id: 'a', aud: [] }, true, named, []],
+])('R-290: the claim that stands for an absent aud: %s', (_what, claims, isTyped, of, audience) => {
+  expect(audienceOf(claims, isTyped, of)).toEqual(audience);
+});
+
+test.each<[TokenForm, isTyped: boolean, readonly string[]]>([
+  ['jwt', true, ['a']],
+  ['jwt', false, []],
+  ['opaque', true, []],
+])('R-290: only the type of a JWT shows that it is an access token: %s, %s', (form, isTyped, audience) => {
+  expect(principalOf({ client_id: 'a' }, form, isTyped, named, hierarchy).audience).toEqual(audience);
 });
 
 describe('refuses a member of the wrong type', () => {

@@ -280,9 +280,30 @@ describe('a token that its server has revoked', () => {
     expect([refused.length, deleted]).toEqual([1, []]);
   });
 
+  test('is asked about again once it is dropped, past the shared answer', async () => {
+    const main = on({});
+    await show(main);
+    authenticators.drop(({ subject }) => subject !== 'alice');
+    await show(main);
+    expect([asked.length, deleted]).toEqual([1, []]);
+    authenticators.drop(({ subject }) => subject === 'alice');
+    expect(deleted).toEqual([['introspection', expect.any(String)]]);
+    await show(main);
+    expect(asked).toHaveLength(2);
+  });
+
+  test('is dropped where its server has no introspection', async () => {
+    const main = configured([clientOf('a', { introspection: undefined })]);
+    await show(main, await sign({ aud: 'r' }));
+    authenticators.drop(() => true);
+    expect(deleted).toEqual([]);
+  });
+
   test('needs neither a shared store nor an observer', async () => {
     authenticators = createAuthenticators(() => {}, Date.now);
     const main = on({});
+    await show(main);
+    authenticators.drop(() => true);
     await show(main);
     isActive = false;
     authenticators.revoke('a', key);
