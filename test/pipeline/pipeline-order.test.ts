@@ -224,8 +224,12 @@ test('records a refusal also if its answer fails', async () => {
   const refuse = (): never => {
     throw new TypeError('a bug');
   };
-  await expect(served({ allow: refuses, refuse, record: (outcome) => records.push(outcome) })).rejects.toThrow('a bug');
-  expect(records).toEqual([expect.objectContaining({ denial, answer: undefined })]);
+  const plain = new Denial('claim.denied', 'why');
+  const allow = (): never => {
+    throw plain;
+  };
+  await expect(served({ allow, refuse, record: (outcome) => records.push(outcome) })).rejects.toThrow('a bug');
+  expect(records).toEqual([expect.objectContaining({ denial: plain, answer: undefined, approval: undefined })]);
 });
 
 describe('records no second decision for an error after a call was allowed', () => {

@@ -60,6 +60,10 @@ test.each([
 });
 
 // resource-metadata.test.ts has the paths of documents.
+test('R-7: a document is found below its resource too', () => {
+  expect(published('GET', `/mcp${wellKnown}`)).toMatchObject({ status: 200 });
+});
+
 test.each([
   [`${wellKnown}/other`, 'route.unknown'],
   [wellKnown, 'route.unknown'],

@@ -155,9 +155,9 @@ describe('an approval', () => {
     ['the policy', { because: 'Ask.' }, 'Ask.'],
     ['the gateway', {}, 'This call needs an approval'],
   ])('2026-07-28 §Multi round-trip requests: opens its page, with the words of %s', (_of, extras, message) => {
-    const { status, body } =
+    const { status, headers, body } =
       refused('approval.required', { approval, ...extras }, { route: mcp, elicits: true, messageId: 7 }) ?? {};
-    expect(status).toBe(200);
+    expect([status, headers?.['Content-Type']]).toEqual([200, 'application/json']);
     const inputRequests = {
       'approval-a1': { method: 'elicitation/create', params: { mode: 'url', url, message } },
     };
