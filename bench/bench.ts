@@ -1,12 +1,12 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportSPKI, importJWK } from 'jose';
 import { startIssuer, type Issuer } from '../test/support/issuer.ts';
 import type { Contender, Running, Surroundings } from './contender.ts';
-import { answering, notOnPath } from './machine/process.ts';
-import { freePort } from '../test/support/ports.ts';
-import { startNginx } from './machine/nginx.ts';
+import { startNginx } from './contenders/nginx.ts';
+import { notOnPath, written } from './machine/process.ts';
+import type { Line } from './table.ts';
 import { jsonAnswer, eventAnswer, listAnswer } from './answers.ts';
 
 /** The number and the length of the measurements, and the contenders. */
@@ -35,6 +35,14 @@ export interface Bench extends BenchOptions {
   readonly close: () => Promise<void>;
 }
 
+/** A benchmark. */
+export interface Scenario {
+  readonly name: string;
+  /** What it measures, in a sentence. */
+  readonly about: string;
+  readonly run: (bench: Bench) => Promise<readonly Line[]>;
+}
+
 const AUDIENCE = 'https://api.example';
 
 /** Starts the issuer and the upstream. */
@@ -44,9 +52,11 @@ export async function startBench(options: BenchOptions): Promise<Bench> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-bench-'));
   const issuer = await startIssuer();
   const upstream = await startUpstream(folder);
-  const publicKey = join(folder, 'public.pem');
   const key = await importJWK(issuer.key.publicJwk, 'RS256', { extractable: true });
-  await writeFile(publicKey, await exportSPKI(key as Parameters<typeof exportSPKI>[0]));
+  const publicKey = await written(
+    join(folder, 'public.pem'),
+    await exportSPKI(key as Parameters<typeof exportSPKI>[0]),
+  );
   const surroundings = { upstream: upstream.url, issuer: issuer.url, publicKey, audience: AUDIENCE, folder };
   let made = 0;
   return {
@@ -71,13 +81,13 @@ export async function startBench(options: BenchOptions): Promise<Bench> {
       const running = new Map<string, Running>();
       try {
         for (const contender of contenders) {
-          const why = contender.missing();
+          const why = contender.missing?.();
           if (why === undefined) running.set(contender.name, await contender.start({ ...surroundings, ...otherwise }));
           else console.log(`  ${contender.name} is skipped: ${why}`);
         }
         return await use(running);
       } finally {
-        await Promise.all([...running.values()].map((one) => one.stop()));
+        await Promise.all([...running.values()].map(({ stop }) => stop()));
       }
     },
     async close() {
@@ -88,17 +98,15 @@ export async function startBench(options: BenchOptions): Promise<Bench> {
   };
 }
 
-async function startUpstream(folder: string): Promise<{ url: string; stop: () => Promise<void> }> {
-  const port = await freePort();
+async function startUpstream(folder: string): Promise<Running> {
   const own = join(folder, 'upstream');
-  await mkdir(own);
-  await writeFile(join(own, 'list.json'), listAnswer);
-  const { stop } = await startNginx(
+  await written(join(own, 'list.json'), listAnswer);
+  const upstream = await startNginx(
     own,
     'other',
-    `
+    (host) => `
   server {
-    listen 127.0.0.1:${port} backlog=16384;
+    listen ${host} backlog=16384;
     default_type application/json;
     location / { return 200 '${jsonAnswer}'; }
     # No server knows the length of an event stream. The filter, which finds nothing, removes it.
@@ -111,9 +119,7 @@ async function startUpstream(folder: string): Promise<{ url: string; stop: () =>
     location = /list.json { root ${own}; }
   }`,
   );
-  const url = `http://127.0.0.1:${port}`;
-  await answering(url);
-  const list = await fetch(`${url}/mcp/list`, { method: 'POST' });
+  const list = await fetch(`${upstream.url}/mcp/list`, { method: 'POST' });
   if ((await list.text()) !== listAnswer) throw new Error('the upstream does not answer with the list');
-  return { url, stop };
+  return upstream;
 }

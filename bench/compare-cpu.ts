@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 import type { Contender, Running } from './contender.ts';
-import { saturate, type Completed, type Request } from './load/wrk.ts';
+import { saturate, type Request } from './load/wrk.ts';
 import { cpuMicroseconds } from './machine/process.ts';
-import { differences, median, ratios, rotated, spread } from './statistics.ts';
-import { atMost, type Line } from './table.ts';
+import { differences, inRounds, median, ratios, spread } from './statistics.ts';
+import { atMost, markdownTable, timesSpread, type Line, type Result } from './table.ts';
 
 /** The CPU time of a request by contender, one sample for each round, in µs: user and system time of its processes. */
 export type CpuSamples = ReadonlyMap<string, readonly number[]>;
@@ -16,28 +16,18 @@ const WARM_UP_REQUESTS = 50_000;
 /** The limit for a contender that is slow. */
 const WARM_UP_SECONDS = 30;
 
-/**
- * Measures the contenders in turn, in many short rounds, so that other load on the machine affects all of them. Each
- * round has another order.
- */
+/** Measures the contenders in turn, in many short rounds, so that other load on the machine affects all of them. */
 export async function measureCpu(
   bench: Bench,
   running: ReadonlyMap<string, Running>,
   request: Request,
 ): Promise<CpuSamples> {
-  const samples = new Map<string, number[]>([...running.keys()].map((name) => [name, []]));
   for (const one of running.values()) await warmUp(bench, one, request);
-  for (let round = 0; round < bench.rounds; round += 1) {
-    for (const [name, one] of rotated([...running], round)) {
-      const { pids } = one;
-      const before = cpuMicroseconds(pids);
-      const { requests } = await load(bench, one, request, bench.seconds);
-      samples.get(name)?.push((cpuMicroseconds(pids) - before) / requests);
-    }
-    process.stdout.write('.');
-  }
-  process.stdout.write('\n');
-  return samples;
+  return inRounds(bench.rounds, running, async (one) => {
+    const before = cpuMicroseconds(one.pids);
+    const requests = await load(bench, one, request, bench.seconds);
+    return (cpuMicroseconds(one.pids) - before) / requests;
+  });
 }
 
 /** Loads a contender until its code is compiled. */
@@ -45,40 +35,30 @@ async function warmUp(bench: Bench, running: Running, request: Request): Promise
   const enough = WARM_UP_REQUESTS * running.pids.length;
   let requests = 0;
   for (let second = 0; second < WARM_UP_SECONDS && requests < enough; second += 1) {
-    requests += (await load(bench, running, request, 1)).requests;
+    requests += await load(bench, running, request, 1);
   }
 }
 
-/** Loads a contender for a time. Every request must succeed. */
-async function load(bench: Bench, running: Running, request: Request, seconds: number): Promise<Completed> {
+/** Loads a contender for a time, and returns the number of requests. Every request must succeed. */
+async function load(bench: Bench, running: Running, request: Request, seconds: number): Promise<number> {
   const urls = [running.url, ...(running.moreUrls ?? [])];
-  const each = await Promise.all(
+  const completed = await Promise.all(
     urls.map((url, at) => {
       const script = join(bench.surroundings.folder, `request-${at}.lua`);
       return saturate(url, request, seconds, script, CONNECTIONS / urls.length);
     }),
   );
-  const requests = sum(each.map((done) => done.requests));
-  const failed = sum(each.map((done) => done.failed));
-  if (failed > 0 || requests === 0) {
-    throw new Error(`${request.method} ${running.url}${request.path}: ${failed} of ${requests} requests failed`);
-  }
-  return { requests, failed, seconds: Math.max(...each.map((done) => done.seconds)) };
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
+  return completed.reduce((total, requests) => total + requests, 0);
 }
 
 /** By contender: the largest acceptable ratio of the gateway's CPU to its CPU. */
 export type CpuAims = Readonly<Record<string, number>>;
 
-/** The columns of {@link cpuLines} that the summary repeats. */
-export const columns = {
+/** The columns of {@link cpuLines}. */
+const columns = {
   cpu: 'CPU µs/request',
   rate: 'requests in a second of CPU',
   ratio: 'sallyport is',
-  spread: 'in half of the rounds',
   adds: 'sallyport adds µs',
 } as const;
 
@@ -99,13 +79,34 @@ export function cpuLines(
     const cost = { does, [columns.cpu]: median(cpu).toFixed(1), [columns.rate]: (1e6 / median(cpu)).toFixed(0) };
     if (name === ours) return [{ subject: name, cells: cost }];
     const ratio = spread(ratios(own, cpu));
-    const compared = {
-      [columns.ratio]: `${ratio.median.toFixed(2)} ×`,
-      [columns.spread]: `${ratio.low.toFixed(2)}–${ratio.high.toFixed(2)} ×`,
-      [columns.adds]: median(differences(own, cpu)).toFixed(1),
-    };
+    const difference = median(differences(own, cpu)).toFixed(1);
+    const cells = { ...cost, [columns.ratio]: timesSpread(ratio), [columns.adds]: difference };
     const aim = aims[name];
-    const found = aim === undefined ? [] : [atMost(`compared with ${name}`, aim, ratio.median)];
-    return [{ subject: name, cells: { ...cost, ...compared }, aims: found }];
+    return [
+      { subject: name, cells, aims: aim === undefined ? [] : [atMost(`compared with ${name}`, aim, ratio.median)] },
+    ];
   });
+}
+
+/**
+ * A row for each scenario that {@link cpuLines} describes, as `bench/README.md` has it: what the gateway adds to the
+ * floor, and its ratio to each contender.
+ */
+export function comparisonTable(results: readonly Result[]): string {
+  const compared = results.filter(({ lines }) => lines.some(({ cells }) => columns.ratio in cells));
+  return markdownTable(
+    compared.map(({ scenario, lines }) => {
+      const cellOf = (subject: string, column: string): string =>
+        lines.find((line) => line.subject === subject)?.cells[column] ?? '';
+      const others = lines.filter(({ cells }) => columns.ratio in cells);
+      return {
+        subject: `\`${scenario}\``,
+        cells: {
+          'adds to the floor, µs': cellOf('undici-floor', columns.adds),
+          ...Object.fromEntries(others.map(({ subject }) => [subject, cellOf(subject, columns.ratio)])),
+          'requests/s for a core': cellOf('sallyport', columns.rate),
+        },
+      };
+    }),
+  );
 }

@@ -1,12 +1,10 @@
-import type { Readable } from 'node:stream';
-
 /** A server between the load and the upstream: the gateway, or an alternative to it. */
 export interface Contender {
   readonly name: string;
   /** Which of the gateway's tasks it performs. */
   readonly does: string;
   /** What to install first; undefined if it can start. */
-  missing(): string | undefined;
+  readonly missing?: () => string | undefined;
   start(surroundings: Surroundings): Promise<Running>;
 }
 
@@ -24,7 +22,7 @@ export interface Surroundings {
   readonly folder: string;
 }
 
-/** A contender that is running. */
+/** A server that is running. */
 export interface Running {
   /** The origin for the load. */
   readonly url: string;
@@ -32,7 +30,5 @@ export interface Running {
   readonly moreUrls?: readonly string[];
   /** The processes whose CPU time counts. */
   readonly pids: readonly number[];
-  /** Its standard output. */
-  readonly output?: Readable | undefined;
   readonly stop: () => Promise<void>;
 }

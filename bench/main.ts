@@ -5,14 +5,14 @@
  *
  * @module
  */
-import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, release } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startBench } from './bench.ts';
-import { leaveContenderCore } from './machine/process.ts';
+import { comparisonTable } from './compare-cpu.ts';
+import { leaveContenderCore, written } from './machine/process.ts';
 import { scenarios } from './scenarios/all.ts';
-import { summary, type Result } from './summary.ts';
-import { markdownTable } from './table.ts';
+import { aimsTable, markdownTable, type Result } from './table.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -24,11 +24,10 @@ const { values, positionals } = parseArgs({
     against: { type: 'string', multiple: true, default: [] },
   },
 });
-const unknown = positionals.filter((name) => !scenarios.some((scenario) => scenario.name === name));
+const names = scenarios.map(({ name }) => name);
+const unknown = positionals.filter((name) => !names.includes(name));
 if (unknown.length > 0) {
-  console.error(
-    `unknown scenario ${unknown.join(', ')}; the scenarios are ${scenarios.map(({ name }) => name).join(', ')}`,
-  );
+  console.error(`unknown scenario ${unknown.join(', ')}; the scenarios are ${names.join(', ')}`);
   process.exit(2);
 }
 leaveContenderCore();
@@ -39,9 +38,9 @@ const bench = await startBench({
   only: values.only?.split(','),
 });
 try {
-  const chosen = scenarios.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
   const results: Result[] = [];
-  for (const { name, about, run } of chosen) {
+  for (const { name, about, run } of scenarios) {
+    if (positionals.length > 0 && !positionals.includes(name)) continue;
     console.log(`\n## ${name}: ${about}\n`);
     try {
       const lines = await run(bench);
@@ -53,9 +52,12 @@ try {
       process.exitCode = 1;
     }
   }
-  const run = describedRun();
-  console.log(`\n${run}\n\n${summary(results)}`);
-  await write(results, run);
+  const summary = [describedRun(), comparisonTable(results), aimsTable(results)].filter(Boolean).join('\n\n');
+  console.log(`\n${summary}`);
+  const tables = results.map(({ scenario, about, lines }) => `## ${scenario}\n\n${about}\n\n${markdownTable(lines)}\n`);
+  const name = `results/${new Date().toISOString().replaceAll(/[:.]/g, '-')}.md`;
+  await written(fileURLToPath(new URL(name, import.meta.url)), [summary, ...tables].join('\n\n'));
+  console.log(`\nbench/${name}`);
 } finally {
   await bench.close();
 }
@@ -66,15 +68,4 @@ function describedRun(): string {
   const machine = `${cpus().length} × ${cpus()[0]?.model}, Linux ${release()}, Node ${process.version}`;
   const measured = `medians of ${bench.rounds} rounds of ${bench.seconds} s`;
   return `\`${command}\`, ${new Date().toISOString().slice(0, 10)}, ${machine}; ${measured}`;
-}
-
-/** Writes the results to `bench/results/`, as JSON and as Markdown. */
-async function write(results: readonly Result[], run: string): Promise<void> {
-  const folder = new URL('results/', import.meta.url);
-  const file = new Date().toISOString().replaceAll(/[:.]/g, '-');
-  await mkdir(folder, { recursive: true });
-  await writeFile(new URL(`${file}.json`, folder), `${JSON.stringify({ run, results }, undefined, 2)}\n`);
-  const tables = results.map(({ scenario, about, lines }) => `## ${scenario}\n\n${about}\n\n${markdownTable(lines)}\n`);
-  await writeFile(new URL(`${file}.md`, folder), [run, summary(results), ...tables].join('\n\n'));
-  console.log(`\nbench/results/${file}.json and .md`);
 }

@@ -12,6 +12,7 @@ import type { ConditionDocument, PolicyDocument } from '../src/policy/document.t
 import { closeHierarchy } from '../src/model/principal.ts';
 import { compileProperty, type PropertyDocument } from '../src/policy/property.ts';
 import { prove } from '../src/policy/prove/prove.ts';
+import { markdownTable } from './table.ts';
 
 const hierarchy = closeHierarchy({ write: ['read'] });
 const deciding = decidingBy({ scopeHierarchy: hierarchy, defaultIssuer: 'https://as.example' });
@@ -58,11 +59,11 @@ function timed(document: PolicyDocument, texts: readonly string[], count: number
 }
 
 timed(bank(10), properties, 20);
-for (const tools of [10, 100, 1000]) {
-  for (const count of [4, 20]) {
-    console.log(`${tools} tools, ${count} properties: ${timed(bank(tools), properties, count).toFixed(0)} ms`);
-  }
-}
-for (const size of [3, 6, 12, 24]) {
-  console.log(`${size} blocks of ${size} alternatives: ${timed(blocks(size), withoutW, 1).toFixed(0)} ms`);
-}
+const banks = [10, 100, 1000].flatMap((tools) =>
+  [4, 20].map((count) => [`${tools} tools, ${count} properties`, timed(bank(tools), properties, count)] as const),
+);
+const withBlocks = [3, 6, 12, 24].map(
+  (size) => [`${size} blocks of ${size} alternatives`, timed(blocks(size), withoutW, 1)] as const,
+);
+const lines = [...banks, ...withBlocks].map(([subject, ms]) => ({ subject, cells: { milliseconds: ms.toFixed(0) } }));
+console.log(markdownTable(lines));

@@ -44,3 +44,18 @@ export function rotated<Item>(items: readonly Item[], round: number): readonly I
   const from = items.length - (round % items.length);
   return [...items.slice(from), ...items.slice(0, from)];
 }
+
+/** Measures each item once in each round, and returns its samples. Each round has another order. */
+export async function inRounds<Item, Sample>(
+  rounds: number,
+  items: ReadonlyMap<string, Item>,
+  measure: (item: Item, round: number) => Promise<Sample>,
+): Promise<ReadonlyMap<string, readonly Sample[]>> {
+  const samples = new Map([...items.keys()].map((name) => [name, [] as Sample[]]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [name, item] of rotated([...items], round)) samples.get(name)?.push(await measure(item, round));
+    process.stdout.write('.');
+  }
+  process.stdout.write('\n');
+  return samples;
+}

@@ -9,8 +9,6 @@
  * @module
  */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,6 +20,9 @@ import { createSharedLedger } from '../src/store/ledger.ts';
 import { ledgerScripts } from '../src/store/ledger-scripts.ts';
 import { createMemoryLedger } from '../src/store/memory-ledger.ts';
 import { createSealing } from '../src/store/sealing.ts';
+import { startProgram } from './machine/process.ts';
+import { median, quantile } from './statistics.ts';
+import { markdownTable, type Line } from './table.ts';
 
 const calls = Number(process.argv[2] ?? 250_000);
 const HOUR = 3_600_000;
@@ -29,21 +30,13 @@ const isCluster = process.argv[3] === 'cluster';
 
 const folder = await mkdtemp(join(tmpdir(), 'sallyport-store-'));
 const socket = join(folder, 'socket');
-const options = isCluster ? ['--cluster-enabled', 'yes', '--cluster-port', '20999'] : [];
-const server = spawn('redis-server', [
-  '--port',
-  '0',
-  '--unixsocket',
-  socket,
-  '--save',
-  '',
-  '--dir',
-  folder,
-  ...options,
-]);
-for await (const chunk of server.stdout) if (String(chunk).includes('eady to accept')) break;
-server.stdout.resume();
-const client = createClient({ socket: { path: socket, tls: false } });
+const command = ['redis-server', '--port', '0', '--unixsocket', socket, '--save', '', '--dir', folder];
+const server = startProgram(
+  [...command, ...(isCluster ? ['--cluster-enabled', 'yes', '--cluster-port', '20999'] : [])],
+  'other',
+);
+// Connects once the server listens.
+const client = createClient({ socket: { path: socket, tls: false } }).on('error', () => {});
 await client.connect();
 if (isCluster) {
   await client.clusterAddSlotsRange({ start: 0, end: 16_383 });
@@ -86,19 +79,19 @@ function next(amount = 1, limit = 1e9): Reservation {
   };
 }
 
-/** Prints the longest of the steps that the store has taken since the last time. */
+const lines: Line[] = [];
+
+/** Adds the steps that the store has taken since the last time to the table. */
 async function report(what: string): Promise<void> {
   const entries = await client.sendCommand(['SLOWLOG', 'GET', '-1']);
   const took = (entries as unknown as [number, number, number, string[]][])
     .filter(([, , , [name = '']]) => /^(?:eval|evalsha|del)$/i.test(name))
-    .map(([, , micros]) => micros / 1000)
-    .toSorted((one, other) => one - other);
-  const [median = 0, worst = 0] = [took[took.length >> 1], took.at(-1)];
-  process.stdout.write(`${what.padEnd(56)} ${median.toFixed(2).padStart(8)} ${worst.toFixed(2).padStart(8)}\n`);
+    .map(([, , micros]) => micros / 1000);
+  const cells = { 'median ms': median(took).toFixed(2), 'worst ms': quantile(took, 1).toFixed(2) };
+  lines.push({ subject: what, cells });
   await client.sendCommand(['SLOWLOG', 'RESET']);
 }
 
-process.stdout.write(`${'milliseconds of one step'.padEnd(56)} ${'median'.padStart(8)} ${'worst'.padStart(8)}\n`);
 await setClock(1_000_000);
 const BATCH = 500;
 for (let done = 0; done < calls; done += BATCH) {
@@ -132,7 +125,7 @@ await client.sendCommand(['SLOWLOG', 'RESET']);
 for (const key of keys.filter((_, index) => (sizes[index] ?? 0) > 500)) await client.del(key);
 await report(`a key with up to ${Math.max(...sizes)} fields expires`);
 
+console.log(markdownTable(lines));
 client.destroy();
-server.kill();
-await once(server, 'exit');
+await server.stop();
 await rm(folder, { recursive: true });

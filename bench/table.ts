@@ -1,3 +1,5 @@
+import type { Spread } from './statistics.ts';
+
 /** An aim of the benchmarks, and what the run has reached. */
 export interface Aim {
   /** What is measured, beside the name of the scenario. */
@@ -26,11 +28,18 @@ export function markdownTable(lines: readonly Line[]): string {
     ...columns.map((column) => cells[column] ?? ''),
     ...(hasAims ? [aims.map(({ at }) => at).join(', '), aims.map(verdict).join(', ')] : []),
   ]);
-  return [head, head.map(() => '---'), ...rows].map(row).join('\n');
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** The table of a scenario. */
+export interface Result {
+  readonly scenario: string;
+  readonly about: string;
+  readonly lines: readonly Line[];
 }
 
 /** One row for each aim of the scenarios. */
-export function aimsTable(results: readonly { readonly scenario: string; readonly lines: readonly Line[] }[]): string {
+export function aimsTable(results: readonly Result[]): string {
   return markdownTable(
     results.flatMap(({ scenario, lines }) =>
       lines.flatMap(({ aims = [] }) =>
@@ -43,13 +52,24 @@ export function aimsTable(results: readonly { readonly scenario: string; readonl
   );
 }
 
-/** An upper limit of a ratio. */
-export function atMost(what: string, limit: number, ratio: number): Aim {
-  return { what, at: `≤ ${limit.toFixed(2)} ×`, reached: `${ratio.toFixed(2)} ×`, met: ratio <= limit };
+/** An upper limit, of a ratio by default. */
+export function atMost(what: string, limit: number, reached: number, written: (value: number) => string = times): Aim {
+  return { what, at: `≤ ${written(limit)}`, reached: written(reached), met: reached <= limit };
 }
 
-function row(cells: readonly string[]): string {
-  return `| ${cells.join(' | ')} |`;
+/** A ratio. */
+export function times(ratio: number): string {
+  return `${ratio.toFixed(2)} ×`;
+}
+
+/** The median of ratios, and the quartiles. */
+export function timesSpread({ median, low, high }: Spread): string {
+  return `${times(median)} (${low.toFixed(2)}–${times(high)})`;
+}
+
+/** Whole milliseconds. */
+export function milliseconds(ms: number): string {
+  return `${ms.toFixed(0)} ms`;
 }
 
 function verdict({ met }: Aim): string {

@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Contender } from '../contender.ts';
-import { answering, childrenOf, notOnPath, startProgram } from '../machine/process.ts';
-import { freePort } from '../../test/support/ports.ts';
+import { freeHost, notOnPath, startServer, written } from '../machine/process.ts';
 
 const folders = ['/usr/lib/apache2/modules', '/usr/lib64/httpd/modules', '/usr/libexec/apache2'];
 const modules = folders.find((folder) => existsSync(join(folder, 'mod_auth_openidc.so')));
@@ -19,20 +17,18 @@ export const apacheOpenidc: Contender = {
   does: 'verifies each JWT, forwards',
   missing: () => notOnPath('apache2') ?? (modules === undefined ? 'mod_auth_openidc is not installed' : undefined),
   async start({ upstream, issuer, publicKey, audience, folder }) {
-    const port = await freePort();
+    const host = await freeHost();
     const own = join(folder, 'apache');
-    await mkdir(own, { recursive: true });
-    const file = join(own, 'apache.conf');
     const loaded = ['mpm_event', 'authn_core', 'authz_core', 'authz_user', 'headers', 'proxy', 'proxy_http'];
-    await writeFile(
-      file,
+    const file = await written(
+      join(own, 'apache.conf'),
       `ServerRoot ${own}
 DefaultRuntimeDir ${own}
 PidFile ${own}/apache.pid
 ErrorLog ${own}/error.log
 LogLevel error
 ServerName 127.0.0.1
-Listen 127.0.0.1:${port}
+Listen ${host}
 ${[...loaded, 'auth_openidc'].map((name) => `LoadModule ${name}_module ${modules}/mod_${name}.so`).join('\n')}
 User #65534
 Group #65534
@@ -63,9 +59,6 @@ ProxyPass / ${upstream}/ disablereuse=Off
 </Location>
 `,
     );
-    const program = startProgram(['apache2', '-f', file, '-DFOREGROUND'], 'contender');
-    const url = `http://127.0.0.1:${port}`;
-    await answering(url);
-    return { url, pids: [program.pid, ...childrenOf(program.pid)], output: program.output, stop: program.stop };
+    return startServer(['apache2', '-f', file, '-DFOREGROUND'], 'contender', host);
   },
 };

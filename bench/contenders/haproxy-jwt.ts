@@ -1,8 +1,6 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Contender } from '../contender.ts';
-import { answering, notOnPath, startProgram } from '../machine/process.ts';
-import { freePort } from '../../test/support/ports.ts';
+import { freeHost, notOnPath, startServer, written } from '../machine/process.ts';
 
 /** The native alternative. Verifies signature, issuer, audience, expiry, scope and tenant of each token. No bodies. */
 export const haproxyJwt: Contender = {
@@ -10,10 +8,9 @@ export const haproxyJwt: Contender = {
   does: 'verifies each JWT, forwards',
   missing: () => notOnPath('haproxy'),
   async start({ upstream, issuer, publicKey, audience, folder }) {
-    const port = await freePort();
-    const file = join(folder, 'haproxy.cfg');
-    await writeFile(
-      file,
+    const host = await freeHost();
+    const file = await written(
+      join(folder, 'haproxy.cfg'),
       `global
   nbthread 1
   maxconn 9000
@@ -26,7 +23,7 @@ defaults
   option http-no-delay
   http-reuse always
 frontend clients
-  bind 127.0.0.1:${port}
+  bind ${host}
   http-request set-var(txn.token) http_auth_bearer
   http-request set-var(txn.alg) var(txn.token),jwt_header_query('$.alg')
   http-request deny deny_status 401 unless { var(txn.alg) -m str RS256 }
@@ -43,9 +40,6 @@ backend upstream
   server one ${new URL(upstream).host}
 `,
     );
-    const program = startProgram(['haproxy', '-db', '-q', '-f', file], 'contender');
-    const url = `http://127.0.0.1:${port}`;
-    await answering(url);
-    return { url, pids: [program.pid], output: program.output, stop: program.stop };
+    return startServer(['haproxy', '-db', '-q', '-f', file], 'contender', host);
   },
 };

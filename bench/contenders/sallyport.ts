@@ -1,22 +1,17 @@
-import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Bench } from '../bench.ts';
 import type { Contender, Running, Surroundings } from '../contender.ts';
-import { answering, childrenOf, startProgram } from '../machine/process.ts';
-import { freePort } from '../../test/support/ports.ts';
+import { freeHost, startServer, written } from '../machine/process.ts';
 
 /** The command and the configuration of a gateway. */
 export interface SallyportOptions {
   readonly name?: string;
   /** The checkout to run; default: this one. */
   readonly root?: string;
-  /** Flags for Node. */
-  readonly flags?: readonly string[];
   /** The program in the checkout; default: the one of `npm start`. */
   readonly program?: string;
   readonly workers?: number;
-  /** The address of the admin listener, or `off`. */
-  readonly admin?: string;
   readonly routes?: (surroundings: Surroundings) => readonly object[];
   /** By name. JSON is also YAML. */
   readonly policies?: Readonly<Record<string, object>>;
@@ -24,14 +19,9 @@ export interface SallyportOptions {
   readonly more?: object;
 }
 
-/** A gateway that is running. */
-interface RunningSallyport extends Running {
-  readonly adminUrl: string;
-}
-
 /** A contender with metrics. */
 export interface SallyportContender extends Contender {
-  start(surroundings: Surroundings): Promise<RunningSallyport>;
+  start(surroundings: Surroundings): Promise<Running & { readonly adminUrl: string }>;
 }
 
 const thisCheckout = fileURLToPath(new URL('../..', import.meta.url));
@@ -65,58 +55,36 @@ export function defaultRoutes({ upstream, audience }: Surroundings): readonly ob
 
 /** The gateway as operators run it: with policies, the decision log and metrics. */
 export function createSallyport(options: SallyportOptions = {}): SallyportContender {
-  const {
-    name = 'sallyport',
-    root = thisCheckout,
-    flags = [],
-    program: main = 'bin/sallyport.js',
-    workers = 1,
-  } = options;
+  const { name = 'sallyport', root = thisCheckout, program = 'bin/sallyport.js', workers = 1 } = options;
+  const { routes = defaultRoutes, policies: named = policies, more } = options;
   return {
     name,
     does: 'verifies (cached), decides, logs, counts, forwards',
-    missing: () => undefined,
     async start(surroundings) {
       const folder = join(surroundings.folder, name.replaceAll('/', '_'));
-      const port = await freePort();
-      const adminPort = await freePort();
-      const file = await writeConfiguration(folder, port, adminPort, surroundings, options);
-      const serve = ['serve', '--config', file, ...(workers === 1 ? [] : ['--workers', String(workers)])];
-      const program = startProgram([process.execPath, ...flags, join(resolve(root), main), ...serve], 'contender');
-      const url = `http://127.0.0.1:${port}`;
-      await answering(url);
-      return {
-        url,
-        adminUrl: `http://127.0.0.1:${adminPort}`,
-        pids: [program.pid, ...childrenOf(program.pid)],
-        output: program.output,
-        stop: program.stop,
+      const [host, admin] = [await freeHost(), await freeHost()];
+      for (const [policy, document] of Object.entries(named)) {
+        await written(join(folder, 'policies', `${policy}.yaml`), JSON.stringify(document));
+      }
+      const introspection = { client_id: 'gateway', client_secret: 'secret', cache: '5m' };
+      const config = {
+        public_url: `http://${host}`,
+        listen: host,
+        admin,
+        authorization_servers: { main: { issuer: surroundings.issuer, jwt: { algorithms: ['RS256'] }, introspection } },
+        routes: routes(surroundings),
+        ...more,
       };
+      const file = await written(join(folder, 'gateway.yaml'), JSON.stringify(config));
+      const serve = ['serve', '--config', file, ...(workers === 1 ? [] : ['--workers', String(workers)])];
+      const command = [process.execPath, join(resolve(root), program), ...serve];
+      return { ...(await startServer(command, 'contender', host)), adminUrl: `http://${admin}` };
     },
   };
 }
 
-async function writeConfiguration(
-  folder: string,
-  port: number,
-  adminPort: number,
-  surroundings: Surroundings,
-  { routes = defaultRoutes, policies: named = policies, admin = `127.0.0.1:${adminPort}`, more }: SallyportOptions,
-): Promise<string> {
-  await mkdir(join(folder, 'policies'), { recursive: true });
-  for (const [name, policy] of Object.entries(named)) {
-    await writeFile(join(folder, 'policies', `${name}.yaml`), JSON.stringify(policy));
-  }
-  const file = join(folder, 'gateway.yaml');
-  const introspection = { client_id: 'gateway', client_secret: 'secret', cache: '5m' };
-  const config = {
-    public_url: `http://127.0.0.1:${port}`,
-    listen: `127.0.0.1:${port}`,
-    admin,
-    authorization_servers: { main: { issuer: surroundings.issuer, jwt: { algorithms: ['RS256'] }, introspection } },
-    routes: routes(surroundings),
-    ...more,
-  };
-  await writeFile(file, JSON.stringify(config, undefined, 2));
-  return file;
+/** This checkout's gateway, those of `--against`, and the other contenders, limited to those of `--only`. */
+export function compared({ against, only }: Bench, others: readonly Contender[]): readonly Contender[] {
+  const checkouts = against.map((root) => createSallyport({ name: `sallyport@${root}`, root }));
+  return [createSallyport(), ...checkouts, ...others.filter(({ name }) => only?.includes(name) ?? true)];
 }

@@ -17,8 +17,8 @@ export function bytesOf(url: string, { method, path, headers, body = '' }: Reque
   );
 }
 
-/** Opens a connection, optionally from a given local address. Opens it again after a failure, for the next request. */
-export function openConnection(url: string, localAddress?: string): Connection {
+/** Opens a connection. Opens it again after a failure, for the next request. */
+export function openConnection(url: string): Connection {
   const { hostname, port } = new URL(url);
   let socket: Socket | undefined;
   let text = '';
@@ -32,9 +32,7 @@ export function openConnection(url: string, localAddress?: string): Connection {
   }
 
   function opened(): Socket {
-    const fresh = connect({ port: Number(port), host: hostname, ...(localAddress !== undefined && { localAddress }) })
-      .setNoDelay()
-      .setEncoding('latin1');
+    const fresh = connect({ port: Number(port), host: hostname, noDelay: true }).setEncoding('latin1');
     fresh.on('data', (part: string) => {
       text += part;
       if (!isWhole(text)) return;

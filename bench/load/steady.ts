@@ -1,17 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { openConnection, type Connection } from './connection.ts';
 
-/** The results of requests that were measured one by one. */
-export interface Answers {
-  /** From the time at which a request was due to the end of its answer, in ms. */
-  readonly latencies: readonly number[];
-  /** Answers other than 200, and connections that broke. */
-  readonly failed: number;
-}
-
 /**
  * Sends `perSecond` requests a second, also if earlier ones have no answer yet. A request without a free connection
- * waits, and its wait counts. A timer looks for due requests each millisecond. Its own delay does not count.
+ * waits, and its wait counts. A timer looks for due requests each millisecond. Its own delay does not count. Returns
+ * the latency of each, from the time at which it was due to the end of its answer, in ms. All must get 200.
  */
 export async function steady(
   url: string,
@@ -19,17 +12,14 @@ export async function steady(
   perSecond: number,
   seconds: number,
   connections: number,
-): Promise<Answers> {
+): Promise<readonly number[]> {
   const idle: Connection[] = Array.from({ length: connections }, () => openConnection(url));
   const all = [...idle];
   const due: number[] = [];
   const latencies: number[] = [];
-  let failed = 0;
 
   async function sendOn(connection: Connection, since: number): Promise<void> {
-    const status = await connection.ask(bytes);
-    if (status === 200) latencies.push(performance.now() - since);
-    else failed += 1;
+    if ((await connection.ask(bytes)) === 200) latencies.push(performance.now() - since);
     idle.push(connection);
     send();
   }
@@ -50,13 +40,12 @@ export async function steady(
   }
   while (idle.length < all.length || due.length > 0) await wait(5);
   for (const connection of all) connection.close();
-  return { latencies, failed };
+  return allOf(sent, latencies);
 }
 
-/** Sends each request once, `connections` at a time. */
-export async function each(url: string, requests: readonly Buffer[], connections: number): Promise<Answers> {
+/** Sends each request once, `connections` at a time, and returns their latencies. All must get 200. */
+export async function each(url: string, requests: readonly Buffer[], connections: number): Promise<readonly number[]> {
   const latencies: number[] = [];
-  let failed = 0;
   let next = 0;
   async function ask(): Promise<void> {
     const connection = openConnection(url);
@@ -65,10 +54,14 @@ export async function each(url: string, requests: readonly Buffer[], connections
       next += 1;
       const since = performance.now();
       if ((await connection.ask(bytes)) === 200) latencies.push(performance.now() - since);
-      else failed += 1;
     }
     connection.close();
   }
   await Promise.all(Array.from({ length: Math.min(connections, requests.length) }, ask));
-  return { latencies, failed };
+  return allOf(requests.length, latencies);
+}
+
+function allOf(sent: number, latencies: readonly number[]): readonly number[] {
+  if (latencies.length === sent) return latencies;
+  throw new Error(`${sent - latencies.length} of ${sent} requests failed`);
 }

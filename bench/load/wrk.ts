@@ -10,22 +10,14 @@ export interface Request {
   readonly body?: string;
 }
 
-/** The result of a load. */
-export interface Completed {
-  readonly requests: number;
-  /** Answers without success, and broken connections. */
-  readonly failed: number;
-  readonly seconds: number;
-}
-
-/** Sends requests as fast as the server answers, over persistent connections. */
+/** Sends requests as fast as the server answers, over persistent connections. Returns their number: all must succeed. */
 export async function saturate(
   url: string,
   request: Request,
   seconds: number,
   script: string,
   connections: number,
-): Promise<Completed> {
+): Promise<number> {
   const { method, path, headers, body } = request;
   const assigned = Object.entries(headers).map(([name, value]) => `wrk.headers[${lua(name)}] = ${lua(value)}`);
   await writeFile(
@@ -36,15 +28,15 @@ ${body === undefined ? '' : `wrk.body = ${lua(body)}`}
 done = function(summary)
   local e = summary.errors
   local failed = e.connect + e.read + e.write + e.status + e.timeout
-  io.write(string.format('\\nRESULT %d %d %d\\n', summary.requests, failed, summary.duration))
+  io.write(string.format('\\nRESULT %d %d\\n', summary.requests, failed))
 end
 `,
   );
   const run = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', '30s', '-s', script, url + path];
   const { stdout } = await promisify(execFile)('wrk', run);
-  const [, requests, failed, microseconds] = /^RESULT ([0-9]+) ([0-9]+) ([0-9]+)$/m.exec(stdout) ?? [];
-  if (requests === undefined) throw new Error(`wrk printed no result: ${stdout}`);
-  return { requests: Number(requests), failed: Number(failed), seconds: Number(microseconds) / 1e6 };
+  const [, requests = NaN, failed = NaN] = (/^RESULT ([0-9]+) ([0-9]+)$/m.exec(stdout) ?? []).map(Number);
+  if (requests > 0 && failed === 0) return requests;
+  throw new Error(`${method} ${url}${path}: ${failed} of ${requests} requests failed\n${stdout}`);
 }
 
 /** A Lua string. For ASCII, JSON and Lua have the same notation. */

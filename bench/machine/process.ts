@@ -1,26 +1,27 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import type { Readable } from 'node:stream';
+import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../test/support/ports.ts';
+import type { Running } from '../contender.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const PATIENCE_MS = 60_000;
-
-/** A program on a given core. */
-export interface Program {
-  readonly pid: number;
-  readonly output: Readable;
-  readonly stop: () => Promise<void>;
-}
 
 /** Why a program cannot start; undefined if it is on the PATH. */
 export function notOnPath(command: string): string | undefined {
   const found = spawnSync('sh', ['-c', `command -v "$0"`, command]).status === 0;
   return found ? undefined : `${command} is not installed`;
+}
+
+/** A program on a given core. */
+interface Program {
+  readonly pid: number;
+  readonly stop: () => Promise<void>;
 }
 
 /** Starts a program on the contender's core or on the other one. */
@@ -31,7 +32,51 @@ export function startProgram(command: readonly string[], where: 'contender' | 'o
   // Reads the output and discards it, like a log collector. A full pipe would change the measurement.
   child.stdout.resume();
   // `taskset` replaces itself with the program, so that the pid is the program's.
-  return { pid: child.pid as number, output: child.stdout, stop: () => stop(child) };
+  return { pid: child.pid as number, stop: () => stop(child) };
+}
+
+/** Starts a server, and resolves after its first answer at `host`, with any status. */
+export async function startServer(
+  command: readonly string[],
+  where: 'contender' | 'other',
+  host: string,
+): Promise<Running> {
+  const { pid, stop } = startProgram(command, where);
+  const url = `http://${host}`;
+  const until = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      await (await fetch(url, { redirect: 'manual' })).arrayBuffer();
+      return { url, pids: [pid, ...childrenOf(pid)], stop };
+    } catch (cause) {
+      if (performance.now() > until) throw new Error(`${url} does not answer`, { cause });
+      await wait(5);
+    }
+  }
+}
+
+/** Starts a Node program of `bench/servers/` with its port in `PORT`. */
+export async function startNode(
+  file: string,
+  where: 'contender' | 'other',
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Running> {
+  const host = await freeHost();
+  const settings = Object.entries({ ...environment, PORT: new URL(`http://${host}`).port });
+  const variables = settings.map(([name, value]) => `${name}=${value}`);
+  return startServer(['env', ...variables, process.execPath, join(root, 'bench/servers', file)], where, host);
+}
+
+/** An address of loopback where a server can listen. */
+export async function freeHost(): Promise<string> {
+  return `127.0.0.1:${await freePort()}`;
+}
+
+/** Writes a file, and its folder, and returns its path. */
+export async function written(path: string, text: string): Promise<string> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+  return path;
 }
 
 const programs = new Set<ChildProcess>();
@@ -55,38 +100,9 @@ async function stop(child: ChildProcess): Promise<void> {
 }
 
 /** All descendants of a process. */
-export function childrenOf(pid: number): readonly number[] {
+function childrenOf(pid: number): readonly number[] {
   const own = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number);
   return own.concat(own.flatMap(childrenOf));
-}
-
-/** Starts a Node program of `bench/servers/` with its port in `PORT`. `flags` are for Node. */
-export async function startServer(
-  file: URL,
-  where: 'contender' | 'other',
-  environment: Readonly<Record<string, string>>,
-  flags: readonly string[] = [],
-): Promise<Program & { readonly url: string }> {
-  const port = await freePort();
-  const settings = Object.entries({ ...environment, PORT: String(port) }).map(([name, value]) => `${name}=${value}`);
-  const program = startProgram(['env', ...settings, process.execPath, ...flags, fileURLToPath(file)], where);
-  const url = `http://127.0.0.1:${port}`;
-  await answering(url);
-  return { ...program, url };
-}
-
-/** Resolves after the first answer at `url`, with any status. */
-export async function answering(url: string): Promise<void> {
-  const until = performance.now() + PATIENCE_MS;
-  for (;;) {
-    try {
-      await (await fetch(url, { redirect: 'manual' })).arrayBuffer();
-      return;
-    } catch (cause) {
-      if (performance.now() > until) throw new Error(`${url} does not answer`, { cause });
-      await wait(5);
-    }
-  }
 }
 
 /** The core that is reserved for the contender. */

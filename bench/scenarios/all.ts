@@ -1,4 +1,4 @@
-import type { Scenario } from '../scenario.ts';
+import type { Scenario } from '../bench.ts';
 import { firstSight } from './first-sight.ts';
 import { latency } from './latency.ts';
 import { connect, get, list, opaque, post, postModern } from './requests.ts';

@@ -4,16 +4,15 @@
  * @module
  */
 import { modernHeaders, modernToolCall, toolCall, toolList, TOOLS } from '../answers.ts';
-import type { Bench } from '../bench.ts';
+import type { Bench, Scenario } from '../bench.ts';
 import { cpuLines, measureCpu, type CpuAims } from '../compare-cpu.ts';
 import type { Contender } from '../contender.ts';
 import { apacheOpenidc } from '../contenders/apache-openidc.ts';
-import { compared } from '../contenders/compared.ts';
 import { haproxyJwt } from '../contenders/haproxy-jwt.ts';
 import { nginx } from '../contenders/nginx.ts';
 import { express, httpProxy3, undiciFloor } from '../contenders/node.ts';
+import { compared } from '../contenders/sallyport.ts';
 import type { Request } from '../load/wrk.ts';
-import type { Scenario } from '../scenario.ts';
 
 /** The kinds of request. `post` is a `tools/call` of a legacy revision, `post-modern` one of 2026-07-28. */
 export type Kind = 'get' | 'connect' | 'post' | 'post-modern' | 'list' | 'opaque';

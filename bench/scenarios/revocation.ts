@@ -4,17 +4,15 @@
  * @module
  */
 import { execFileSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { caep, push, startTransmitter, type Transmitter } from '../../test/support/transmitter.ts';
-import type { Bench } from '../bench.ts';
+import type { Bench, Scenario } from '../bench.ts';
 import { cpuLines, measureCpu } from '../compare-cpu.ts';
 import { createSallyport, type SallyportContender } from '../contenders/sallyport.ts';
 import { openStreams, type Streams } from '../load/streams.ts';
-import { cpuMicroseconds, startServer } from '../machine/process.ts';
-import type { Scenario } from '../scenario.ts';
+import { cpuMicroseconds, startNode, written } from '../machine/process.ts';
 import { median } from '../statistics.ts';
-import type { Line } from '../table.ts';
+import { atMost, milliseconds, type Line } from '../table.ts';
 import { requestOf } from './requests.ts';
 
 const STREAMS = 10_000;
@@ -31,7 +29,7 @@ export const revokedStreams: Scenario = {
   about: `from a pushed event to the end of the last of ${STREAMS} streams of the person, ${KEPT} revocations kept`,
   async run(bench) {
     const transmitter = await startTransmitter();
-    const upstream = await startServer(new URL('../servers/event-upstream.ts', import.meta.url), 'other', {});
+    const upstream = await startNode('event-upstream.ts', 'other');
     try {
       const lines: Line[] = [];
       for (const workers of [1, 2]) lines.push(await ended(bench, transmitter, upstream.url, workers));
@@ -86,14 +84,7 @@ async function ended(bench: Bench, transmitter: Transmitter, upstream: string, w
       'last stream ended after ms': of('endMs').toFixed(0),
       'CPU ms of the gateway': of('cpuMs').toFixed(0),
     },
-    aims: [
-      {
-        what: `to the end of the last stream, ${name}`,
-        at: `≤ ${AIM_MS} ms`,
-        reached: `${of('endMs').toFixed(0)} ms`,
-        met: of('endMs') <= AIM_MS,
-      },
-    ],
+    aims: [atMost(`to the end of the last stream, ${name}`, AIM_MS, of('endMs'), milliseconds)],
   };
 }
 
@@ -126,7 +117,6 @@ async function remembering(
   issuer: string,
   workers = 1,
 ): Promise<SallyportContender> {
-  const file = join(bench.surroundings.folder, `revocations of ${name}.jsonl`);
   const at = Math.floor(Date.now() / 1000);
   const kinds = [['subject'], ['email'], ['session'], ['token'], ['subject', 'session']] as const;
   const lines = Array.from({ length: kept }, (_, index) => {
@@ -134,12 +124,7 @@ async function remembering(
     const revocation = { issuer: bench.issuer.url, ...Object.fromEntries(members), at, arrivedAt: at };
     return `${JSON.stringify({ revocations: [revocation], arrivedAt: at })}\n`;
   });
-  await writeFile(file, lines.join(''));
+  const file = await written(join(bench.surroundings.folder, `revocations of ${name}.jsonl`), lines.join(''));
   const events = { bench: { issuer, audience: bench.surroundings.audience, delivery: 'push', path: '/events' } };
-  return createSallyport({
-    name,
-    workers,
-
-    more: { revocation: { keep: '31d', file, events } },
-  });
+  return createSallyport({ name, workers, more: { revocation: { keep: '31d', file, events } } });
 }

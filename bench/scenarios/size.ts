@@ -1,12 +1,12 @@
+import type { Scenario } from '../bench.ts';
 import type { Surroundings } from '../contender.ts';
 import { createSallyport, defaultRoutes, policies, type SallyportContender } from '../contenders/sallyport.ts';
 import { toolCall } from '../answers.ts';
 import { measureCpu } from '../compare-cpu.ts';
 import { bytesOf } from '../load/connection.ts';
 import { steady } from '../load/steady.ts';
-import type { Scenario } from '../scenario.ts';
-import { median, medianRatio, rotated } from '../statistics.ts';
-import { atMost } from '../table.ts';
+import { inRounds, median, medianRatio } from '../statistics.ts';
+import { atMost, times } from '../table.ts';
 import { requestOf } from './requests.ts';
 
 const AIM = 1.1;
@@ -20,35 +20,32 @@ export const size: Scenario = {
     const small = configured('1 route × 10 tools', 1, 10);
     const large = configured('1,000 routes × 100 tools', 1000, 100);
     const request = { ...requestOf('post', await bench.token()), path: '/mcp0', body: toolCall };
-    const decisions = new Map<string, number[]>();
-    const cpu = await bench.with([small, large], async (running) => {
+    const { cpu, decisions } = await bench.with([small, large], async (running) => {
       const samples = await measureCpu(bench, running, request);
-      for (let round = 0; round < bench.rounds; round += 1) {
-        for (const [name, one] of rotated([...running], round)) {
-          const { adminUrl } = one as Awaited<ReturnType<SallyportContender['start']>>;
-          const before = await decisionSum(adminUrl);
-          await steady(one.url, bytesOf(one.url, request), PER_SECOND, bench.seconds, 8);
-          const after = await decisionSum(adminUrl);
-          const mean = (1e6 * (after.seconds - before.seconds)) / (after.count - before.count);
-          decisions.set(name, [...(decisions.get(name) ?? []), mean]);
-        }
-      }
-      return samples;
+      const means = await inRounds(bench.rounds, running, async (one) => {
+        const { adminUrl } = one as Awaited<ReturnType<SallyportContender['start']>>;
+        const before = await decisionSum(adminUrl);
+        await steady(one.url, bytesOf(one.url, request), PER_SECOND, bench.seconds, 8);
+        const after = await decisionSum(adminUrl);
+        return (1e6 * (after.seconds - before.seconds)) / (after.count - before.count);
+      });
+      return { cpu: samples, decisions: means };
     });
-    const sizes = [small.name, large.name] as const;
-    const cpuOf = (name: string): readonly number[] => cpu.get(name) ?? [];
-    const decisionOf = (name: string): readonly number[] => decisions.get(name) ?? [];
-    const ratio = medianRatio(decisionOf(large.name), decisionOf(small.name));
-    return sizes.map((name) => ({
-      subject: name,
-      cells: {
-        'CPU µs/request': median(cpuOf(name)).toFixed(1),
-        'decision µs': median(decisionOf(name)).toFixed(1),
-        'CPU is': name === large.name ? `${medianRatio(cpuOf(large.name), cpuOf(small.name)).toFixed(2)} ×` : '',
-        'decision is': name === large.name ? `${ratio.toFixed(2)} ×` : '',
-      },
-      aims: name === large.name ? [atMost('time of a decision, large compared with small', AIM, ratio)] : [],
-    }));
+    return [small, large].map(({ name }) => {
+      const ratioOf = (samples: typeof cpu): number =>
+        medianRatio(samples.get(name) ?? [], samples.get(small.name) ?? []);
+      const ratio = ratioOf(decisions);
+      return {
+        subject: name,
+        cells: {
+          'CPU µs/request': median(cpu.get(name) ?? []).toFixed(1),
+          'decision µs': median(decisions.get(name) ?? []).toFixed(1),
+          'CPU is': times(ratioOf(cpu)),
+          'decision is': times(ratio),
+        },
+        aims: name === large.name ? [atMost('time of a decision, large compared with small', AIM, ratio)] : [],
+      };
+    });
   },
 };
 

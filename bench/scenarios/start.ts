@@ -1,14 +1,13 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Bench } from '../bench.ts';
+import type { Bench, Scenario } from '../bench.ts';
 import type { Contender } from '../contender.ts';
 import { bareServer } from '../contenders/node.ts';
 import { createSallyport } from '../contenders/sallyport.ts';
 import { cpuMicroseconds } from '../machine/process.ts';
-import type { Scenario } from '../scenario.ts';
-import { median, ratios, rotated, spread } from '../statistics.ts';
-import type { Line } from '../table.ts';
+import { inRounds, median, medianRatio, spread } from '../statistics.ts';
+import { atMost, milliseconds, times, type Line } from '../table.ts';
 
 const AIM_MS = 350;
 
@@ -27,22 +26,22 @@ export const start: Scenario = {
     const contenders = [bareServer, bundle, built, sources];
     // The first start of each fills Node's compile cache.
     for (const contender of contenders) await firstAnswer(bench, contender, token);
-    const times = new Map(contenders.map(({ name }) => [name, [] as FirstAnswer[]]));
-    for (let round = 0; round < bench.rounds; round += 1) {
-      for (const one of rotated(contenders, round)) times.get(one.name)?.push(await firstAnswer(bench, one, token));
-    }
-    const msOf = (name: string): readonly number[] => (times.get(name) ?? []).map(({ ms }) => ms);
+    const byName = new Map(contenders.map((contender) => [contender.name, contender]));
+    const samples = await inRounds(bench.rounds, byName, (contender) => firstAnswer(bench, contender, token));
+    const of = (name: string, member: keyof FirstAnswer): readonly number[] =>
+      (samples.get(name) ?? []).map((answer) => answer[member]);
     return contenders.map(({ name }): Line => {
-      const { low, median: ms, high } = spread(msOf(name));
-      const cells = {
-        ms: ms.toFixed(0),
-        'in half of the rounds': `${low.toFixed(0)}–${high.toFixed(0)}`,
-        'CPU ms': median((times.get(name) ?? []).map(({ cpuMs }) => cpuMs)).toFixed(0),
-        'over a bare Node server': `${median(ratios(msOf(name), msOf(bareServer.name))).toFixed(2)} ×`,
+      const { low, median: ms, high } = spread(of(name, 'ms'));
+      return {
+        subject: name,
+        cells: {
+          ms: ms.toFixed(0),
+          'in half of the rounds': `${low.toFixed(0)}–${high.toFixed(0)}`,
+          'CPU ms': median(of(name, 'cpuMs')).toFixed(0),
+          'over a bare Node server': times(medianRatio(of(name, 'ms'), of(bareServer.name, 'ms'))),
+        },
+        aims: name === bareServer.name ? [] : [atMost(name, AIM_MS, ms, milliseconds)],
       };
-      if (name === bareServer.name) return { subject: name, cells };
-      const aim = { what: name, at: `≤ ${AIM_MS} ms`, reached: `${ms.toFixed(0)} ms`, met: ms <= AIM_MS };
-      return { subject: name, cells, aims: [aim] };
     });
   },
 };

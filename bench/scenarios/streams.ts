@@ -1,15 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Bench } from '../bench.ts';
+import type { Bench, Scenario } from '../bench.ts';
 import type { Contender, Running } from '../contender.ts';
 import { haproxyJwt } from '../contenders/haproxy-jwt.ts';
 import { nginx } from '../contenders/nginx.ts';
-import { compared } from '../contenders/compared.ts';
 import { direct, httpProxy3, undiciFloor } from '../contenders/node.ts';
+import { compared } from '../contenders/sallyport.ts';
 import { openStreams } from '../load/streams.ts';
-import { residentKiB, startServer } from '../machine/process.ts';
-import type { Scenario } from '../scenario.ts';
+import { residentKiB, startNode } from '../machine/process.ts';
 import { median, quantile } from '../statistics.ts';
-import { atMost, type Line } from '../table.ts';
+import { atMost, times, type Line } from '../table.ts';
 
 const STREAMS = 5000;
 /** Streams that are open before the measurement, so that one-time costs of the process do not count. */
@@ -23,7 +22,7 @@ export const streams: Scenario = {
   name: 'streams',
   about: `${STREAMS} idle event streams, and one event through ${LISTENERS} of them at once`,
   async run(bench) {
-    const upstream = await startServer(new URL('../servers/event-upstream.ts', import.meta.url), 'other', {});
+    const upstream = await startNode('event-upstream.ts', 'other');
     const found: { name: string; kib: number; delays: readonly number[] }[] = [];
     try {
       for (const contender of [direct, ...compared(bench, [undiciFloor, httpProxy3, haproxyJwt, nginx])]) {
@@ -41,7 +40,7 @@ export const streams: Scenario = {
         subject: name,
         cells: {
           'KiB a stream': name === direct.name ? '' : kib.toFixed(1),
-          'of the floor': name === direct.name ? '' : `${ratio.toFixed(2)} ×`,
+          'of the floor': name === direct.name ? '' : times(ratio),
           'event p50 ms': median(delays).toFixed(2),
           'event p99 ms': quantile(delays, 0.99).toFixed(2),
           'adds p50': name === direct.name ? '' : (median(delays) - median(straight)).toFixed(2),

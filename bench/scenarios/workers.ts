@@ -1,9 +1,9 @@
+import type { Scenario } from '../bench.ts';
 import { measureCpu } from '../compare-cpu.ts';
 import type { Contender } from '../contender.ts';
 import { createSallyport } from '../contenders/sallyport.ts';
-import type { Scenario } from '../scenario.ts';
 import { median, ratios, spread } from '../statistics.ts';
-import { atMost, type Line } from '../table.ts';
+import { atMost, timesSpread, type Line } from '../table.ts';
 import { requestOf } from './requests.ts';
 
 const AIM_WORKERS = 1.1;
@@ -26,10 +26,7 @@ export const workers: Scenario = {
     return [one, two, working].map((contender): Line => {
       const others = contender === working ? [one, two] : [one].filter((other) => other !== contender);
       const compared = others.map((other) => ({ other, ratio: spread(ratios(cpuOf(contender), cpuOf(other))) }));
-      const cells = compared.map(({ other, ratio: { median: is, low, high } }) => [
-        `compared with ${other.name}`,
-        `${is.toFixed(2)} × (${low.toFixed(2)}–${high.toFixed(2)} ×)`,
-      ]);
+      const cells = compared.map(({ other, ratio }) => [`compared with ${other.name}`, timesSpread(ratio)]);
       return {
         subject: contender.name,
         cells: { 'CPU µs/request': median(cpuOf(contender)).toFixed(1), ...Object.fromEntries(cells) },
@@ -49,7 +46,6 @@ function createPair(name: string): Contender {
   return {
     name,
     does: one.does,
-    missing: () => undefined,
     async start(surroundings) {
       const [first, second] = await Promise.all([one.start(surroundings), other.start(surroundings)]);
       return {
