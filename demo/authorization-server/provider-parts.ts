@@ -9,8 +9,10 @@ import { interactionPath, type Interactions } from './interactions.ts';
 /** The key of the ids of codes and refresh tokens. */
 export const tokenKey = randomBytes(32).toString('base64url');
 
-/** What an oidc-provider of the demo keeps: nothing before its start, nothing after its end. */
-export function freshState(): Required<Pick<Configuration, 'adapter' | 'cookies' | 'jwks'>> {
+/** What an oidc-provider keeps: nothing before its start, nothing after its end. */
+export function freshState(
+  keys: readonly JWK[] = [newSigningKey()],
+): Required<Pick<Configuration, 'adapter' | 'cookies' | 'jwks'>> {
   return {
     adapter: createAdapter({
       store: createMemoryStore(Date.now),
@@ -19,7 +21,7 @@ export function freshState(): Required<Pick<Configuration, 'adapter' | 'cookies'
       tokenKey,
       onRevoked: async () => {},
     }),
-    jwks: { keys: [newSigningKey()] },
+    jwks: { keys: [...keys] },
     cookies: { keys: [randomBytes(32).toString('base64url')] },
   };
 }

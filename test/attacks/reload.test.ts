@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { startEditedGateway, type EditedGateway } from '../support/edited-gateway.ts';
+import { startEditedGateway, type EditedGateway } from '../support/gateway.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { startBeforeEach } from '../support/start-before.ts';

@@ -3,7 +3,7 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { WebSocketServer } from 'ws';
 import type { Clock } from '../../src/lib/clock.ts';
-import { startEditedGateway, type EditedGateway } from '../support/edited-gateway.ts';
+import { startEditedGateway, type EditedGateway } from '../support/gateway.ts';
 import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.ts';
 import { startFaultServer, type FaultServer } from '../support/fault-server.ts';
 import { hasRedis, startRedis, type Redis } from '../support/redis.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { startEditedGateway } from '../support/edited-gateway.ts';
+import { startEditedGateway } from '../support/gateway.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { startBeforeAll, startBeforeEach } from '../support/start-before.ts';

@@ -1,7 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ClientMetadata, Configuration } from 'oidc-provider';
-import { createAdapter } from '../../src/front-door/adapter.ts';
-import { createMemoryStore } from '../../src/front-door/memory-store.ts';
 import { startProvider } from './oidc-provider.ts';
 import { keepSecret } from './secrecy.ts';
 
@@ -46,13 +44,6 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
   const people = new Map<string, TestPerson>();
   const { idTokenClaims = ['roles', 'tid', 'email'], userInfoClaims = [] } = options;
   const configuration: Configuration = {
-    adapter: createAdapter({
-      store: createMemoryStore(Date.now),
-      clock: Date.now,
-      registrationMs: 60_000,
-      tokenKey: 'a key of the tests',
-      onRevoked: async () => {},
-    }),
     scopes: ['openid', 'email', 'profile'],
     acrValues: ['phr', 'mfa', 'pwd'],
     claims: { openid: ['sub', ...idTokenClaims], profile: [...userInfoClaims] },
