@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { crc32 } from 'node:zlib';
-import type { Recorded } from './recorder.ts';
+import { fieldOf, type Recorded } from './recorder.ts';
 
 const json = { 'content-type': 'application/json' };
 const lists =
@@ -8,9 +8,9 @@ const lists =
 const handles = '{"jsonrpc":"2.0","id":1,"result":{"taskId":"t1","task":{"taskId":"t\\u0031"},"requestState":"s"}}';
 
 /** Answers a request in one of the ways of real servers. The request determines the way. */
-export function answered({ method, target, rawHeaders, body }: Recorded, response: ServerResponse): void {
-  const id = rawHeaders[rawHeaders.findIndex((name) => name === 'x-request-id') + 1] ?? '';
-  response.setHeader('x-seen', id);
+export function answered(request: Recorded, response: ServerResponse): void {
+  const { method, target, body } = request;
+  response.setHeader('x-seen', fieldOf(request, 'x-request-id'));
   if (method === 'POST' && body.includes('"initialize"')) response.setHeader('mcp-session-id', 's1');
   switch (crc32(body, crc32(`${method} ${target} `)) % 16) {
     case 0:

@@ -15,6 +15,12 @@ export interface Recorded {
   readonly complete: boolean;
 }
 
+/** The value of a field; `''` without one. */
+export function fieldOf({ rawHeaders }: Recorded, name: string): string {
+  const at = rawHeaders.findIndex((field, i) => i % 2 === 0 && field.toLowerCase() === name);
+  return at === -1 ? '' : (rawHeaders[at + 1] ?? '');
+}
+
 /** An upstream that records each byte. */
 export interface Recorder {
   readonly url: string;
@@ -34,10 +40,7 @@ export async function startRecorder(
   const server = createServer({ maxHeaderSize: 256 * 1024, keepAliveTimeout: 120_000 }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const recorded = recordOf(request, Buffer.concat(chunks), true);
-      answer(recorded, response);
-    });
+    request.on('end', () => answer(recordOf(request, Buffer.concat(chunks), true), response));
     request.on('close', () => {
       if (!request.complete) recordOf(request, Buffer.concat(chunks), false);
     });

@@ -4,11 +4,12 @@ import { sendAll } from './clients.ts';
 import { disagreement, wrongAnswer, type DecisionLine } from './oracle.ts';
 import { startProxies } from './proxies.ts';
 import { startPython, type PythonReading } from './python.ts';
-import { startRecorder, type Recorded } from './recorder.ts';
+import { fieldOf, startRecorder, type Recorded } from './recorder.ts';
 import { startWorld } from './world.ts';
 
 /** nginx and haproxy get one in this many of the requests that reached the upstream. */
 const SAMPLE = 50;
+
 /** The gateway between clients that send any bytes and an upstream that records them. */
 export interface RequestTarget {
   /** Sends each case on a connection of its own, all at once. Returns the findings, each with its case. */
@@ -81,7 +82,7 @@ export async function startRequestTarget({ withProxies = true } = {}): Promise<R
     const ids = new Set<string>();
     const sample: Recorded[] = [];
     for (const { request, reading } of requests) {
-      const id = idOf(request);
+      const id = fieldOf(request, 'x-request-id');
       const found = ids.has(id)
         ? 'two requests reached the upstream for one decision'
         : disagreement(request, await reading, decisions.get(id));
@@ -91,7 +92,8 @@ export async function startRequestTarget({ withProxies = true } = {}): Promise<R
     }
     const asked = sample.map(async (request) => [request, (await proxies?.read(request))?.[0]] as const);
     for (const [request, found] of await Promise.all(asked))
-      if (found !== undefined) findings.set(idOf(request), `${found}\n${request.raw.toString('latin1')}`);
+      if (found !== undefined)
+        findings.set(fieldOf(request, 'x-request-id'), `${found}\n${request.raw.toString('latin1')}`);
     forwarded += ids.size;
     const perCase = received.flatMap(({ answers }, i) => {
       const what = answers
@@ -118,9 +120,4 @@ export async function startRequestTarget({ withProxies = true } = {}): Promise<R
       await Promise.all([recorder.close(), python.close(), proxies?.close()]);
     },
   };
-}
-
-function idOf({ rawHeaders }: Recorded): string {
-  const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'x-request-id');
-  return at === -1 ? '' : (rawHeaders[at + 1] ?? '');
 }
