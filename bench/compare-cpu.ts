@@ -66,18 +66,13 @@ const columns = {
  * One row for each contender: its cost, and how the gateway's cost compares with it. Ratios and differences are those
  * within a round. The table has their medians, and for the ratios the quartiles: what a figure is worth.
  */
-export function cpuLines(
-  samples: CpuSamples,
-  contenders: readonly Contender[],
-  aims: CpuAims,
-  ours = 'sallyport',
-): readonly Line[] {
-  const own = samples.get(ours) ?? [];
+export function cpuLines(samples: CpuSamples, contenders: readonly Contender[], aims: CpuAims): readonly Line[] {
+  const own = samples.get('sallyport') ?? [];
   return contenders.flatMap(({ name, does }): readonly Line[] => {
     const cpu = samples.get(name);
     if (cpu === undefined) return [];
     const cost = { does, [columns.cpu]: median(cpu).toFixed(1), [columns.rate]: (1e6 / median(cpu)).toFixed(0) };
-    if (name === ours) return [{ subject: name, cells: cost }];
+    if (name === 'sallyport') return [{ subject: name, cells: cost }];
     const ratio = spread(ratios(own, cpu));
     const difference = median(differences(own, cpu)).toFixed(1);
     const cells = { ...cost, [columns.ratio]: timesSpread(ratio), [columns.adds]: difference };
