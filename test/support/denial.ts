@@ -6,8 +6,7 @@ export function orDenial<Result>(attempt: () => Result): Result | Denial {
   try {
     return attempt();
   } catch (error) {
-    if (error instanceof Denial) return error;
-    throw error;
+    return denialOf(error);
   }
 }
 
@@ -15,4 +14,14 @@ export function orDenial<Result>(attempt: () => Result): Result | Denial {
 export function orReason<Result>(attempt: () => Result): Result | Reason {
   const result = orDenial(attempt);
   return result instanceof Denial ? result.reason : result;
+}
+
+/** What a promise brings, or the reason of the Denial that it is rejected with. */
+export function outcomeOf<Result>(promise: Promise<Result>): Promise<Result | Reason> {
+  return promise.catch((error: unknown) => denialOf(error).reason);
+}
+
+function denialOf(error: unknown): Denial {
+  if (error instanceof Denial) return error;
+  throw error;
 }

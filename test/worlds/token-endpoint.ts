@@ -1,6 +1,5 @@
 import { createServerClient } from '../../src/authorization-server/client.ts';
 import { createCredentialSources, type CredentialSource } from '../../src/pipeline/exchange/credential-source.ts';
-import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { Grant, PresentedToken } from '../../src/model/grant.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import type { Plan } from '../../src/model/policy.ts';
@@ -13,25 +12,6 @@ import { serverOf } from '../support/server.ts';
 export interface TokenAnswer {
   readonly status?: number;
   readonly body: unknown;
-}
-
-/** A token endpoint whose answers the test sets, and exchanges that call it. */
-export interface TokenEndpointWorld {
-  readonly issuer: Issuer;
-  readonly client: AuthorizationServerClient;
-  /** Milliseconds since the epoch; moves only when a test sets it. */
-  now: number;
-  answer: (form: URLSearchParams) => TokenAnswer;
-  /** The tokens that were revalidated. */
-  readonly revalidated: string[];
-  revalidate: (token: PresentedToken) => Promise<void>;
-  readonly lookups: string[];
-  /** The exchange of a route. All of them share one cache. */
-  route(otherwise?: Partial<TokenExchange>): CredentialSource;
-  create(token: UpstreamToken): CredentialSource;
-  /** The forms that reached the token endpoint. */
-  calls(): readonly URLSearchParams[];
-  close(): Promise<void>;
 }
 
 /** The configuration of a plain exchange. */
@@ -64,50 +44,67 @@ export function issued(accessToken: string, otherwise: Record<string, unknown> =
   };
 }
 
-/** Starts it. By default the token endpoint exchanges the token `x` for `for-x`. */
+/** A token endpoint whose answers the test sets, and exchanges that call it and share one cache. */
+export class TokenEndpointWorld {
+  /** Milliseconds since the epoch; moves only when a test sets it. */
+  now = Date.now();
+  /** Default: exchanges the token `x` for `for-x`. */
+  answer = (form: URLSearchParams): TokenAnswer => issued(`for-${form.get('subject_token')}`);
+  /** The tokens that were revalidated. */
+  readonly revalidated: string[] = [];
+  revalidate: (token: PresentedToken) => Promise<void> = async () => {};
+  readonly lookups: string[] = [];
+  readonly issuer: Issuer;
+  readonly client;
+  readonly #sourceOf;
+
+  constructor(issuer: Issuer) {
+    const clock = (): number => this.now;
+    this.issuer = issuer;
+    this.client = createServerClient(serverOf(issuer), () => {}, clock);
+    this.#sourceOf = createCredentialSources((kind, result) => this.lookups.push(`${kind} ${result}`), clock);
+    issuer.intercept = (request, response, body) => {
+      if (request.url !== '/token') return false;
+      const { status = 200, body: value } = this.answer(new URLSearchParams(body));
+      response.writeHead(status).end(typeof value === 'string' ? value : JSON.stringify(value));
+      return true;
+    };
+  }
+
+  /** Lets the token endpoint refuse with an error code. */
+  refuseWith(error: unknown): void {
+    this.answer = () => ({ status: 400, body: { error } });
+  }
+
+  /** The exchange of a route. */
+  route(otherwise: Partial<TokenExchange> = {}): CredentialSource {
+    return this.create({ kind: 'exchange', exchange: exchangeWith({ server: this.client.server, ...otherwise }) });
+  }
+
+  create(token: UpstreamToken): CredentialSource {
+    return this.#sourceOf({ upstream: { token } } as Route, {
+      clients: new Map([['main', this.client]]),
+      revalidate: async (presented) => {
+        this.revalidated.push(presented.value);
+        return this.revalidate(presented);
+      },
+    });
+  }
+
+  /** The forms that reached the token endpoint. */
+  calls(): readonly URLSearchParams[] {
+    return this.issuer.requestsTo('/token').map(({ body }) => new URLSearchParams(body));
+  }
+
+  close(): Promise<void> {
+    this.client.close();
+    return this.issuer.close();
+  }
+}
+
+/** Starts it. */
 export async function startTokenEndpointWorld(): Promise<TokenEndpointWorld> {
-  const issuer = await startIssuer();
-  let now = Date.now();
-  const clock = (): number => now;
-  const client = createServerClient(serverOf(issuer), () => {}, clock);
-  const lookups: string[] = [];
-  const exchanges = createCredentialSources((kind, result) => lookups.push(`${kind} ${result}`), clock);
-  const world: TokenEndpointWorld = {
-    issuer,
-    client,
-    get now() {
-      return now;
-    },
-    set now(moment) {
-      now = moment;
-    },
-    lookups,
-    answer: (form) => issued(`for-${form.get('subject_token')}`),
-    revalidated: [],
-    revalidate: async () => {},
-    route: (otherwise) =>
-      world.create({ kind: 'exchange', exchange: exchangeWith({ server: client.server, ...otherwise }) }),
-    create: (token) =>
-      exchanges({ upstream: { token } } as Route, {
-        clients: new Map([['main', client]]),
-        revalidate: async (presented) => {
-          world.revalidated.push(presented.value);
-          return world.revalidate(presented);
-        },
-      }),
-    calls: () => issuer.requests.filter(({ path }) => path === '/token').map(({ body }) => new URLSearchParams(body)),
-    async close() {
-      client.close();
-      await issuer.close();
-    },
-  };
-  issuer.intercept = (request, response, body) => {
-    if (request.url !== '/token') return false;
-    const { status = 200, body: value } = world.answer(new URLSearchParams(body));
-    response.writeHead(status).end(typeof value === 'string' ? value : JSON.stringify(value));
-    return true;
-  };
-  return world;
+  return new TokenEndpointWorld(await startIssuer());
 }
 
 /** A grant for the caller of a token, by a plan of the policy if the route has one. */
@@ -122,7 +119,7 @@ export function grantFor(principal: Partial<Principal>, plan?: Plan): Grant {
 export async function credentialOf(
   exchange: CredentialSource,
   token: string,
-  principal: Partial<Principal> = { issuer: 'https://as.example' },
+  principal: Partial<Principal> = {},
   plan?: Plan,
 ): Promise<unknown> {
   return exchange.credential(grantFor(principal, plan), bearer(token));
