@@ -44,6 +44,17 @@ describe('RFC 8414 §3 — the location of metadata', () => {
   });
 });
 
+test('a page in place of one document leads to the next', async () => {
+  publish('/.well-known/openid-configuration', { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` });
+  const found = issuer.intercept;
+  issuer.intercept = (request, response, body) => {
+    if (request.url !== '/.well-known/oauth-authorization-server') return found?.(request, response, body) ?? false;
+    response.writeHead(302, { location: '/sign-in' }).end();
+    return true;
+  };
+  await expect(clientOf().metadata()).resolves.toMatchObject({ jwksUri: `${issuer.url}/jwks` });
+});
+
 describe('RFC 8414 §3.3 — the issuer in the metadata is the configured one', () => {
   test.each([undefined, 'http://other', 'SLASH'])('%s is refused', async (found) => {
     publish('/.well-known/oauth-authorization-server', { issuer: found === 'SLASH' ? `${issuer.url}/` : found });

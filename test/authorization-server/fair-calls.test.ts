@@ -33,11 +33,11 @@ const asked = (onBehalfOf: string): number =>
 test('a slow server gets the call of a new caller at once, however many others wait', async () => {
   const noisy = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4', '192.0.2.5'];
   for (const each of noisy) for (let time = 0; time < 300; time += 1) void ask(each);
-  await expect.poll(() => server.asked('introspection')).toBeGreaterThan(200);
+  await expect.poll(() => server.asked()).toBeGreaterThan(200);
   void ask('198.51.100.1');
   await expect.poll(() => asked('198.51.100.1')).toBe(1);
   for (const each of noisy) expect(asked(each)).toBeLessThanOrEqual(64);
-  expect(server.asked('introspection')).toBeLessThanOrEqual(256);
+  expect(server.asked()).toBeLessThanOrEqual(256);
 });
 
 test('refuses a call at once if the queue of its address is full', async () => {
@@ -47,12 +47,12 @@ test('refuses a call at once if the queue of its address is full', async () => {
 
 test('no call waits for a server whose circuit is open', async () => {
   const waiting = Array.from({ length: 300 }, () => ask('192.0.2.1'));
-  await expect.poll(() => server.asked('introspection')).toBe(64);
+  await expect.poll(() => server.asked()).toBe(64);
   await server.down();
   const outcomes = await Promise.all(waiting);
   expect(new Set(outcomes.map((outcome) => (outcome as Denial).reason))).toEqual(
     new Set(['authorization_server.unavailable']),
   );
   // The waiting calls failed without a request.
-  expect(server.asked('introspection')).toBe(64);
+  expect(server.asked()).toBe(64);
 });
