@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { load } from '../../src/config/load.ts';
+import { forThisTest } from '../support/start-before.ts';
 import { writeFrontDoorFiles } from '../worlds/front-door.ts';
 
 test('a front door that refuses a reload ends, so that the gateway starts it again', async () => {
-  const files = await writeFrontDoorFiles();
-  onTestFinished(() => files.close());
+  const files = await forThisTest(writeFrontDoorFiles());
   const file = join(files.folder, 'gateway.yaml');
   const { snapshot } = await load(file);
   const child = fork('src/main.ts', ['front-door'], {

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { filesIn, importsOf } from '../architecture/source-files.ts';
 import { inFolder } from '../config/folder.ts';
 import { startCollector } from '../support/collector.ts';
 import { startIssuer } from '../support/issuer.ts';
+import { forThisTest } from '../support/start-before.ts';
+import { postCall } from '../support/mcp-message.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { sallyport } from './process.ts';
 
@@ -73,8 +75,7 @@ test.each(['src/cli/serve.ts', 'src/serve/workers/primary.ts', 'src/serve/worker
 describe('a process', () => {
   /** The modules that `serve` loads until it has answered a call and ended. */
   async function loads(more: string, entry: string): Promise<readonly string[]> {
-    const [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
-    onTestFinished(async () => void (await Promise.all([issuer.close(), upstream.close()])));
+    const [issuer, upstream] = [await forThisTest(startIssuer()), await forThisTest(startUpstream())];
     const yaml = `
 public_url: http://gateway.test
 listen: 127.0.0.1:0
@@ -89,12 +90,7 @@ ${more}
       const gateway = sallyport(['serve'], folder, { env });
       const [, url] = await gateway.says(/"url":"(http:[^"]+)"/);
       const token = await issuer.sign({ aud: 'http://gateway.test/mcp', sub: 'alice', client_id: 'agent' });
-      const answer = await fetch(`${url}/mcp`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay","arguments":{}}}',
-      });
-      await answer.text();
+      await (await postCall(`${url}/mcp`, 'pay', {}, { token })).text();
       gateway.signal('SIGTERM');
       expect(await gateway.ended).toBe(0);
       const urls = (await readFile(list, 'utf8')).split('\n');
@@ -114,8 +110,7 @@ ${more}
     'loads the code of features that are on, and sends the last spans before it ends',
     { timeout: 120_000 },
     async () => {
-      const collector = await startCollector();
-      onTestFinished(() => collector.close());
+      const collector = await forThisTest(startCollector());
       const on = `telemetry: { otlp: "${collector.url}" }
 approvals: { authorization_servers: [main] }
 decision_points: { acme: { url: "UPSTREAM" } }

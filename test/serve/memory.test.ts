@@ -1,10 +1,11 @@
 import { Agent, request } from 'node:http';
 import { once } from 'node:events';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { inFolder } from '../config/folder.ts';
 import { startIssuer } from '../support/issuer.ts';
+import { forThisTest } from '../support/start-before.ts';
 import { keepSecret } from '../support/secrecy.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { sallyport } from './process.ts';
@@ -21,7 +22,7 @@ async function status(url: string, token: string, agent: Agent): Promise<number 
 }
 
 test('memory holds a token only while its connection is open', async () => {
-  const [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
+  const [issuer, upstream] = [await forThisTest(startIssuer()), await forThisTest(startUpstream())];
   const yaml = `public_url: http://gateway.test
 listen: 127.0.0.1:0
 admin: off
@@ -71,5 +72,4 @@ routes:
   kept.destroy();
   gateway.signal('SIGTERM');
   expect(await gateway.ended).toBe(0);
-  await Promise.all([issuer.close(), upstream.close(), rm(folder, { recursive: true })]);
 });

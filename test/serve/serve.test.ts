@@ -63,11 +63,7 @@ test.each<[title: string, yaml: () => string, fault: RegExp]>([
   ],
 ])('says in one line that it cannot listen at %s', async (_title, yaml, fault) => {
   const config = await loaded({ yaml: yaml() });
-  const error: unknown = await start(config).then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(listenFault(error)).toMatch(fault);
+  expect(listenFault(await start(config).catch((reason: unknown) => reason))).toMatch(fault);
 });
 
 test('leaves no log file open if it cannot listen', async () => {

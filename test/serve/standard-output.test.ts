@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
@@ -16,13 +16,16 @@ function watched(output: Writable): { readonly errors: unknown[] } {
 
 const ended = (output: Writable): Promise<void> => new Promise((resolve) => output.end(() => resolve()));
 
-test('waits for a stuck reader, which then gets every line', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sallyport-'));
-  const pipe = join(folder, 'pipe');
+/** The ends of a pipe, as it is once Node has looked at it as process.stdout. */
+function openPipe(): { readonly reader: number; readonly writer: number } {
+  const pipe = join(mkdtempSync(join(tmpdir(), 'sallyport-')), 'pipe');
   execFileSync('mkfifo', [pipe]);
   const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
-  // As a pipe is, once Node has looked at it as process.stdout.
-  const writer = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+  return { reader, writer: openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK) };
+}
+
+test('waits for a stuck reader, which then gets every line', async () => {
+  const { reader, writer } = openPipe();
   const output = standardOutput(writer);
   const { errors } = watched(output);
   const line = `${'x'.repeat(1023)}\n`;
@@ -45,35 +48,26 @@ test('waits for a stuck reader, which then gets every line', async () => {
   expect(received).toBe(line.repeat(512));
   expect(await finished).toBe(true);
   for (const fd of [reader, writer]) closeSync(fd);
-  rmSync(folder, { recursive: true });
 });
 
-test.runIf(existsSync('/dev/full'))('a full disk costs only lines', async () => {
-  const full = openSync('/dev/full', 'w');
-  const output = standardOutput(full);
-  const { errors } = watched(output);
-  output.write('one\n');
-  output.write('two\n');
-  await ended(output);
-  expect(errors).toEqual([]);
-  closeSync(full);
-});
-
-test('a closed reader does not end the process', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sallyport-'));
-  const pipe = join(folder, 'pipe');
-  execFileSync('mkfifo', [pipe]);
-  const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
-  const writer = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+/** A pipe that has no reader any more. */
+function unreadPipe(): number {
+  const { reader, writer } = openPipe();
   closeSync(reader);
-  const output = standardOutput(writer);
+  return writer;
+}
+
+test.each([
+  ['a full disk', () => openSync(existsSync('/dev/full') ? '/dev/full' : '/dev/null', 'w')],
+  ['a closed reader', unreadPipe],
+])('%s costs only lines, and does not end the process', async (_what, open) => {
+  const fd = open();
+  const output = standardOutput(fd);
   const { errors } = watched(output);
-  output.write('one\n');
-  output.write('two\n');
+  for (const line of ['one\n', 'two\n']) output.write(line);
   await ended(output);
   expect(errors).toEqual([]);
-  closeSync(writer);
-  rmSync(folder, { recursive: true });
+  closeSync(fd);
 });
 
 test('copies lines of several processes whole, wherever their parts end', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, onTestFinished, type TestContext } from 'vitest';
 
 /** A server, a world, a browser: what a test starts and closes. */
 interface Running {
@@ -22,6 +22,16 @@ export function startBeforeEach<Part extends Running>(start: () => Part | Promis
   beforeEach(async () => void (part = await start()));
   afterEach(() => part?.close());
   return standIn(() => part);
+}
+
+/** A part that this test starts; the end of the test closes it. A concurrent test passes its context. */
+export async function forThisTest<Part extends Running>(
+  starting: Part | Promise<Part>,
+  context: Pick<TestContext, 'onTestFinished'> = { onTestFinished },
+): Promise<Part> {
+  const part = await starting;
+  context.onTestFinished(async () => void (await part.close()));
+  return part;
 }
 
 /** Passes all that is asked of it on to the part that runs now. */

@@ -1,26 +1,25 @@
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { publicUrl, startWorld, type World } from '../../worlds/gateway.ts';
+import { publicUrl, startWorld } from '../../worlds/gateway.ts';
 import { createProver, type Prover } from '../../support/prover.ts';
-import { exchangeRaw } from '../../support/raw.ts';
+import { exchangeRaw, head } from '../../support/raw.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
-let world: World;
+const world = startBeforeAll(() =>
+  startWorld({
+    server: 'introspection: { client_id: gateway, client_secret: secret, cache: 30s }',
+    routes: [
+      'name: sockets, path: /sockets, audience: a, dpop: {}, upgrade: websocket, upstream: { url: "UPSTREAM" }',
+      'name: streams, path: /streams, audience: a, dpop: {}, revalidate: 50ms, upstream: { url: "UPSTREAM" }',
+    ],
+    upstream: (_request, response) =>
+      void response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: x\n\n'),
+  }),
+);
 let client: Prover;
 const sockets: Duplex[] = [];
 beforeAll(async () => {
   client = await createProver();
-  world = await startWorld({
-    yaml: (issuer, upstream) => `
-authorization_servers:
-  main: { issuer: "${issuer}", introspection: { client_id: gateway, client_secret: secret, cache: 30s } }
-routes:
-  - { name: sockets, path: /sockets, audience: a, dpop: {}, upgrade: websocket, upstream: { url: "${upstream}" } }
-  - { name: streams, path: /streams, audience: a, dpop: {}, revalidate: 50ms, upstream: { url: "${upstream}" } }
-`,
-    upstream: (_request, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: x\n\n');
-    },
-  });
   world.upstream.server.on('upgrade', (_request, socket: Duplex) => {
     sockets.push(socket);
     socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhello');
@@ -28,25 +27,17 @@ routes:
   const bound = { active: true, sub: 'alice', aud: 'a', token_type: 'DPoP', cnf: client.cnf };
   for (const token of ['bound', 'revoked-later']) world.issuer.introspection.set(token, bound);
 });
-afterAll(async () => {
+afterAll(() => {
   for (const socket of sockets) socket.destroy();
-  await world.close();
 });
 
 const asked = (): number => world.issuer.requestsTo('/introspect').length;
 
 test('requires a proof for a WebSocket handshake', async () => {
   const proof = await client.proof({ url: `${publicUrl}/sockets`, token: 'bound' });
-  const handshake = (...more: readonly string[]): string =>
-    [
-      'GET /sockets HTTP/1.1',
-      'Host: gateway.test',
-      'Connection: Upgrade',
-      'Upgrade: websocket',
-      'Authorization: DPoP bound',
-      ...more,
-    ].join('\r\n');
-  const send = (...more: readonly string[]) => exchangeRaw(world.gateway.url, `${handshake(...more)}\r\n\r\n`);
+  const handshake = ['Connection: Upgrade', 'Upgrade: websocket', 'Authorization: DPoP bound'];
+  const send = (...more: readonly string[]) =>
+    exchangeRaw(world.gateway.url, head('GET /sockets', ...handshake, ...more));
   expect(await send()).toMatch(/^HTTP\/1\.1 401 .*\bDPoP error="invalid_dpop_proof"/s);
   expect(await send(`DPoP: ${proof}`)).toMatch(/^HTTP\/1\.1 101 .*hello$/s);
   expect(await send(`DPoP: ${proof}`), 'once').toMatch(/^HTTP\/1\.1 401 /);

@@ -1,18 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { createProver } from '../../support/prover.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';
-import { startUpstream } from '../../support/upstream.ts';
-import { startBeforeEach } from '../../support/start-before.ts';
+import { sendJson, startUpstream } from '../../support/upstream.ts';
+import { granted } from '../../worlds/exchange.ts';
+import { forThisTest, startBeforeEach } from '../../support/start-before.ts';
 
 const secrets = { session: 'k3y-of-at-least-thirty-two-characters', client: 'secret-of-the-gateway' };
 
 /** One configuration, as many replicas as a test starts. */
 describe.skipIf(!hasRedis)('replicas with a shared store', () => {
-  let running: TestGateway[];
-
   const redis = startBeforeEach(startRedis);
   const issuer = startBeforeEach(startIssuer);
   const upstream = startBeforeEach(() => startUpstream(stream));
@@ -20,21 +19,13 @@ describe.skipIf(!hasRedis)('replicas with a shared store', () => {
     issuer.intercept = (request, response, body) => {
       if (request.url !== '/token') return false;
       const subject = new URLSearchParams(body).get('subject_token');
-      const token = { access_token: `exchanged-${subject}`, token_type: 'Bearer', expires_in: 60 };
-      response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ ...token, issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' }));
+      sendJson(response, 200, { ...granted, access_token: `exchanged-${subject}` });
       return true;
     };
-    running = [];
-  });
-  afterEach(async () => {
-    for (const gateway of running) await gateway.close();
   });
 
   async function replica(): Promise<TestGateway> {
-    const gateway = await startTestGateway({
-      yaml: `
+    const yaml = `
 session_key: ${secrets.session}
 shared: ${redis.url}
 authorization_servers:
@@ -49,9 +40,8 @@ routes:
     path: /exchanged
     audience: r
     upstream: { url: "${upstream.url}", token: exchange, exchange: { audience: https://api.example } }
-`,
-    });
-    running.push(gateway);
+`;
+    const gateway = await forThisTest(startTestGateway({ yaml }));
     await expect.poll(() => state(gateway)).toEqual({ state: 'available' });
     return gateway;
   }
@@ -73,7 +63,7 @@ routes:
     return status;
   }
 
-  const asked = (path = '/introspect'): number => issuer.requests.filter((request) => request.path === path).length;
+  const asked = (): number => issuer.requestsTo('/introspect').length;
 
   test('introspect an active token once together, and an inactive one once each', async () => {
     const [one, other] = [await replica(), await replica()];
@@ -151,21 +141,14 @@ routes:
 });
 
 test('has no metrics of a store without one', async () => {
-  const upstream = await startUpstream();
-  const gateway = await startTestGateway({
-    yaml: `routes: [{ name: open, path: /, public: true, upstream: { url: "${upstream.url}" } }]`,
-  });
+  const yaml = 'routes: [{ name: open, path: /, public: true, upstream: { url: "http://127.0.0.1:1" } }]';
+  const gateway = await forThisTest(startTestGateway({ yaml }));
   expect(await gateway.metrics()).not.toMatch(/^sallyport_shared_store/m);
   expect(await (await fetch(`${gateway.adminUrl}/readyz`)).json()).not.toHaveProperty('shared_store');
-  await Promise.all([gateway.close(), upstream.close()]);
 });
 
 /** A stream that has no end of its own. */
 function stream(request: IncomingMessage, response: ServerResponse): void {
-  if (request.url !== '/stream') {
-    response.end('ok');
-    return;
-  }
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.write('data: 1\n\n');
+  if (request.url !== '/stream') response.end('ok');
+  else response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
 }

@@ -1,28 +1,29 @@
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { forThisTest } from '../../support/start-before.ts';
 import { request, startMcpWorld, type McpWorld } from '../../worlds/mcp.ts';
 
-let world: McpWorld;
-afterEach(() => world.close());
-
-/** Answers with an event stream and hands it over. */
-function streaming(): Promise<ServerResponse> {
-  return new Promise((resolve) => {
-    world.handle = (_request, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
-      resolve(response);
-    };
-  });
+/** A world with a stream that its upstream has begun: the answer to the client, and that of the upstream. */
+async function streaming(route: string, ...send: Parameters<McpWorld['send']>) {
+  const begun = Promise.withResolvers<ServerResponse>();
+  const world = await forThisTest(
+    startMcpWorld({
+      route,
+      handle(_request, answer) {
+        answer.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+        begun.resolve(answer);
+      },
+    }),
+  );
+  world.issuer.introspection.set('opaque', { active: true, sub: 'alice', aud: 'http://gateway.test/mcp' });
+  const response = await world.send(...send);
+  return { world, response, upstream: await begun.promise };
 }
+const asOpaque = { method: 'GET', token: 'opaque' };
 
 describe('revalidate', () => {
   test('R-139: ends a stream and its upstream cleanly when its token is revoked', async () => {
-    world = await startMcpWorld({ route: 'revalidate: 50ms' });
-    const active = { active: true, sub: 'alice', aud: 'http://gateway.test/mcp' };
-    world.issuer.introspection.set('opaque', active);
-    const opened = streaming();
-    const response = await world.send(undefined, { method: 'GET', token: 'opaque' });
-    const upstream = await opened;
+    const { world, response, upstream } = await streaming('revalidate: 50ms', undefined, asOpaque);
     const closed = new Promise((resolve) => upstream.once('close', resolve));
     const text = response.text();
     await expect.poll(() => world.issuer.requestsTo('/introspect').length).toBeGreaterThan(2);
@@ -34,11 +35,7 @@ describe('revalidate', () => {
   });
 
   test('keeps streams while the authorization server is unavailable', async () => {
-    world = await startMcpWorld({ route: 'revalidate: 20ms' });
-    world.issuer.introspection.set('opaque', { active: true, aud: 'http://gateway.test/mcp' });
-    const opened = streaming();
-    const response = await world.send(undefined, { method: 'GET', token: 'opaque' });
-    const upstream = await opened;
+    const { world, response, upstream } = await streaming('revalidate: 20ms', undefined, asOpaque);
     world.issuer.intercept = (_request, answer) => {
       answer.writeHead(500).end();
       return true;
@@ -53,10 +50,7 @@ describe('revalidate', () => {
 
 describe('keepalive', () => {
   test('sends comments on a quiet stream, never within an event', async () => {
-    world = await startMcpWorld({ route: 'keepalive: 30ms' });
-    const opened = streaming();
-    const response = await world.send(request('tools/call', { name: 'a' }));
-    const upstream = await opened;
+    const { response, upstream } = await streaming('keepalive: 30ms', request('tools/call', { name: 'a' }));
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     let text = '';
     const readUntil = async (wanted: string): Promise<void> => {

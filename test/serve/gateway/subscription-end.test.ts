@@ -1,8 +1,6 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { forThisTest } from '../../support/start-before.ts';
 import { request, startMcpWorld, type McpWorld } from '../../worlds/mcp.ts';
-
-let world: McpWorld;
-afterEach(() => world.close());
 
 const version = 'io.modelcontextprotocol/protocolVersion';
 const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' };
@@ -16,19 +14,19 @@ const completed = {
 
 interface Opened {
   readonly begins?: string;
-  readonly route?: string;
   /** Whether its token expires soon. */
   readonly expires?: boolean;
   readonly send?: Parameters<McpWorld['send']>;
 }
 
 /** Opens a stream whose upstream never ends it, waits for what it begins with, and then reads the rest. */
-async function opened({ begins = acknowledged, route = '', expires = false, send = [listen, { headers }] }: Opened) {
-  world = await startMcpWorld({ route });
-  world.handle = (_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(begins);
-  };
+async function opened({ begins = acknowledged, expires = false, send = [listen, { headers }] }: Opened) {
+  const world = await forThisTest(
+    startMcpWorld({
+      handle: (_request, response) =>
+        void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(begins),
+    }),
+  );
   const claims = expires ? { exp: Math.ceil(Date.now() / 1000) + 1 } : {};
   const answer = await world.send(send[0], { ...send[1], claims });
   expect(answer.status).toBe(200);
@@ -38,32 +36,33 @@ async function opened({ begins = acknowledged, route = '', expires = false, send
     begun += Buffer.from((await reader.read()).value ?? '').toString();
   }
   expect(begun.slice(0, begins.length)).toBe(begins);
-  return async (): Promise<string> => {
-    let rest = begun.slice(begins.length);
+  const rest = async (): Promise<string> => {
+    let text = begun.slice(begins.length);
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return rest;
-      rest += Buffer.from(value).toString();
+      if (done) return text;
+      text += Buffer.from(value).toString();
     }
   };
+  return { rest, restAfterStop: async () => (await Promise.all([rest(), world.gateway.close()]))[0] };
 }
 
 const wanted = `event: message\ndata: ${JSON.stringify(completed)}\n\n`;
 
 describe('a subscription of 2026-07-28 that the gateway ends closes with its result', () => {
   test('R-140: when its token expires', async () => {
-    const rest = await opened({ expires: true });
+    const { rest } = await opened({ expires: true });
     expect(await rest()).toBe(wanted);
   });
 
   test('when the gateway stops', async () => {
-    const rest = await opened({});
-    await Promise.all([world.gateway.close(), expect(rest()).resolves.toBe(wanted)]);
+    const { restAfterStop } = await opened({});
+    expect(await restAfterStop()).toBe(wanted);
   });
 
   test('never within an event that the upstream has begun', async () => {
-    const rest = await opened({ begins: `${acknowledged}data: {"half` });
-    await Promise.all([world.gateway.close(), expect(rest()).resolves.toBe('')]);
+    const { restAfterStop } = await opened({ begins: `${acknowledged}data: {"half` });
+    expect(await restAfterStop()).toBe('');
   });
 });
 
@@ -77,6 +76,6 @@ test.each<[string, Parameters<McpWorld['send']>]>([
     ],
   ],
 ])('adds nothing to %s', async (_what, send) => {
-  const rest = await opened({ send });
-  await Promise.all([world.gateway.close(), expect(rest()).resolves.toBe('')]);
+  const { restAfterStop } = await opened({ send });
+  expect(await restAfterStop()).toBe('');
 });

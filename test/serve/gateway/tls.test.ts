@@ -1,41 +1,24 @@
 import { once } from 'node:events';
 import { request as secureRequest } from 'node:https';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { certificateThumbprint } from '../../../src/lib/digest.ts';
 import { certificate, pem, tlsLine, x509 } from '../../support/certificates.ts';
 import { exchangeRaw } from '../../support/raw.ts';
-import { startUpstream, type Upstream } from '../../support/upstream.ts';
 import { sample } from '../../support/gateway.ts';
+import { forThisTest } from '../../support/start-before.ts';
 import { type RoutesWorld, startRoutesWorld } from '../../worlds/routes.ts';
 
-let world: RoutesWorld | undefined;
-let upstream: Upstream | undefined;
-afterEach(async () => {
-  await world?.close();
-  await upstream?.close();
-});
-
-async function start(lines: string): Promise<RoutesWorld> {
-  upstream = await startUpstream();
-  world = await startRoutesWorld(
-    [
-      `name: api, path: /api, upstream: { url: ${upstream.url} }`,
-      `name: open, path: /open, public: true, upgrade: websocket, upstream: { url: ${upstream.url} }`,
-    ],
-    lines,
-  );
-  return world;
-}
+const routes = [
+  'name: api, path: /api, upstream: { url: UPSTREAM }',
+  'name: open, path: /open, public: true, upgrade: websocket, upstream: { url: UPSTREAM }',
+];
+const start = (lines: string): Promise<RoutesWorld> => forThisTest(startRoutesWorld(routes, lines));
 
 /** The status that a token gets which is bound to the certificate `client`, shown with the certificate of `name`. */
-async function bound({ url, issuer }: RoutesWorld, name: string | undefined, headers = {}): Promise<number> {
-  const token = await issuer.sign({
-    aud: 'https://api.example',
-    cnf: { 'x5t#S256': certificateThumbprint(x509('client').raw) },
-  });
+async function bound({ url, token }: RoutesWorld, name: string | undefined, headers = {}): Promise<number> {
   const own = name === undefined ? {} : { cert: pem(name), key: pem(`${name}-key`) };
-  const authorization = `Bearer ${token}`;
+  const authorization = `Bearer ${await token({ cnf: { 'x5t#S256': certificateThumbprint(x509('client').raw) } })}`;
   const sent = secureRequest(`${url}/api`, {
     ca: pem('ca'),
     ...own,
@@ -50,18 +33,13 @@ async function bound({ url, issuer }: RoutesWorld, name: string | undefined, hea
 const asHeader = { 'client-cert': `:${x509('client').raw.toString('base64')}:` };
 
 describe('a token that is bound to a certificate', () => {
+  // test/pipeline/listen/tls.test.ts has the table of certificates that count.
   test.each([
-    ['any', 'client', 200],
-    ['any', 'self-signed', 401],
-    ['any', undefined, 401],
-    [certificate('ca'), 'client', 200],
-    [certificate('other-ca'), 'client', 401],
-  ])('gets, with client_ca %s and the certificate %s: %i', async (clientCa, name, status) => {
-    expect(await bound(await start(tlsLine(`, client_ca: ${clientCa}`)), name)).toBe(status);
-  });
-
-  test('is refused if no certificates are requested', async () => {
-    expect(await bound(await start(tlsLine()), 'client')).toBe(401);
+    ['certificates', ', client_ca: any', 200],
+    ['none', '', 401],
+  ])('gets its call answered where the listener requests %s: %i', async (_what, clientCa, status) => {
+    const world = await start(tlsLine(clientCa));
+    expect([await bound(world, 'client'), await bound(world, 'self-signed')]).toEqual([status, 401]);
   });
 
   test('does not match the certificate of a trusted proxy', async () => {
@@ -79,13 +57,11 @@ describe('a token that is bound to a certificate', () => {
 });
 
 test('forwards a WebSocket', async () => {
-  const { url } = await start(tlsLine());
-  const server = new WebSocketServer({ server: upstream?.server });
+  const { url, upstream } = await start(tlsLine());
+  const server = new WebSocketServer({ server: upstream.server });
   server.on('connection', (socket) => socket.on('message', (text) => socket.send(text)));
-  const client = new WebSocket(`${url.replace('https', 'wss')}/open`, {
-    ca: pem('ca'),
-    headers: { host: 'gateway.test' },
-  });
+  const options = { ca: pem('ca'), headers: { host: 'gateway.test' } };
+  const client = new WebSocket(`${url.replace('https', 'wss')}/open`, options);
   await once(client, 'open');
   client.send('hello');
   const [answer] = (await once(client, 'message')) as [Buffer];
@@ -96,13 +72,11 @@ test('forwards a WebSocket', async () => {
 });
 
 test('publishes and forwards https', async () => {
-  const { url } = await start(tlsLine());
+  const { url, upstream } = await start(tlsLine());
   expect(url).toMatch(/^https:/);
   await exchangeRaw(url, 'GET /open HTTP/1.1\r\nHost: gateway.test\r\nConnection: close\r\n\r\n');
-  expect(upstream?.seen[0]?.headers).toMatchObject({
-    'x-forwarded-proto': 'https',
-    'x-forwarded-host': 'gateway.test',
-  });
+  const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'gateway.test' };
+  expect(upstream.seen[0]?.headers).toMatchObject(forwarded);
 });
 
 describe('the expiry metric', () => {
@@ -111,8 +85,6 @@ describe('the expiry metric', () => {
     const secure = await start(tlsLine());
     expect(await sample(secure, name)).toBe(x509('server').validToDate.getTime() / 1000);
     await secure.line({ msg: 'tls certificate in force', expires: x509('server').validToDate.toISOString() });
-    await secure.close();
-    await upstream?.close();
     expect(await (await start('')).metrics()).not.toMatch(new RegExp(`^${name} `, 'm'));
   });
 

@@ -3,16 +3,61 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test, type TestContext } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { startCollector } from '../../support/collector.ts';
-import { startEditedGateway, startTestGateway } from '../../support/gateway.ts';
+import { startEditedGateway } from '../../support/gateway.ts';
+import { startCollector, type Collector } from '../../support/collector.ts';
 import type { CollectedSpan } from '../../support/otlp.ts';
-import { startUpstream } from '../../support/upstream.ts';
 import type { Line } from '../../support/written-log.ts';
-import { request, startMcpWorld } from '../../worlds/mcp.ts';
-import { clientSpan, startTracedWorld, toolCall, type TracedWorld } from '../../worlds/traces.ts';
-import { startBeforeAll } from '../../support/start-before.ts';
+import { startWorld } from '../../worlds/gateway.ts';
+import { request, startMcpWorld, type McpWorld } from '../../worlds/mcp.ts';
+import { granted } from '../../worlds/exchange.ts';
+import { sendJson } from '../../support/upstream.ts';
+import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
 
 // test/telemetry/tracer.test.ts has the table of what is recorded, test/mcp/message.test.ts that of traces in messages.
+
+/** The span id that the clients of these tests send. */
+const clientSpan = '00f067aa0ba902b7';
+
+/** The MCP world, and a collector of its spans. */
+interface TracedWorld extends McpWorld {
+  readonly collector: Collector;
+  /** The spans of one trace by their names, once the server span and all parents have arrived. */
+  trace(id: unknown): Promise<Readonly<Record<string, CollectedSpan>>>;
+}
+
+/** Starts one. `telemetry`: more members of that key; `top`: more YAML at the top level. */
+async function startTracedWorld(telemetry = '', top = ''): Promise<TracedWorld> {
+  const collector = await startCollector();
+  const world = await startMcpWorld({
+    policy: 'tools: { "get_*": {}, pay: { scope: payments } }',
+    top: `telemetry: { otlp: "${collector.url}" ${telemetry} }\n${top}`,
+  });
+  const close = world.close.bind(world);
+  return Object.assign(world, {
+    collector,
+    async trace(id: unknown) {
+      const ofTrace = (all: readonly CollectedSpan[]) => all.filter((span) => span.traceId === id);
+      await collector.until((all) => {
+        const spans = ofTrace(all);
+        return spans.some(({ kind }) => kind === 'server') && spans.every(({ parentId }) => isThere(parentId, spans));
+      });
+      return Object.fromEntries(ofTrace(collector.spans).map((span) => [span.name, span]));
+    },
+    async close() {
+      await close();
+      await collector.close();
+    },
+  });
+}
+
+function isThere(parentId: string, spans: readonly CollectedSpan[]): boolean {
+  return parentId === '' || parentId === clientSpan || spans.some(({ spanId }) => spanId === parentId);
+}
+
+/** A tool call with a secret argument. */
+function toolCall(name: string): object {
+  return request('tools/call', { name, arguments: { secret: 'hunter2' } });
+}
 
 /** The tests run at once, because each waits until its spans are sent: a second. Each has a trace of its own. */
 const anyTrace = () => {
@@ -27,11 +72,10 @@ const world = startBeforeAll(() =>
 );
 
 /** A world of its own, for a test that ends a part of it. */
-async function ownWorld({ onTestFinished }: TestContext, telemetry = '', top = ''): Promise<TracedWorld> {
-  const own = await startTracedWorld(telemetry, top);
-  onTestFinished(() => own.close());
-  return own;
-}
+const ownWorld = (context: TestContext, telemetry?: string, top?: string): Promise<TracedWorld> =>
+  forThisTest(startTracedWorld(telemetry, top), context);
+/** The top level of a gateway that sends its spans to the collector of the world. */
+const telemetry = (): string => `telemetry: { otlp: "${world.collector.url}" }`;
 
 const decisionIn = (traceId: string): Promise<Line> => world.gateway.line({ msg: 'decision', trace_id: traceId });
 const upstreamSaw = (traceId: string): (typeof world.upstream.seen)[number] | undefined =>
@@ -54,7 +98,7 @@ describe.concurrent('an allowed call', () => {
     expect(spans['GET jwks']).toMatchObject({ kind: 'client', parentId: spans['authenticate']?.spanId });
     const { host, ...sent } = own.upstream.seen[0]?.headers ?? {};
     expect(sent).toMatchObject({ traceparent: `00-${traceId}-${spans['POST']?.spanId}-01`, tracestate: 'rojo=1' });
-    const decided = await own.decided();
+    const decided = await own.gateway.decision();
     expect(decided['trace_id']).toBe(traceId);
     expect(server.attributes).toEqual({
       'http.request.method': 'POST',
@@ -121,8 +165,7 @@ describe.concurrent('an allowed call', () => {
   });
 
   test('without telemetry logs the trace of the header or of the message, and adds no header', async (context) => {
-    const own = await startMcpWorld();
-    context.onTestFinished(() => own.close());
+    const own = await forThisTest(startMcpWorld(), context);
     const [inMessage, inHeader] = [anyTrace(), anyTrace()];
     const call = callIn({ traceparent: inMessage.traceparent });
     await own.send(call);
@@ -143,7 +186,7 @@ describe.concurrent('the sampled flag of a client', () => {
       else await own.send(toolCall('get_price'), { headers: { traceparent } });
       const sent = new RegExp(`^00-${traceId}-(?!${clientSpan}).{16}-00$`);
       expect(own.upstream.seen.at(-1)?.headers.traceparent).toMatch(sent);
-      expect((await own.decided())['trace_id']).toBe(traceId);
+      expect((await own.gateway.decision())['trace_id']).toBe(traceId);
     }
     await own.gateway.close();
     expect(own.collector.spans).toEqual([]);
@@ -192,14 +235,14 @@ describe.concurrent('a refused call', () => {
     const own = await ownWorld(context);
     await own.upstream.close();
     expect((await own.send(toolCall('get_price'))).status).toBe(502);
-    const spans = await own.trace((await own.decided())['trace_id']);
+    const spans = await own.trace((await own.gateway.decision())['trace_id']);
     for (const name of ['POST', 'POST /mcp']) {
       expect(spans[name]).toMatchObject({ isError: true, attributes: { 'error.type': 'upstream.unreachable' } });
     }
     expect(spans['POST']?.attributes).not.toHaveProperty('http.response.status_code');
     own.issuer.intercept = (_request, response) => Boolean(response.writeHead(500).end());
     expect((await own.send(toolCall('get_price'), { token: 'opaque' })).status).toBe(503);
-    const away = await own.trace((await own.decided())['trace_id']);
+    const away = await own.trace((await own.gateway.decision())['trace_id']);
     expect(away['POST introspection']).toMatchObject({
       isError: true,
       attributes: { 'error.type': 'authorization_server.unavailable', 'sallyport.authorization_server': 'main' },
@@ -215,7 +258,7 @@ describe.concurrent('a refused call', () => {
     const own = await ownWorld(context);
     own.handle = (_request, response) => void response.writeHead(500).end();
     expect((await own.send(toolCall('get_price'))).status).toBe(500);
-    const spans = await own.trace((await own.decided())['trace_id']);
+    const spans = await own.trace((await own.gateway.decision())['trace_id']);
     for (const name of ['POST', 'POST /mcp']) {
       expect(spans[name]).toMatchObject({ isError: true, attributes: { 'error.type': '500' } });
     }
@@ -223,41 +266,34 @@ describe.concurrent('a refused call', () => {
 });
 
 test.concurrent('calls to an authorization server are children of the call that waits, and carry no trace', async (context) => {
-  const own = await ownWorld(context);
-  const { issuer, upstream, collector } = own;
-  const exchanged = { access_token: 't', issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' };
+  const own = await forThisTest(
+    startWorld({
+      top: telemetry(),
+      server: 'introspection: { client_id: gateway, client_secret: secret }',
+      routes: [
+        'name: api, path: /, audience: a, upstream: { url: "UPSTREAM", token: exchange, exchange: { audience: b } }',
+      ],
+    }),
+    context,
+  );
+  const { issuer, gateway } = own;
+  const token = own.opaque();
   const traceparents: unknown[] = [];
-  issuer.introspection.set('opaque', { active: true, sub: 'alice', aud: 'https://api.example' });
   issuer.intercept = (incoming, response) => {
     traceparents.push(incoming.headers['traceparent']);
     if (incoming.url !== '/token') return false;
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ ...exchanged, token_type: 'Bearer', expires_in: 60 }));
+    sendJson(response, 200, granted);
     return true;
   };
-  const gateway = await startTestGateway({
-    yaml: `
-telemetry: { otlp: "${collector.url}" }
-authorization_servers:
-  main: { issuer: "${issuer.url}", introspection: { client_id: gateway, client_secret: secret } }
-routes:
-  - name: api
-    path: /
-    audience: https://api.example
-    upstream: { url: "${upstream.url}", token: exchange, exchange: { audience: b } }
-`,
-  });
-  context.onTestFinished(() => gateway.close());
-  const send = (): Promise<Response> => fetch(gateway.url, { headers: { authorization: 'Bearer opaque' } });
-  expect((await send()).status).toBe(200);
-  const spans = await own.trace((await gateway.decision())['trace_id']);
+  expect((await own.send('/', { token })).status).toBe(200);
+  const spans = await world.trace((await gateway.decision())['trace_id']);
   expect(spans['POST introspection']?.parentId).toBe(spans['authenticate']?.spanId);
   expect(spans['POST exchange']?.parentId).toBe(spans['exchange']?.spanId);
   expect(spans['exchange']?.parentId).toBe(spans['GET /']?.spanId);
   expect(new Set(traceparents)).toEqual(new Set([undefined]));
   // Known now: no call waits.
-  expect((await send()).status).toBe(200);
-  const again = await own.trace((await gateway.decision())['trace_id']);
+  expect((await own.send('/', { token })).status).toBe(200);
+  const again = await world.trace((await gateway.decision())['trace_id']);
   expect(Object.keys(again).toSorted()).toEqual(['GET', 'GET /', 'authenticate', 'authorize', 'exchange']);
 });
 
@@ -275,23 +311,20 @@ test.concurrent('a stream has spans of its full duration', async (context) => {
   expect(own.collector.spans.map(({ name }) => name)).not.toContain('POST /mcp');
   upstream.end('data: 2\n\n');
   expect(await response.text()).toBe('data: 1\n\ndata: 2\n\n');
-  const spans = await own.trace((await own.decided())['trace_id']);
+  const spans = await own.trace((await own.gateway.decision())['trace_id']);
   expect(spans['POST']?.attributes['http.response.status_code']).toBe(200);
   expect(spans['POST /mcp']?.attributes['http.response.status_code']).toBe(200);
 });
 
-test.concurrent('the handshake of a WebSocket carries the context', async () => {
+test.concurrent('the handshake of a WebSocket carries the context', async (context) => {
   const { traceId, traceparent } = anyTrace();
   const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(sockets, 'listening');
   const { port } = sockets.address() as { port: number };
-  const gateway = await startTestGateway({
-    yaml: `
-telemetry: { otlp: "${world.collector.url}" }
-routes:
-  - { name: ws, path: /ws, public: true, upgrade: websocket, upstream: { url: "http://127.0.0.1:${port}" } }
-`,
-  });
+  const routes = [
+    `name: ws, path: /ws, public: true, upgrade: websocket, upstream: { url: "http://127.0.0.1:${port}" }`,
+  ];
+  const { gateway } = await forThisTest(startWorld({ top: telemetry(), routes }), context);
   const connected = once(sockets, 'connection');
   const client = new WebSocket(`${gateway.url.replace('http', 'ws')}/ws`, { headers: { traceparent } });
   const [, handshake] = (await connected) as [WebSocket, { headers: Record<string, string> }];
@@ -300,7 +333,6 @@ routes:
   const spans = await world.trace(traceId);
   expect(handshake.headers['traceparent']).toBe(`00-${traceId}-${spans['GET']?.spanId}-01`);
   for (const name of ['GET /ws', 'GET']) expect(spans[name]?.attributes['http.response.status_code']).toBe(101);
-  await gateway.close();
   sockets.close();
 });
 
@@ -325,27 +357,25 @@ test.concurrent('records the decision on a proxy’s question without an upstrea
   expect((await decisionIn(traceId))['allow']).toBe(true);
 });
 
-test.concurrent('keeps tracing after an edit, and logs that another collector needs a restart', async () => {
-  const collector = await startCollector();
-  const upstream = await startUpstream();
-  const yaml = (telemetry: string, name: string): string =>
-    `${telemetry}\nroutes:\n  - { name: ${name}, path: /, public: true, upstream: { url: "${upstream.url}" } }\n`;
-  const telemetry = `telemetry: { otlp: "${collector.url}" }`;
-  const gateway = await startEditedGateway(yaml(telemetry, 'a'), {});
-  const ofRoute = (name: string) => (all: typeof collector.spans) =>
-    all.some(({ kind, attributes }) => kind === 'server' && attributes['sallyport.route'] === name);
+test.concurrent('keeps tracing after an edit, and logs that another collector needs a restart', async (context) => {
+  const yaml = (top: string, name: string): string =>
+    `${top}\nroutes:\n  - { name: ${name}, path: /, public: true, upstream: { url: "${world.upstream.url}" } }\n`;
+  const gateway = await forThisTest(startEditedGateway(yaml(telemetry(), 'a'), {}), context);
+  /** Waits for the span of a call on a route. */
+  const traced = async (name: string): Promise<void> => {
+    await fetch(gateway.url);
+    await world.collector.until((all) =>
+      all.some(({ kind, attributes }) => kind === 'server' && attributes['sallyport.route'] === name),
+    );
+  };
 
-  await gateway.save('gateway.yaml', yaml(telemetry, 'b'));
-  await fetch(gateway.url);
-  await collector.until((all) => ofRoute('b')([...all]));
+  await gateway.save('gateway.yaml', yaml(telemetry(), 'b'));
+  await traced('b');
   const warned = async (): Promise<boolean> =>
     (await gateway.lines()).some(({ msg }) => String(msg).startsWith('telemetry changed: a restart'));
   expect(await warned()).toBe(false);
 
   await gateway.save('gateway.yaml', yaml('', 'c'));
   expect(await warned()).toBe(true);
-  await fetch(gateway.url);
-  await collector.until((all) => ofRoute('c')([...all]));
-  await gateway.close();
-  await Promise.all([collector.close(), upstream.close()]);
+  await traced('c');
 });

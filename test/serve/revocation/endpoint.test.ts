@@ -1,37 +1,30 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { inFolder } from '../../config/folder.ts';
 import { outcome } from '../../cli/run.ts';
-import { sample } from '../../support/gateway.ts';
-import { type RevocationWorld, startRevocationWorld } from '../../worlds/revocation.ts';
+import { sample, startTestGateway } from '../../support/gateway.ts';
+import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
+import { startRevocationWorld } from '../../worlds/revocation.ts';
 
 const adminToken = 'Kx7-0123-of-the-operators';
-let world: RevocationWorld;
-beforeAll(async () => {
-  world = await startRevocationWorld({
+const admin = `{ listen: '127.0.0.1:0', token: ${adminToken} }`;
+const world = startBeforeAll(() =>
+  startRevocationWorld({
     revocation: '  endpoint: { path: /revoke-subject, authorization_servers: [main], scope: revoke, subjects: main }',
-    admin: `{ listen: '127.0.0.1:0', token: ${adminToken} }`,
-  });
-});
-afterAll(() => world.close());
+    admin,
+  }),
+);
+/** What a gateway needs besides. */
+const plain = `authorization_servers: { main: { issuer: 'https://as.example', jwt: { algorithms: [RS256] } } }
+routes: [{ name: api, path: /api, audience: a, upstream: { url: 'http://127.0.0.1:1' } }]
+`;
 
 const api = async (token: string): Promise<number> => (await world.send('/api', { token })).status;
-const caller = (claims = {}) =>
-  world.token({
-    sub: 'workflow',
-    client_id: 'workflow',
-    aud: 'http://gateway.test/revoke-subject',
-    scope: 'revoke',
-    ...claims,
-  });
-
-async function call(body: string, token: string | undefined, type = 'application/json') {
-  return world.send('/revoke-subject', {
-    method: 'POST',
-    body,
-    headers: { 'content-type': type },
-    ...(token !== undefined && { token }),
-  });
-}
+const caller = (claims = {}) => {
+  const audience = 'http://gateway.test/revoke-subject';
+  return world.token({ sub: 'workflow', client_id: 'workflow', aud: audience, scope: 'revoke', ...claims });
+};
+const call = (body: string, token: string | undefined, type = 'application/json') =>
+  world.post('/revoke-subject', token, body, { 'content-type': type });
 
 describe('R-322: global token revocation', () => {
   test('answers 204, and ends the rights of the subject at once', async () => {
@@ -41,13 +34,15 @@ describe('R-322: global token revocation', () => {
     expect([answer.status, answer.text]).toEqual([204, '']);
     expect(await api(token)).toBe(401);
     expect(await over).toBe('end');
-    expect(await world.gateway.line({ msg: 'revocation', source: 'endpoint', subject: 'carol' })).toMatchObject({
+    await world.gateway.line({
+      msg: 'revocation',
+      source: 'endpoint',
+      subject: 'carol',
       result: 'kept',
       by: 'workflow',
     });
-    expect(
-      await sample(world.gateway, 'sallyport_revocations_total{source="endpoint",event="endpoint",result="kept"}'),
-    ).toBeGreaterThan(0);
+    const kept = 'sallyport_revocations_total{source="endpoint",event="endpoint",result="kept"}';
+    expect(await sample(world.gateway, kept)).toBeGreaterThan(0);
   });
 
   test('answers 204 for a subject that it has never seen', async () => {
@@ -90,15 +85,10 @@ describe('R-322: global token revocation', () => {
 
 describe('sallyport revoke', () => {
   const run = (args: readonly string[], token: string | null = adminToken) =>
-    inFolder(
-      {
-        yaml: `public_url: http://gateway.test\nauthorization_servers: { main: { issuer: '${world.issuer.url}', jwt: { algorithms: [RS256] } } }\nroutes: [{ name: api, path: /api, audience: a, upstream: { url: 'http://127.0.0.1:1' } }]\n`,
-        files: {},
-      },
-      (folder) =>
-        outcome(['revoke', '--admin', world.gateway.adminUrl, ...args], folder, {
-          env: token === null ? {} : { SALLYPORT_ADMIN_TOKEN: token },
-        }),
+    inFolder({ yaml: `public_url: http://gateway.test\n${plain}`, files: {} }, (folder) =>
+      outcome(['revoke', '--admin', world.gateway.adminUrl, ...args], folder, {
+        env: token === null ? {} : { SALLYPORT_ADMIN_TOKEN: token },
+      }),
     );
 
   test('ends the rights of a person, and lists what is kept', async () => {
@@ -107,11 +97,7 @@ describe('sallyport revoke', () => {
     expect(result).toEqual({ code: 0, stdout: 'revoked\n', stderr: '' });
     expect(await api(token)).toBe(401);
     const { code, stdout } = await run(['--list']);
-    const lines = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { subject?: string });
-    expect([code, lines.some(({ subject }) => subject === 'erin')]).toEqual([0, true]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^\{.*"subject":"erin".*\}$/m)]);
   });
 
   test('ends the rights of an address', async () => {
@@ -152,19 +138,11 @@ describe('sallyport revoke', () => {
   });
 });
 
-test('a gateway without an admin token says so, and one without revocation too', async () => {
-  const { startTestGateway } = await import('../../support/gateway.ts');
-  const yaml = `authorization_servers: { main: { issuer: '${world.issuer.url}', jwt: { algorithms: [RS256] } } }
-routes: [{ name: api, path: /api, audience: a, upstream: { url: 'http://127.0.0.1:1' } }]`;
-  const without = await startTestGateway({ yaml });
-  const withToken = await startTestGateway({ yaml, admin: `{ listen: '127.0.0.1:0', token: ${adminToken} }` });
-  const ask = async (url: string) =>
-    fetch(`${url}/revocations`, { headers: { authorization: `Bearer ${adminToken}` } });
-  const [refused, absent] = [await ask(without.adminUrl), await ask(withToken.adminUrl)];
-  expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('none is configured')]);
-  expect([absent.status, await absent.text()]).toEqual([
-    404,
-    'The gateway has no `revocation` in its configuration.\n',
-  ]);
-  await Promise.all([without.close(), withToken.close()]);
+test.each([
+  ['an admin token', '127.0.0.1:0', 403, /none is configured/],
+  ['revocation', admin, 404, /^The gateway has no `revocation` in its configuration\.\n$/],
+])('a gateway without %s says so', async (_what, listener, status, text) => {
+  const { adminUrl } = await forThisTest(startTestGateway({ yaml: plain, admin: listener }));
+  const answer = await fetch(`${adminUrl}/revocations`, { headers: { authorization: `Bearer ${adminToken}` } });
+  expect([answer.status, await answer.text()]).toEqual([status, expect.stringMatching(text)]);
 });

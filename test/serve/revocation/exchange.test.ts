@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { caep, risc } from '../../support/transmitter.ts';
-import { type RevocationWorld, startRevocationWorld } from '../../worlds/revocation.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
+import { startRevocationWorld } from '../../worlds/revocation.ts';
 
-let world: RevocationWorld;
+const world = startBeforeAll(startRevocationWorld);
 let exchanges = 0;
-beforeAll(async () => {
-  world = await startRevocationWorld();
+beforeAll(() => {
   world.issuer.intercept = (request, response) => {
     if (request.url !== '/token') return false;
     exchanges += 1;
@@ -15,7 +15,6 @@ beforeAll(async () => {
     return true;
   };
 });
-afterAll(() => world.close());
 
 const now = (): number => Math.floor(Date.now() / 1000);
 const call = async (token: string): Promise<[status: number, exchanges: number]> => [

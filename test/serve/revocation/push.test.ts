@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { caep, risc, ssf } from '../../support/transmitter.ts';
 import { createKey } from '../../support/issuer.ts';
-import { type RevocationWorld, startRevocationWorld } from '../../worlds/revocation.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
+import { startRevocationWorld } from '../../worlds/revocation.ts';
 import { sample } from '../../support/gateway.ts';
 
-let world: RevocationWorld;
-beforeAll(async () => {
-  world = await startRevocationWorld();
-});
-afterAll(() => world.close());
+const world = startBeforeAll(startRevocationWorld);
 
 const now = (): number => Math.floor(Date.now() / 1000);
 const api = async (token: string): Promise<number> => (await world.send('/api', { token })).status;
+const counted = (event: string, result: string): Promise<number> =>
+  sample(world.gateway, `sallyport_revocations_total{source="okta",event="${event}",result="${result}"}`);
 let people = 0;
 const newPerson = (): string => `person-${(people += 1)}`;
 
@@ -115,43 +114,27 @@ test('a subject inside the event, as before SSF 1.0', async () => {
 
 test('a subject that is not understood: acknowledged, counted, and nothing is revoked', async () => {
   const token = await world.token();
-  const name = 'sallyport_revocations_total{source="okta",event="session-revoked",result="not_understood"}';
-  const before = await sample(world.gateway, name);
+  const before = await counted('session-revoked', 'not_understood');
   const subject = { format: 'iss_sub', iss: 'https://elsewhere.example', sub: 'alice' };
   expect(await world.event(`${caep}session-revoked`, subject)).toEqual({ status: 202, body: undefined });
-  expect(await sample(world.gateway, name)).toBe(before + 1);
+  expect(await counted('session-revoked', 'not_understood')).toBe(before + 1);
   expect(await api(token)).toBe(200);
 });
 
 describe('R-319, RFC 8417 §2.2, RFC 8935 §2.4: a SET that is refused', () => {
-  const event = (
-    options: Parameters<typeof world.transmitter.sign>[3],
-    subject: unknown = world.person(),
-    uri = `${caep}session-revoked`,
-    payload = {},
-  ) => world.transmitter.sign(uri, subject, payload, options);
+  const event = (options: Parameters<typeof world.transmitter.sign>[3], subject: unknown = world.person()) =>
+    world.transmitter.sign(`${caep}session-revoked`, subject, {}, options);
+  const about = (uri: string, payload: object) => world.transmitter.sign(uri, world.person(), { ...payload });
   // test/serve/revocation/security-event.test.ts has the table of what a SET may lack.
   const cases: readonly (readonly [string, string, () => Promise<string>])[] = [
     ['a subject without format', 'invalid_request', () => event({}, { sub: 'alice' })],
+    ['a time that is no number', 'invalid_request', () => about(`${caep}session-revoked`, { event_timestamp: '1' })],
+    ['an unknown change', 'invalid_request', () => about(`${caep}credential-change`, { change_type: 'forget' })],
+    ['another state', 'invalid_state', () => about(`${ssf}verification`, { state: 'x.y' })],
     [
-      'a time that is no number',
-      'invalid_request',
-      () => event({}, world.person(), `${caep}session-revoked`, { event_timestamp: '1' }),
-    ],
-    [
-      'a change that CAEP does not know',
-      'invalid_request',
-      () => event({}, world.person(), `${caep}credential-change`, { change_type: 'forget' }),
-    ],
-    [
-      'a verification of another state',
+      'a state as long as ours, and of letters of two bytes',
       'invalid_state',
-      () => event({}, { format: 'opaque', id: 's' }, `${ssf}verification`, { state: 'x.y' }),
-    ],
-    [
-      'a verification of a state as long as ours, and of letters of two bytes',
-      'invalid_state',
-      () => event({}, { format: 'opaque', id: 's' }, `${ssf}verification`, { state: `x.${'é'.repeat(43)}` }),
+      () => about(`${ssf}verification`, { state: `x.${'é'.repeat(43)}` }),
     ],
   ];
 
@@ -165,43 +148,38 @@ describe('R-319, RFC 8417 §2.2, RFC 8935 §2.4: a SET that is refused', () => {
 
   test('uses up no jti', async () => {
     const sub = newPerson();
-    const [token, jti] = [await world.token({ sub }), 'a-jti-that-is-forged-first'];
-    expect(
-      (await world.push(await event({ key: await createKey('t1'), claims: { jti } }, world.person(sub)))).status,
-    ).toBe(400);
-    expect((await world.push(await event({ claims: { jti } }, world.person(sub)))).status).toBe(202);
+    const token = await world.token({ sub });
+    const claims = { jti: 'a-jti-that-is-forged-first' };
+    const forged = await event({ key: await createKey('t1'), claims }, world.person(sub));
+    expect((await world.push(forged)).status).toBe(400);
+    expect((await world.push(await event({ claims }, world.person(sub)))).status).toBe(202);
     expect(await api(token)).toBe(401);
   });
 
   test('is counted and logged', async () => {
     await world.push('hello');
-    expect(await world.gateway.line({ msg: 'revocation', result: 'refused', error: 'invalid_request' })).toMatchObject({
-      source: 'okta',
-      level: 'warn',
-    });
-    expect(
-      await sample(world.gateway, 'sallyport_revocations_total{source="okta",event="other",result="refused"}'),
-    ).toBeGreaterThan(0);
+    const refusal = { msg: 'revocation', result: 'refused', error: 'invalid_request' };
+    expect(await world.gateway.line(refusal)).toMatchObject({ source: 'okta', level: 'warn' });
+    expect(await counted('other', 'refused')).toBeGreaterThan(0);
   });
 });
 
 test('a repeated event is answered as the first, and changes nothing', async () => {
   const sub = newPerson();
   const set = await world.transmitter.sign(`${caep}session-revoked`, world.person(sub));
-  expect((await world.push(set)).status).toBe(202);
-  expect((await world.push(set)).status).toBe(202);
-  expect(
-    await sample(world.gateway, 'sallyport_revocations_total{source="okta",event="session-revoked",result="repeated"}'),
-  ).toBe(1);
+  for (const _ of [1, 2]) expect((await world.push(set)).status).toBe(202);
+  expect(await counted('session-revoked', 'repeated')).toBe(1);
 });
 
 test('an event that changes no rights, or that nobody knows, is acknowledged', async () => {
-  expect((await world.event(`${caep}session-established`)).status).toBe(202);
-  expect((await world.event('https://example.com/event/unknown')).status).toBe(202);
-  expect((await world.event(`${ssf}stream-updated`, { format: 'opaque', id: 's' }, { status: 'paused' })).status).toBe(
-    202,
-  );
-  expect((await world.event(`${ssf}verification`, { format: 'opaque', id: 's' })).status).toBe(202);
+  const stream = { format: 'opaque', id: 's' };
+  for (const [uri, subject, event] of [
+    [`${caep}session-established`],
+    ['https://example.com/event/unknown'],
+    [`${ssf}stream-updated`, stream, { status: 'paused' }],
+    [`${ssf}verification`, stream],
+  ] as const)
+    expect((await world.event(uri, subject, event)).status).toBe(202);
 });
 
 test('a push has at most 64 KiB, is a POST, and has the media type of a SET', async () => {

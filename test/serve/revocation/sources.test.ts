@@ -1,19 +1,18 @@
 import { loadConfig } from '../../../src/config/load.ts';
 import { inFolder } from '../../config/folder.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sample } from '../../support/gateway.ts';
 import { caep, push } from '../../support/transmitter.ts';
-import { type RevocationWorld, startRevocationWorld } from '../../worlds/revocation.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
+import { startRevocationWorld } from '../../worlds/revocation.ts';
 
-let world: RevocationWorld;
-beforeAll(async () => {
-  world = await startRevocationWorld({
+const world = startBeforeAll(() =>
+  startRevocationWorld({
     source: (issuer) =>
       `issuer: ${issuer}, delivery: push, path: /events, subjects: second }
     twin: { issuer: ${issuer}, delivery: push, path: /twin, subjects: main`,
-  });
-});
-afterAll(() => world.close());
+  }),
+);
 
 test('an event counts once for each source: two of one transmitter speak of different people', async () => {
   const token = await world.token({ sub: 'hana' });

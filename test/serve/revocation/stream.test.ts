@@ -1,13 +1,11 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { caep, ssf, startTransmitter, type Transmitter, transmitterToken } from '../../support/transmitter.ts';
 import { sample } from '../../support/gateway.ts';
+import { forThisTest } from '../../support/start-before.ts';
 import { type RevocationWorld, startRevocationWorld } from '../../worlds/revocation.ts';
 
-let world: RevocationWorld | undefined;
 let transmitter: Transmitter;
-afterEach(() => world?.close());
 
-const up = 'sallyport_revocation_source_up{source="okta"}';
 const poll = (issuer: string): string => `issuer: ${issuer}, subjects: main, token: '\${env:TRANSMITTER_TOKEN}'`;
 const push = (issuer: string): string =>
   `issuer: ${issuer}, subjects: main, delivery: push, path: /events, authorization: Bearer pushed, token: '\${env:TRANSMITTER_TOKEN}'`;
@@ -15,9 +13,19 @@ const push = (issuer: string): string =>
 async function start(source: (issuer: string) => string, prepare: (it: Transmitter) => void = () => {}) {
   transmitter = await startTransmitter();
   prepare(transmitter);
-  world = await startRevocationWorld({ source, transmitter });
+  return forThisTest(startRevocationWorld({ source, transmitter }));
+}
+const isUp = ({ gateway }: RevocationWorld): Promise<number> =>
+  sample(gateway, 'sallyport_revocation_source_up{source="okta"}');
+/** The same, once the source is up. */
+async function connected(...parts: Parameters<typeof start>): Promise<RevocationWorld> {
+  const world = await start(...parts);
+  await expect.poll(() => isUp(world)).toBe(1);
   return world;
 }
+/** Offers an event that ends the sessions of a subject, until it was acknowledged or refused. */
+const offer = async (subject: unknown, claims: Record<string, unknown> = {}): Promise<void> =>
+  transmitter.offer(await transmitter.sign(`${caep}session-revoked`, subject, {}, { claims }));
 const posts = (path: string) => transmitter.requests.filter((each) => each.method === 'POST' && each.path === path);
 const stream = (more: object) => ({
   stream_id: 'theirs',
@@ -31,8 +39,7 @@ const stream = (more: object) => ({
 
 describe('R-326, RFC 8936 §2: poll', () => {
   test('makes a stream, verifies it, takes events and acknowledges them', async () => {
-    const { gateway, token, send, person } = await start(poll);
-    await expect.poll(() => sample(gateway, up)).toBe(1);
+    const { gateway, token, send, person } = await connected(poll);
     expect(transmitter.streams).toHaveLength(1);
     expect(JSON.parse(posts('/streams')[0]?.body ?? '')).toMatchObject({
       delivery: { method: 'urn:ietf:rfc:8936' },
@@ -41,8 +48,7 @@ describe('R-326, RFC 8936 §2: poll', () => {
     await gateway.line({ msg: 'revocation', event: 'verification' });
     const revoked = await token();
     // The audience of its stream is good too.
-    const claims = { jti: 'j1', aud: 'https://receiver.example' };
-    await transmitter.offer(await transmitter.sign(`${caep}session-revoked`, person(), {}, { claims }));
+    await offer(person(), { jti: 'j1', aud: 'https://receiver.example' });
     expect(transmitter.acknowledged).toContain('j1');
     expect((await send('/api', { token: revoked })).status).toBe(401);
   });
@@ -50,8 +56,7 @@ describe('R-326, RFC 8936 §2: poll', () => {
   test('refuses an event by its code, and revokes nothing', async () => {
     const { token, send, person } = await start(poll);
     const good = await token();
-    const set = await transmitter.sign(`${caep}session-revoked`, person(), {}, { claims: { jti: 'bad', exp: 1 } });
-    await transmitter.offer(set);
+    await offer(person(), { jti: 'bad', exp: 1 });
     expect(transmitter.errors.get('bad')).toMatchObject({ err: 'invalid_request' });
     expect(transmitter.acknowledged).not.toContain('bad');
     expect((await send('/api', { token: good })).status).toBe(200);
@@ -67,9 +72,7 @@ describe('R-326, RFC 8936 §2: poll', () => {
       };
     });
     const revoked = await token();
-    const settled = transmitter.offer(
-      await transmitter.sign(`${caep}session-revoked`, person(), {}, { claims: { jti: 'j2' } }),
-    );
+    const settled = offer(person(), { jti: 'j2' });
     await gateway.line({ msg: 'a revocation event cannot be taken now' });
     expect(transmitter.acknowledged).not.toContain('j2');
     areKeysGone = false;
@@ -79,32 +82,27 @@ describe('R-326, RFC 8936 §2: poll', () => {
   });
 
   test('goes on after an outage, which a metric and the log say', async () => {
-    const { gateway, token, send, person } = await start(poll);
-    await expect.poll(() => sample(gateway, up)).toBe(1);
-    const { key } = transmitter;
-    const { port } = new URL(transmitter.url);
-    const before = transmitter;
-    await before.close();
+    const world = await connected(poll);
+    const { gateway, token, send, person } = world;
+    const { key, url } = transmitter;
+    await transmitter.close();
     await gateway.line({ msg: 'a source of revocations is unavailable', source: 'okta' });
-    expect(await sample(gateway, up)).toBe(0);
+    expect(await isUp(world)).toBe(0);
     const good = await token();
     expect((await send('/api', { token: good })).status).toBe(200);
-    transmitter = await startTransmitter(Number(port), key);
-    await transmitter.offer(await transmitter.sign(`${caep}session-revoked`, person()));
+    transmitter = await forThisTest(startTransmitter(Number(new URL(url).port), key));
+    await offer(person());
     expect((await send('/api', { token: good })).status).toBe(401);
-    await expect.poll(() => sample(gateway, up)).toBe(1);
-    await transmitter.close();
+    await expect.poll(() => isUp(world)).toBe(1);
   });
 });
 
 describe('the stream', () => {
   test('is used again after a restart, and a paused one is resumed', async () => {
-    const { gateway } = await start(poll, (it) => {
-      transmitter = it;
-      it.streams.push(stream({ stream_id: 'ours', description: 'Sallyport at http://gateway.test', status: 'paused' }));
-      it.streams.push(stream({ stream_id: 'of-another', description: 'Another receiver' }));
+    await connected(poll, ({ streams }) => {
+      streams.push(stream({ stream_id: 'ours', description: 'Sallyport at http://gateway.test', status: 'paused' }));
+      streams.push(stream({ stream_id: 'of-another', description: 'Another receiver' }));
     });
-    await expect.poll(() => sample(gateway, up)).toBe(1);
     expect(posts('/streams')).toEqual([]);
     expect(transmitter.streams.map(({ status }) => status)).toEqual(['enabled', 'enabled']);
     expect(transmitter.streams[0]?.events_requested).toContain(`${caep}session-revoked`);
@@ -113,9 +111,8 @@ describe('the stream', () => {
 
   test('that exists is used as it is, by its id', async () => {
     const existing = (issuer: string): string => `${poll(issuer)}, stream: existing, stream_id: second`;
-    const { gateway } = await start(existing, (it) => {
-      transmitter = it;
-      it.streams.push(stream({ stream_id: 'first' }), stream({ stream_id: 'second', status: 'paused' }));
+    const { gateway } = await start(existing, ({ streams }) => {
+      streams.push(stream({ stream_id: 'first' }), stream({ stream_id: 'second', status: 'paused' }));
     });
     await gateway.line({ msg: 'a source of revocations is unavailable', problem: 'the stream is paused' });
     expect(transmitter.streams[1]?.status).toBe('paused');
@@ -123,12 +120,10 @@ describe('the stream', () => {
   });
 
   test('is the only one of a transmitter that allows no second', async () => {
-    const { gateway } = await start(poll, (it) => {
-      transmitter = it;
+    await connected(poll, (it) => {
       it.hasOneStream = true;
       it.streams.push(stream({ description: 'made by hand' }));
     });
-    await expect.poll(() => sample(gateway, up)).toBe(1);
     expect(transmitter.streams).toHaveLength(1);
   });
 
@@ -136,17 +131,15 @@ describe('the stream', () => {
     ['another iss', { iss: 'https://other.example' }],
     ['no id', { stream_id: undefined }],
   ])('with %s is not used', async (_, more) => {
-    const { gateway } = await start(poll, (it) => {
-      transmitter = it;
-      it.streams.push(stream({ description: 'Sallyport at http://gateway.test', ...more }));
+    const { gateway } = await start(poll, ({ streams }) => {
+      streams.push(stream({ description: 'Sallyport at http://gateway.test', ...more }));
     });
     await gateway.line({ msg: 'a source of revocations is unavailable' });
     expect(posts('/poll')).toEqual([]);
   });
 
   test('that the transmitter pauses is resumed at its event', async () => {
-    const { gateway } = await start(poll);
-    await expect.poll(() => sample(gateway, up)).toBe(1);
+    await connected(poll);
     const [made] = transmitter.streams;
     if (made === undefined) throw new Error('no stream');
     made.status = 'paused';
@@ -157,54 +150,44 @@ describe('the stream', () => {
   });
 
   test('for push names the address and the Authorization, and its verification arrives', async () => {
-    const { gateway, push: pushed, person } = await start(push);
-    await expect.poll(() => sample(gateway, up)).toBe(1);
+    const { push: pushed, person } = await connected(push);
     expect(transmitter.streams[0]?.delivery).toEqual({
       method: 'urn:ietf:rfc:8935',
       endpoint_url: 'http://gateway.test/events',
       authorization_header: 'Bearer pushed',
     });
-    const state = (JSON.parse(posts('/verify')[0]?.body ?? '{}') as { state: string }).state;
+    const { state } = JSON.parse(posts('/verify')[0]?.body ?? '{}') as { state: string };
     const verification = await transmitter.sign(`${ssf}verification`, { format: 'opaque', id: 's' }, { state });
     expect((await pushed(verification, { authorization: 'Bearer pushed' })).status).toBe(202);
     const event = await transmitter.sign(`${caep}session-revoked`, person());
-    for (const authorization of ['Bearer other', undefined]) {
-      const answer = await pushed(event, authorization === undefined ? {} : { authorization });
-      expect(answer).toMatchObject({ status: 400, body: { err: 'authentication_failed' } });
-    }
+    const refused = { status: 400, body: { err: 'authentication_failed' } };
+    for (const how of [{ authorization: 'Bearer other' }, {}]) expect(await pushed(event, how)).toMatchObject(refused);
   });
 });
 
 describe('metadata', () => {
   test.each([
-    ['of another issuer', (it: Transmitter) => ({ ...it.metadata, issuer: 'https://other.example' })],
-    ['without keys', (it: Transmitter) => ({ ...it.metadata, jwks_uri: undefined })],
-    [
-      'with an endpoint that is no URL',
-      (it: Transmitter) => ({ ...it.metadata, configuration_endpoint: 'file:///etc/passwd' }),
-    ],
+    ['of another issuer', { issuer: 'https://other.example' }],
+    ['without keys', { jwks_uri: undefined }],
+    ['with an endpoint that is no URL', { configuration_endpoint: 'file:///etc/passwd' }],
   ])('%s are refused', async (_, metadata) => {
-    const { gateway } = await start(poll, (it) => (it.metadata = metadata(it)));
+    const { gateway } = await start(poll, (it) => Object.assign(it.metadata, metadata));
     await gateway.line({ msg: 'a source of revocations is unavailable' });
     expect(transmitter.requests.every(({ path }) => path === '/.well-known/ssf-configuration')).toBe(true);
   });
 
   test('name members of a subject that must be understood', async () => {
-    const { token, send, person } = await start(
-      poll,
-      (it) => (it.metadata['critical_subject_members'] = ['user', 'tenant']),
-    );
+    const critical = { critical_subject_members: ['user', 'tenant'] };
+    const { token, send, person } = await start(poll, (it) => Object.assign(it.metadata, critical));
     const good = await token();
     const subject = { format: 'complex', user: person(), tenant: { format: 'opaque', id: 't' } };
-    await transmitter.offer(
-      await transmitter.sign(`${caep}session-revoked`, subject, {}, { claims: { jti: 'critical' } }),
-    );
+    await offer(subject, { jti: 'critical' });
     expect(transmitter.errors.get('critical')).toMatchObject({ err: 'invalid_request' });
     expect((await send('/api', { token: good })).status).toBe(200);
   });
 
   test('are found where transmitters had them before SSF 1.0', async () => {
-    const { gateway } = await start(poll, (it) => {
+    const world = await connected(poll, (it) => {
       it.intercept = (request, response) => {
         if (request.url === '/.well-known/ssf-configuration') response.writeHead(404).end();
         else if (request.url === '/.well-known/risc-configuration') response.end(JSON.stringify(it.metadata));
@@ -212,13 +195,12 @@ describe('metadata', () => {
         return true;
       };
     });
-    await expect.poll(() => sample(gateway, up)).toBe(1);
+    expect(await isUp(world)).toBe(1);
   });
 });
 
 test('the token goes to the transmitter alone, and never into its metadata requests', async () => {
-  const { gateway } = await start(poll);
-  await expect.poll(() => sample(gateway, up)).toBe(1);
+  await connected(poll);
   const open = transmitter.requests.filter(({ authorization }) => authorization === undefined).map(({ path }) => path);
   expect(new Set(open)).toEqual(
     new Set(['/.well-known/ssf-configuration', ...open.filter((path) => path === '/jwks')]),
