@@ -5,16 +5,13 @@ import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { postMessage } from '../support/mcp-message.ts';
 import { keepSecret } from '../support/secrecy.ts';
 import { startBeforeAll } from '../support/start-before.ts';
+import { sendJson } from '../support/upstream.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { oauthClient } from '../worlds/oauth-client.ts';
 
 const secret = 'the-secret-of-the-report-job';
 keepSecret(secret);
-const cluster = startBeforeAll(async () => {
-  const issuer = await startIssuer();
-  publishAsCluster(issuer);
-  return issuer;
-});
+const cluster = startBeforeAll(async () => publishingAsCluster(await startIssuer()));
 const world = startBeforeAll(() =>
   startFrontDoorWorld({
     top: `authorization_servers: { cluster: { issuer: "${cluster.url}", jwt: { algorithms: [RS256] } } }`,
@@ -34,7 +31,7 @@ const world = startBeforeAll(() =>
 beforeEach(() => void (world.observed as string[]).splice(0));
 
 /** Documents and paths of an API server with `--service-account-issuer`. */
-function publishAsCluster(issuer: Issuer): void {
+function publishingAsCluster(issuer: Issuer): Issuer {
   const documents: Record<string, () => object> = {
     '/.well-known/openid-configuration': () => ({
       issuer: issuer.url,
@@ -47,10 +44,10 @@ function publishAsCluster(issuer: Issuer): void {
   };
   issuer.intercept = ({ url = '' }, response) => {
     const document = documents[url]?.();
-    response.writeHead(document === undefined ? 404 : 200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(document ?? { kind: 'Status', code: 404 }));
+    sendJson(response, document === undefined ? 404 : 200, document ?? { kind: 'Status', code: 404 });
     return true;
   };
+  return issuer;
 }
 
 /** A projected token: no `typ`, no client and no scope. */

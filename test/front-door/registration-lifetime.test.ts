@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
-import { startBeforeAll } from '../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 
 const MINUTE_MS = 60_000;
 let ahead = 0;
@@ -37,13 +37,9 @@ test.each<readonly [use: string, use: (client: OAuthClient) => Promise<unknown>,
 });
 
 test('R-283: a registration that was never used ends after a day, and makes room', async () => {
-  const long = await startFrontDoorWorld({ clock: () => Date.now() + ahead });
-  try {
-    const [used, unused] = [await registerClient(long.issuer), await registerClient(long.issuer)];
-    await used.token();
-    ahead = 24 * 60 * MINUTE_MS + 1;
-    expect([await isKnown(used), await isKnown(unused)]).toEqual([true, false]);
-  } finally {
-    await long.close();
-  }
+  const long = await forThisTest(startFrontDoorWorld({ clock: () => Date.now() + ahead }));
+  const [used, unused] = [await registerClient(long.issuer), await registerClient(long.issuer)];
+  await used.token();
+  ahead = 24 * 60 * MINUTE_MS + 1;
+  expect([await isKnown(used), await isKnown(unused)]).toEqual([true, false]);
 });

@@ -1,42 +1,29 @@
 /** Two front doors with one store are one authorization server. */
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
-import { createSharedStore } from '../../src/front-door/shared-store.ts';
 import type { Store } from '../../src/front-door/store.ts';
-import type { StoreObserver } from '../../src/model/shared.ts';
-import { createShared } from '../../src/store/store.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { oauthClient, registerClient } from '../worlds/oauth-client.ts';
-import { startBeforeAll } from '../support/start-before.ts';
-
-const sessionKey = 'k3y-of-at-least-thirty-two-characters';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
+import { closeOpened, frontDoorAt, hearingAt, KEY, listener } from '../store/opened.ts';
 
 describe.runIf(hasRedis)('with a store', () => {
   const redis = startBeforeAll(startRedis);
+  afterEach(closeOpened);
+  const startWorld = () => forThisTest(startFrontDoorWorld({ top: `shared: ${redis.url}\nsession_key: ${KEY}` }));
 
   describe('the records', () => {
-    let [one, other]: [Store, Store] = [] as unknown as [Store, Store];
+    let one: Store;
+    let other: Store;
     let ahead = 0;
     beforeEach(async () => {
       ahead = 0;
-      [one, other] = [open(), open()];
       await redis.client.flushAll();
-      await until(() =>
-        Promise.all([one.get('Visit', ''), other.get('Visit', '')]).then(
-          () => true,
-          () => false,
-        ),
-      );
+      const clock = (): number => Date.now() + ahead;
+      [one, other] = [await frontDoorAt(redis.url, clock), await frontDoorAt(redis.url, clock)];
     });
-    afterEach(() => Promise.all([one.close(), other.close()]));
-
-    function open(): Store {
-      const settings = { url: redis.url, onFailure: 'open' } as const;
-      return createSharedStore({ settings, sessionKey, log() {}, clock: () => Date.now() + ahead });
-    }
 
     test('are sealed, and found by all replicas until they expire', async () => {
       await one.set({ kind: 'Visit', id: 'id', value: { secret: 'a secret text' }, expiresAt: Date.now() + 10_000 });
@@ -118,25 +105,13 @@ describe.runIf(hasRedis)('with a store', () => {
     const page = await readFile(new URL('../../docs/running.md', import.meta.url), 'utf8');
     const rules = [...page.matchAll(/`([~&]sallyport:v1:[^`]+)`/g)].flatMap(([, rule = '']) => rule.split(' '));
     await redis.client.aclSetUser('front', ['on', '>secret', ...rules]);
-    const [revoked, problems]: [string[], unknown[]] = [[], []];
-    const listening = Promise.withResolvers<void>();
-    const observer: StoreObserver = { storeUp() {}, storeRequest: (name, result) => problems.push([name, result]) };
-    const settings = { url: `redis://front:secret@127.0.0.1:${redis.port}`, onFailure: 'closed' } as const;
-    const gateway = createShared(observer, () => {}, Date.now, {
-      ledger: createMemoryLedger(Date.now),
-      revocations: { onRevoked: (digests) => revoked.push(...digests), onMissed: listening.resolve },
-    });
-    gateway.prepare(settings, sessionKey, true).use();
-    await listening.promise;
-    const store = createSharedStore({ settings, sessionKey, log() {}, clock: Date.now });
+    const [revoked, told] = [[] as string[], listener()];
+    const url = `redis://front:secret@127.0.0.1:${redis.port}`;
+    await hearingAt(url, revoked, told);
+    const store = await frontDoorAt(url);
     const end = Date.now() + 10_000;
-    await until(() =>
-      store.set({ kind: 'Grant', id: 'b', value: 1, expiresAt: end, owner: 'jane' }).then(
-        () => true,
-        () => false,
-      ),
-    );
-    problems.length = 0;
+    await store.set({ kind: 'Grant', id: 'b', value: 1, expiresAt: end, owner: 'jane' });
+    told.requests.length = 0;
     await store.set({ kind: 'Client', id: 'x', value: 1, expiresAt: end });
     await store.addMember('set', 'a', end, 9);
     await store.addMember('set', 'b', end, 9);
@@ -148,51 +123,33 @@ describe.runIf(hasRedis)('with a store', () => {
     await store.publishRevoked(Array.from({ length: 1500 }, (_each, index) => `digest-${index}`));
     await until(() => revoked.length === 1500);
     expect(revoked.at(-1)).toBe('digest-1499');
-    expect(problems.filter((problem) => String(problem).includes('error'))).toEqual([]);
-    await Promise.all([store.close(), gateway.close()]);
+    expect(told.requests.filter((request) => request.includes('error'))).toEqual([]);
   });
 
   test('a client registers at one replica, and its code is redeemed once over both', async () => {
-    const top = `shared: ${redis.url}\nsession_key: ${sessionKey}`;
-    const worlds = [await startFrontDoorWorld({ top }), await startFrontDoorWorld({ top })] as const;
-    try {
-      const [one, other] = worlds;
-      const client = await registerClient(one.issuer);
-      const there = oauthClient(other.issuer, client.id);
-      const form = { ...(await client.code()), resource: '' };
-      const answers = await Promise.all([client, there, client, there].map((each) => each.post(form)));
-      expect(answers.filter(({ status }) => status === 200).length).toBeLessThan(2);
-    } finally {
-      await Promise.all(worlds.map((world: FrontDoorWorld) => world.close()));
-    }
+    const [one, other] = [await startWorld(), await startWorld()];
+    const client = await registerClient(one.issuer);
+    const there = oauthClient(other.issuer, client.id);
+    const form = { ...(await client.code()), resource: '' };
+    const answers = await Promise.all([client, there, client, there].map((each) => each.post(form)));
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThan(2);
   });
 
   test('answers 503 while the store is away, and reports no bug', async () => {
-    const world = await startFrontDoorWorld({ top: `shared: ${redis.url}\nsession_key: ${sessionKey}` });
-    try {
-      const client = await registerClient(world.issuer);
-      await redis.kill();
-      await expect
-        .poll(async () => (await client.post({ grant_type: 'refresh_token', refresh_token: 'a' })).status)
-        .toBe(503);
-      const registration = { redirect_uris: [client.redirectUri], token_endpoint_auth_method: 'none' };
-      const answers = await Promise.all([
-        fetch(client.authorizationUrl(), { redirect: 'manual' }),
-        fetch(`${world.issuer}/register`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify(registration),
-        }),
-        fetch(`${world.issuer}/token`, {
-          method: 'POST',
-          body: new URLSearchParams({ client_id: client.id, grant_type: 'refresh_token', refresh_token: 'a' }),
-        }),
-      ]);
-      for (const { status, headers } of answers) expect([status, headers.get('retry-after')]).toEqual([503, '10']);
-      expect(world.observed.filter((line) => line.startsWith('bug'))).toEqual([]);
-    } finally {
-      await world.close();
-      await redis.restart();
-    }
+    const world = await startWorld();
+    const client = await registerClient(world.issuer);
+    await redis.kill();
+    await expect.poll(async () => (await client.refresh('a')).status).toBe(503);
+    const post = (path: string, body: string | URLSearchParams, headers = {}): Promise<Response> =>
+      fetch(world.issuer + path, { method: 'POST', headers, body });
+    const registration = { redirect_uris: [client.redirectUri], token_endpoint_auth_method: 'none' };
+    const answers = await Promise.all([
+      fetch(client.authorizationUrl(), { redirect: 'manual' }),
+      post('/register', JSON.stringify(registration), { 'content-type': 'application/json' }),
+      post('/token', new URLSearchParams({ client_id: client.id, grant_type: 'refresh_token', refresh_token: 'a' })),
+    ]);
+    await redis.restart();
+    for (const { status, headers } of answers) expect([status, headers.get('retry-after')]).toEqual([503, '10']);
+    expect(world.observed.filter((line) => line.startsWith('bug'))).toEqual([]);
   });
 });

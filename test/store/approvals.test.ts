@@ -1,13 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { type ApprovalBook, type AskedCall, OVER_MS } from '../../src/model/approval-book.ts';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import { answerTo, createAskingApprovals, takeReply } from '../../src/serve/workers/worker-messages.ts';
 import { SharedApprovals } from '../../src/store/approvals.ts';
-import { connectStore, type StoreConnection } from '../../src/store/connection.ts';
+import type { StoreConnection } from '../../src/store/connection.ts';
 import { MemoryApprovals } from '../../src/store/memory-approvals.ts';
-import { hasRedis, type Redis, startRedis } from '../support/redis.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 import { asked } from './asked-call.ts';
-import { listener, sealing } from './opened.ts';
+import { available, closeOpened, sealing } from './opened.ts';
 
 const bounds = { ofOwner: 3, ofAll: 5, bytes: 3000 };
 
@@ -127,10 +128,7 @@ describe('in memory', () => {
     let now = 1_000_000;
     return {
       book: new MemoryApprovals(() => now, bounds),
-      pass: (ms) => {
-        now += ms;
-        return Promise.resolve();
-      },
+      pass: async (ms) => void (now += ms),
     };
   });
 
@@ -160,10 +158,7 @@ describe('of workers, which ask the primary process', () => {
     });
     return {
       book,
-      pass: (ms) => {
-        now += ms;
-        return Promise.resolve();
-      },
+      pass: async (ms) => void (now += ms),
     };
   });
 
@@ -175,20 +170,12 @@ describe('of workers, which ask the primary process', () => {
 });
 
 describe.runIf(hasRedis)('in a store', () => {
-  let redis: Redis;
+  const redis = startBeforeAll(startRedis);
   let connection: StoreConnection;
-  beforeAll(async () => {
-    redis = await startRedis();
-    const told = listener();
-    connection = connectStore(redis.url, told.observer, told.log);
-    await told.until(true);
-  });
-  afterAll(async () => {
-    await connection.close();
-    await redis.close();
-  });
   beforeEach(async () => {
+    ({ connection } = await available(redis.url));
     await redis.client.flushAll();
+    return closeOpened;
   });
 
   behaves(() => ({

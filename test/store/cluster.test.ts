@@ -2,9 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import slotOf from 'cluster-key-slot';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createSharedStore } from '../../src/front-door/shared-store.ts';
-import type { Store } from '../../src/front-door/store.ts';
 import type { Reservation } from '../../src/model/ledger.ts';
+import { createSharedLedger } from '../../src/store/ledger.ts';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import type { RevocationStore } from '../../src/store/revocation-store.ts';
 import type { Shared } from '../../src/store/store.ts';
@@ -15,8 +14,11 @@ import { freePort } from '../support/ports.ts';
 import { hasRedis } from '../support/redis.ts';
 import { asked } from './asked-call.ts';
 import {
+  available,
   closeOpened,
   connected,
+  frontDoorAt,
+  hearingAt,
   KEY,
   listener,
   opened,
@@ -27,31 +29,13 @@ import {
   revocationOf,
   revocationsAt,
   sealing,
-  type Told,
 } from './opened.ts';
 
 afterEach(closeOpened);
 
-const patient = { commandMs: PATIENT_MS };
-
 const expiry = (): number => Date.now() + 300_000;
 /** The slot of what a route counts. */
 const slotOfRoute = (route: string): number => slotOf(sealing.slot('history', route));
-
-/** A replica that hears of the revoked tokens of the front door. */
-async function hearingAt(url: string, heard: string[], told: Told = listener()): Promise<void> {
-  const listening = Promise.withResolvers<void>();
-  const onRevoked = (digests: readonly string[]): void => void heard.push(...digests);
-  await replicaAt(url, told, { revocations: { onRevoked, onMissed: listening.resolve } });
-  await listening.promise;
-}
-
-function frontDoorAt(url: string): Store {
-  const settings = { url, onFailure: 'closed' } as const;
-  const store = createSharedStore({ settings, sessionKey: KEY, log() {}, clock: Date.now });
-  opened.push(() => store.close());
-  return store;
-}
 
 /** A call that adds one to the quota of a route. */
 function spend(limit: number, route = 'main'): Reservation {
@@ -86,12 +70,7 @@ async function spendUntil(
   await Promise.all(Array.from({ length: 8 }, one));
 }
 
-async function connectedRevocations(url: string): Promise<ReturnType<typeof revocationsAt>> {
-  const told = listener();
-  const revocations = revocationsAt(connected(url, told, PATIENT_MS));
-  await told.until(true);
-  return revocations;
-}
+const connectedRevocations = async (url: string) => revocationsAt((await available(url, PATIENT_MS)).connection);
 
 /** The first keys of proofs in a slot. */
 function numbersIn(slot: number, count: number): readonly string[] {
@@ -128,9 +107,12 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
   });
   afterAll(() => cluster.close());
 
+  const patientReplica = (told = listener()): Promise<Shared> => replicaAt(url, told, { commandMs: PATIENT_MS });
+  const twoReplicas = async () => [await patientReplica(), await patientReplica()] as const;
+
   describe('all of whose servers run', { shuffle: true }, () => {
     test('R-341: keeps used proofs, answers, rates and quotas for all replicas, at every master', async () => {
-      const [one, other] = [await replicaAt(url, listener(), patient), await replicaAt(url, listener(), patient)];
+      const [one, other] = await twoReplicas();
       const numbers = Array.from({ length: 16 }, (_, index) => String(index));
       const used = new Set<ClusterNode>();
       for (const number of numbers) {
@@ -153,7 +135,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
     });
 
     test('R-341: settles a call at another replica, and continues a round there', async () => {
-      const [one, other] = [await replicaAt(url, listener(), patient), await replicaAt(url, listener(), patient)];
+      const [one, other] = await twoReplicas();
       const first = spend(1, 'settled');
       await one.ledger.reserve(first);
       await one.ledger.settle(first.id, 'waiting', 'settled');
@@ -164,10 +146,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
     });
 
     test('R-341: bounds the entries of a route, not of all routes', async () => {
-      const { createSharedLedger } = await import('../../src/store/ledger.ts');
-      const told = listener();
-      const connection = connected(url, told, PATIENT_MS);
-      await told.until(true);
+      const { connection } = await available(url, PATIENT_MS);
       const local = createMemoryLedger(Date.now);
       const bounds = { ofAll: 2, ofOwner: 2 };
       const ledger = createSharedLedger({ connection, sealing, local, onFailure: 'closed', bounds });
@@ -177,7 +156,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
     });
 
     test('R-341: takes an approval once over all replicas', async () => {
-      const [one, other] = [await replicaAt(url, listener(), patient), await replicaAt(url, listener(), patient)];
+      const [one, other] = await twoReplicas();
       for (const route of ['a', 'b', 'c', 'd']) {
         const first = asked('d', { route });
         expect(await one.approvals.ask(first)).toMatchObject({ kind: 'waiting', isNew: true });
@@ -193,9 +172,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
     test('R-341: keeps the records of the front door, and tells every gateway of a revoked token', async () => {
       const heard: string[] = [];
       await hearingAt(url, heard);
-      const [one, other] = [frontDoorAt(url), frontDoorAt(url)];
-      await expect.poll(async () => other.get('Visit', '').catch(() => 'away')).toBeUndefined();
-      await expect.poll(async () => one.get('Visit', '').catch(() => 'away')).toBeUndefined();
+      const [one, other] = [await frontDoorAt(url), await frontDoorAt(url)];
       await one.set({ kind: 'SignIn', id: 'id', value: 'a sign-in', expiresAt: expiry(), owner: 'jane' });
       // A record of another owner leaves the index of that owner.
       await other.set({ kind: 'SignIn', id: 'id', value: 'a sign-in', expiresAt: expiry(), owner: 'joe' });
@@ -264,7 +241,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
     });
 
     test('R-342: uses an approval once while its slot moves to another master', async () => {
-      const shared = await replicaAt(url, listener(), patient);
+      const shared = await patientReplica();
       const route = 'moving';
       const slot = slotOf(sealing.slot('approvals', route));
       const [source, target] = [await cluster.masterOf(slot), await cluster.masterOf((slot + 6000) % 16_384)];
@@ -295,14 +272,14 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
       await moveSlot(cluster, slot, { source, target }, async () => {});
       await down;
       await told.until(true);
-      const store = frontDoorAt(url);
+      const store = await frontDoorAt(url);
       await expect.poll(async () => store.publishRevoked(['digest']).catch(() => 'away')).toBeUndefined();
       await expect.poll(() => heard).toEqual(['digest']);
     });
 
     test('R-342: a quota and proofs stay exact while their slot moves to another master', async () => {
       const told = listener();
-      const [shared, other] = [await replicaAt(url, told, patient), await replicaAt(url, listener(), patient)];
+      const [shared, other] = [await patientReplica(told), await patientReplica()];
       const slot = slotOfRoute('main');
       const [source, target] = [await cluster.masterOf(slot), await cluster.masterOf((slot + 6000) % 16_384)];
       const proofs = numbersIn(slot, 4);

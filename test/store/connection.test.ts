@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type StoreConnection, StoreError } from '../../src/store/connection.ts';
 import { hasRedis, type Redis } from '../support/redis.ts';
-import { closeOpened, connected, KEY, listener, opened, problemAt, redisWith, replicaAt } from './opened.ts';
+import { available, closeOpened, connected, KEY, listener, opened, problemAt, redisWith, replicaAt } from './opened.ts';
 
 afterEach(closeOpened);
 
@@ -24,11 +24,9 @@ async function distant(redis: Redis): Promise<string> {
 }
 
 /** A connection to a store of its own. */
-async function available() {
-  const [redis, told] = [await redisWith(), listener()];
-  const connection = connected(redis.url, told);
-  await told.until(true);
-  return { redis, told, connection };
+async function ownStore() {
+  const redis = await redisWith();
+  return { redis, ...(await available(redis.url)) };
 }
 
 /** How long `work` took, whatever came of it. */
@@ -53,7 +51,7 @@ describe.skipIf(!hasRedis)('a store', () => {
   });
 
   test('that dies is unavailable at once and reconnects, with one log line for each change', async () => {
-    const { redis, told, connection } = await available();
+    const { redis, told, connection } = await ownStore();
     await redis.kill();
     await told.until(false);
     expect(connection.state()).toEqual({ state: 'unavailable', problem: expect.any(String) });
@@ -70,7 +68,7 @@ describe.skipIf(!hasRedis)('a store', () => {
   });
 
   test('that hangs delays only the pending commands, by a quarter of a second', async () => {
-    const { redis, told, connection } = await available();
+    const { redis, told, connection } = await ownStore();
     redis.pause();
     const first = await Promise.all(Array.from({ length: 20 }, () => took(() => ask(connection))));
     expect(Math.min(...first)).toBeGreaterThan(200);
@@ -85,9 +83,7 @@ describe.skipIf(!hasRedis)('a store', () => {
   });
 
   test('stays available while the gateway’s event loop is blocked', async () => {
-    const [redis, told] = [await redisWith(), listener()];
-    const connection = connected(await distant(redis), told);
-    await told.until(true);
+    const { connection } = await available(await distant(await redisWith()));
     const asked = ask(connection);
     const begun = performance.now();
     while (performance.now() - begun < 500);
@@ -111,9 +107,7 @@ describe.skipIf(!hasRedis)('a store', () => {
   test('gets its password; the problem of a wrong one does not name it', async () => {
     const redis = await redisWith('--requirepass', 'right%2Fs3cr3t');
     const url = new URL(redis.url);
-    const told = listener();
-    const connection = connected(`redis://:${encodeURIComponent('right%2Fs3cr3t')}@${url.host}`, told);
-    await told.until(true);
+    const { connection } = await available(`redis://:${encodeURIComponent('right%2Fs3cr3t')}@${url.host}`);
     await expect(ask(connection)).resolves.toBe(null);
     expect(await problemAt(`redis://gateway:wr%6Fng-s3cr3t@${url.host}`)).toContain('WRONGPASS');
     expect(await problemAt(`redis://${url.host}`)).toContain('NOAUTH');
@@ -156,7 +150,7 @@ describe.skipIf(!hasRedis)('a store', () => {
   });
 
   test('that answers one command with an error is available', async () => {
-    const { redis, told, connection } = await available();
+    const { redis, told, connection } = await ownStore();
     await redis.client.lPush('x', 'of another kind');
     await expect(ask(connection)).rejects.toThrow('WRONGTYPE');
     expect(connection.state()).toEqual({ state: 'available' });
@@ -164,9 +158,8 @@ describe.skipIf(!hasRedis)('a store', () => {
   });
 
   test('uses the database of its URL', async () => {
-    const [redis, told] = [await redisWith(), listener()];
-    const connection = connected(`${redis.url}/3`, told);
-    await told.until(true);
+    const redis = await redisWith();
+    const { connection } = await available(`${redis.url}/3`);
     await connection.run('set', 'x', (client) => client.set('x', '3'));
     expect(await redis.client.get('x')).toBeNull();
     await redis.client.select(3);
@@ -193,7 +186,7 @@ describe.skipIf(!hasRedis)('a store', () => {
   });
 
   test('gets no commands after close', async () => {
-    const { redis, connection } = await available();
+    const { redis, connection } = await ownStore();
     await connection.close();
     await expect(ask(connection)).rejects.toThrow(StoreError);
     await expect.poll(async () => (await redis.client.info('clients')).includes('connected_clients:1\r')).toBe(true);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { Ledger, LedgerCheck, Reservation, LedgerVerdict } from '../../src/model/ledger.ts';
-import { connectStore, type StoreConnection } from '../../src/store/connection.ts';
+import type { StoreConnection } from '../../src/store/connection.ts';
 import { createSharedLedger } from '../../src/store/ledger.ts';
 import { ledgerScripts } from '../../src/store/ledger-scripts.ts';
 import { call } from '../pipeline/history/call.ts';
@@ -14,7 +14,7 @@ import { startBeforeAll } from '../support/start-before.ts';
 import { play } from './play.ts';
 import { steps } from './random-calls.ts';
 import { createReferenceLedger } from './reference-ledger.ts';
-import { listener, sealing, type Told } from './opened.ts';
+import { available, closeOpened, sealing, type Told } from './opened.ts';
 
 const HOUR = 3_600_000;
 const passed: LedgerVerdict = { passed: true, failed: undefined };
@@ -24,9 +24,7 @@ function spend(amount: number, limit: number, track = 'q', keepMs = HOUR): Reser
 }
 
 /** A store that answers late, as on a busy machine, does not count as away. */
-function patientConnection(url: string, { observer, log }: Told): StoreConnection {
-  return connectStore(url, observer, log, undefined, 60_000);
-}
+const PATIENT_MS = 60_000;
 
 const left = (wanted: Partial<Reservation> = {}): Reservation =>
   call({ entries: [{ track: 't', amount: 0, keepMs: HOUR }], ...wanted });
@@ -38,13 +36,11 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
   let connections: StoreConnection[];
   beforeEach(async () => {
     await redis.client.flushAll();
-    told = [listener(), listener()];
-    connections = told.map((each) => patientConnection(redis.url, each));
-    await Promise.all(told.map((each) => each.until(true)));
+    const both = [await available(redis.url, PATIENT_MS), await available(redis.url, PATIENT_MS)];
+    told = both.map((each) => each.told);
+    connections = both.map((each) => each.connection);
   });
-  afterEach(async () => {
-    await Promise.all(connections.map((each) => each.close()));
-  });
+  afterEach(closeOpened);
 
   function replica(index: number, wanted: Partial<Parameters<typeof createSharedLedger>[0]> = {}): Ledger {
     const connection = connections[index] as StoreConnection;
@@ -215,9 +211,7 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
 
   test('R-258: stores neither tracks nor callers nor ids, and every key expires', async () => {
     await replica(0).reserve(spend(3, 5, 'secret-track'));
-    const keys: string[] = [];
-    for await (const found of redis.client.scanIterator()) keys.push(...found);
-    const own = keys.filter((key) => key.includes(':history'));
+    const own = await redis.client.keys('*:history*');
     expect(own).toHaveLength(4);
     expect(own.join()).not.toMatch(/secret|alice|id-/);
     const expiries = await Promise.all(own.map((key) => redis.client.pTTL(key)));
@@ -288,9 +282,7 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     const commands = lines.flatMap((line) => line.match(/\+\w+/g) ?? []);
     expect(commands.length).toBeGreaterThan(15);
     await redis.client.aclSetUser('gateway', ['on', '>secret', '~sallyport:v1:*', ...commands]);
-    const watched = listener();
-    const connection = patientConnection(`redis://gateway:secret@127.0.0.1:${redis.port}`, watched);
-    await watched.until(true);
+    const { connection } = await available(`redis://gateway:secret@127.0.0.1:${redis.port}`, PATIENT_MS);
     const ledger = replica(0, { connection });
     const first = spend(3, 5);
     expect(await ledger.reserve(first)).toEqual(passed);
@@ -300,14 +292,11 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     expect(await ledger.reserve(spend(3, 5))).toMatchObject({ passed: false });
     await ledger.settle(next.id, 'returned', 'main');
     expect(await ledger.reserve(spend(5, 5))).toEqual(passed);
-    await connection.close();
   });
 
   test('treats foreign values as an unavailable store', async () => {
     await replica(0).reserve(left());
-    for await (const keys of redis.client.scanIterator()) {
-      await Promise.all(keys.map((key) => redis.client.set(key, 'nonsense')));
-    }
+    for (const key of await redis.client.keys('*')) await redis.client.set(key, 'nonsense');
     await expect(replica(0).reserve(left())).rejects.toMatchObject({ reason: 'shared_store.unavailable' });
   });
 });

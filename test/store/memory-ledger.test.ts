@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Timers } from '../../src/lib/clock.ts';
 import { createMemoryLedger, createProcessLedger, type MemoryLedger } from '../../src/store/memory-ledger.ts';
-import type { Ledger, LedgerVerdict, Reservation } from '../../src/model/ledger.ts';
+import type { Ledger, LedgerVerdict, Reservation, Settlement } from '../../src/model/ledger.ts';
 import { call } from '../pipeline/history/call.ts';
 import { play } from './play.ts';
 import { steps } from './random-calls.ts';
@@ -49,101 +49,84 @@ test('decides as a ledger that walks over everything, for random calls and times
 });
 
 describe('bounds', () => {
-  const bounded = (ofAll: number, ofOwner: number, clock = (): number => 0): MemoryLedger =>
-    createMemoryLedger(clock, { ofAll, ofOwner });
+  let now: number;
+  beforeEach(() => (now = 0));
+  /** A ledger with bounds, and what it answers to calls in turn. */
+  function bounded(ofAll: number, ofOwner: number) {
+    const ledger = createMemoryLedger(() => now, { ofAll, ofOwner });
+    return {
+      settle: (id: string, outcome: Settlement) => ledger.settle(id, outcome),
+      verdicts: (...calls: readonly Reservation[]) => calls.map((each) => ledger.reserve(each)),
+    };
+  }
   const full = (detail: string): LedgerVerdict => ({ passed: false, failed: { why: 'full', detail } });
+  const [fullForAll, fullForOwner] = [full('2 entries are kept'), full('2 entries of this caller are kept')];
   const by = (owner: string, wanted: Partial<Reservation> = {}): Reservation => ({ ...left('t'), owner, ...wanted });
 
   test('refuse a caller that has its part, and no other', () => {
-    const ledger = bounded(10, 2);
-    expect([by('alice'), by('alice'), by('alice'), by('bob')].map((each) => ledger.reserve(each))).toEqual([
-      passed,
-      passed,
-      full('2 entries of this caller are kept'),
-      passed,
-    ]);
+    const { verdicts } = bounded(10, 2);
+    const found = verdicts(by('alice'), by('alice'), by('alice'), by('bob'));
+    expect(found).toEqual([passed, passed, fullForOwner, passed]);
   });
 
   test('refuse every caller when the ledger is full, until entries end or are given back', () => {
-    let now = 0;
-    const ledger = bounded(2, 2, () => now);
+    const { verdicts, settle } = bounded(2, 2);
     const first = by('alice');
-    expect([first, by('bob'), by('carol')].map((each) => ledger.reserve(each))).toEqual([
-      passed,
-      passed,
-      full('2 entries are kept'),
-    ]);
-    ledger.settle(first.id, 'returned');
-    expect([by('carol'), by('dave')].map((each) => ledger.reserve(each))).toEqual([passed, full('2 entries are kept')]);
+    expect(verdicts(first, by('bob'), by('carol'))).toEqual([passed, passed, fullForAll]);
+    settle(first.id, 'returned');
+    expect(verdicts(by('carol'), by('dave'))).toEqual([passed, fullForAll]);
     now = HOUR;
-    expect([by('dave'), by('alice')].map((each) => ledger.reserve(each))).toEqual([passed, passed]);
+    expect(verdicts(by('dave'), by('alice'))).toEqual([passed, passed]);
   });
 
   test('let a caller use the part that ended or was given back, and no more', () => {
-    let now = 0;
-    const ledger = bounded(100, 3, () => now);
+    const { verdicts, settle } = bounded(100, 3);
     const first = by('alice');
-    ledger.reserve(first);
+    verdicts(first);
     now = 1;
-    ledger.reserve(by('alice'));
-    ledger.reserve(by('alice'));
-    const tries = (): readonly boolean[] => [by('alice'), by('alice')].map((each) => ledger.reserve(each).passed);
-    ledger.settle(first.id, 'returned');
-    expect(tries()).toEqual([true, false]);
+    verdicts(by('alice'), by('alice'));
+    const tries = (count: number): readonly boolean[] =>
+      verdicts(...Array.from({ length: count }, () => by('alice'))).map((verdict) => verdict.passed);
+    settle(first.id, 'returned');
+    expect(tries(2)).toEqual([true, false]);
     now = HOUR + 1;
-    expect([...tries(), ...tries()]).toEqual([true, true, true, false]);
+    expect(tries(4)).toEqual([true, true, true, false]);
   });
 
   test('count all entries of a call, or none', () => {
-    const ledger = bounded(3, 3);
+    const { verdicts } = bounded(3, 3);
     const two = (): Reservation =>
       by('alice', { entries: ['t', 'u'].map((track) => ({ track, amount: 0, keepMs: HOUR })) });
-    expect([two(), two(), by('alice'), by('alice')].map((each) => ledger.reserve(each))).toEqual([
-      passed,
-      full('2 entries of this caller are kept'),
-      passed,
-      full('3 entries of this caller are kept'),
-    ]);
+    const found = verdicts(two(), two(), by('alice'), by('alice'));
+    expect(found).toEqual([passed, fullForOwner, passed, full('3 entries of this caller are kept')]);
   });
 
   test('let a further round pass, which takes over its entries', () => {
-    const ledger = bounded(1, 1);
+    const { verdicts, settle } = bounded(1, 1);
     const first = by('alice');
-    ledger.reserve(first);
-    ledger.settle(first.id, 'waiting');
-    expect(ledger.reserve(by('alice', { continues: first.id }))).toEqual(passed);
+    verdicts(first);
+    settle(first.id, 'waiting');
+    expect(verdicts(by('alice', { continues: first.id }))).toEqual([passed]);
   });
 
   test('need room for the entries of a further round that have ended since', () => {
-    let now = 0;
-    const ledger = bounded(2, 2, () => now);
-    const two = (wanted: Partial<Reservation> = {}): Reservation => {
-      const entries = [HOUR, 2 * HOUR].map((keepMs) => ({ track: String(keepMs), amount: 0, keepMs }));
-      return by('alice', { entries, ...wanted });
-    };
-    const first = two();
-    ledger.reserve(first);
-    ledger.settle(first.id, 'waiting');
+    const { verdicts, settle } = bounded(2, 2);
+    const entries = [HOUR, 2 * HOUR].map((keepMs) => ({ track: String(keepMs), amount: 0, keepMs }));
+    const first = by('alice', { entries });
+    verdicts(first);
+    settle(first.id, 'waiting');
     now = HOUR;
-    const other = by('alice');
-    ledger.reserve(other);
-    const second = two({ continues: first.id });
-    expect(ledger.reserve(second)).toEqual(full('2 entries of this caller are kept'));
-    ledger.settle(other.id, 'returned');
-    expect(ledger.reserve(second)).toEqual(passed);
+    const [other, second] = [by('alice'), by('alice', { entries, continues: first.id })];
+    expect(verdicts(other, second)).toEqual([passed, fullForOwner]);
+    settle(other.id, 'returned');
+    expect(verdicts(second)).toEqual([passed]);
   });
 
-  test('refuse nothing in shadow mode', () => {
-    const ledger = bounded(1, 1);
-    ledger.reserve(by('alice'));
-    const failed = { why: 'full', detail: '1 entries of this caller are kept' };
-    expect(ledger.reserve(by('alice', { isShadow: true }))).toEqual({ passed: true, failed });
-  });
-
-  test('let calls pass that leave nothing', () => {
-    const ledger = bounded(1, 1);
-    ledger.reserve(by('alice'));
-    expect(ledger.reserve(by('alice', { entries: [] }))).toEqual(passed);
+  test('refuse nothing in shadow mode, and no call that leaves nothing', () => {
+    const { verdicts } = bounded(2, 2);
+    verdicts(by('alice'), by('alice'));
+    const found = verdicts(by('alice', { isShadow: true }), by('alice', { entries: [] }));
+    expect(found).toEqual([{ ...fullForOwner, passed: true }, passed]);
   });
 });
 
@@ -171,50 +154,48 @@ test('the ledger of this process counts by its clock', () => {
 });
 
 describe('what ends while no call comes', () => {
-  test('is waited for until the first of it ends, and not at all once it has', () => {
-    let now = 0;
-    const turns: { readonly pauseMs: number; readonly run: () => void }[] = [];
-    const after: Timers['after'] = (pauseMs, run) => {
-      turns.push({ pauseMs, run });
-      return () => {};
+  /** A ledger, and the turns that it waits for. */
+  function waiting() {
+    const time = { now: 0 };
+    const turns: { readonly pauseMs: number; readonly at: number; readonly run: () => void }[] = [];
+    const now = (): number => time.now;
+    const timers: Timers = {
+      now,
+      after(pauseMs, run) {
+        turns.push({ pauseMs, at: time.now + pauseMs, run });
+        return () => {};
+      },
     };
-    const ledger = createMemoryLedger(() => now, undefined, { now: () => now, after });
-    const keepFor = (keepMs: number): void =>
-      void ledger.reserve(call({ entries: [{ track: 't', amount: 0, keepMs }] }));
-    for (let count = 0; count < 1001; count += 1) keepFor(1_000);
-    keepFor(60_000);
+    return { time, turns, ledger: createMemoryLedger(now, undefined, timers) };
+  }
+
+  test('is waited for until the first of it ends, and not at all once it has', () => {
+    const { time, turns, ledger } = waiting();
+    for (const keepMs of [...Array<number>(1001).fill(1_000), 60_000])
+      ledger.reserve(call({ entries: [{ track: 't', amount: 0, keepMs }] }));
     const pauses: number[] = [];
     for (let turn = turns.shift(); turn !== undefined; turn = turns.shift()) {
       pauses.push(turn.pauseMs);
-      now += turn.pauseMs;
+      time.now = turn.at;
       turn.run();
     }
     expect(pauses).toEqual([1_000, 0, 59_000]);
   });
 
-  test('is removed a part at a time, so that the next call need not remove it', async () => {
-    let now = 0;
-    const turns: { readonly at: number; readonly run: () => void }[] = [];
-    const timers: Timers = {
-      now: () => now,
-      after(pauseMs, run) {
-        turns.push({ at: now + pauseMs, run });
-        return () => {};
-      },
-    };
-    const ledger = createMemoryLedger(() => now, undefined, timers);
-    for (; now < 4500; now += 1) ledger.reserve(left(`track-${now % 3}`));
+  test('is removed a part at a time, so that the next call need not remove it', () => {
+    const { time, turns, ledger } = waiting();
+    for (; time.now < 4500; time.now += 1) ledger.reserve(left(`track-${time.now % 3}`));
     expect(ledger.size()).toBe(4500);
     const sizes: number[] = [];
     for (let turn = turns.shift(); turn !== undefined; turn = turns.shift()) {
-      now = Math.max(turn.at, sizes.length === 0 ? HOUR + 4400 : 0);
+      time.now = Math.max(turn.at, sizes.length === 0 ? HOUR + 4400 : 0);
       turn.run();
       sizes.push(ledger.size());
       // One turn at a time waits.
       expect(turns.length).toBeLessThanOrEqual(1);
     }
     expect(sizes).toEqual([3500, 2500, 1500, 500, 99, 0]);
-    expect(now).toBe(HOUR + 4500);
+    expect(time.now).toBe(HOUR + 4500);
   });
 
   test('is not waited for where nothing is kept', () => {

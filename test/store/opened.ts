@@ -1,4 +1,7 @@
 import { expect } from 'vitest';
+import { createSharedStore } from '../../src/front-door/shared-store.ts';
+import type { Store } from '../../src/front-door/store.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import type { SharedStore } from '../../src/model/config.ts';
 import type { Revocation } from '../../src/model/revocation.ts';
 import type { StoreObserver, StoreOperation, StoreResult } from '../../src/model/shared.ts';
@@ -82,6 +85,14 @@ export function connected(url: string, told: Told, commandMs?: number): StoreCon
   return connection;
 }
 
+/** The same, once the store is up, and what it told. */
+export async function available(url: string, commandMs?: number) {
+  const told = listener();
+  const connection = connected(url, told, commandMs);
+  await told.until(true);
+  return { connection, told };
+}
+
 /** What is wrong with the store at a URL: said in one line, without a word of its passwords. */
 export async function problemAt(url: string): Promise<string | undefined> {
   const told = listener();
@@ -99,21 +110,42 @@ export async function replicaAt(
     onFailure = 'closed',
     revocations,
     commandMs,
+    key = KEY,
+    clock = Date.now,
   }: {
     readonly onFailure?: SharedStore['onFailure'];
     readonly revocations?: RevocationListener;
     readonly commandMs?: number;
+    /** Its session key. */
+    readonly key?: string;
+    readonly clock?: Clock;
   } = {},
 ): Promise<Shared> {
-  const shared = createShared(told.observer, told.log, Date.now, {
-    ledger: createMemoryLedger(Date.now),
+  const shared = createShared(told.observer, told.log, clock, {
+    ledger: createMemoryLedger(clock),
     commandMs,
     ...(revocations !== undefined && { revocations }),
   });
   opened.push(() => shared.close());
-  shared.prepare({ url, onFailure }, KEY, revocations !== undefined).use();
+  shared.prepare({ url, onFailure }, key, revocations !== undefined).use();
   await told.until(true);
   return shared;
+}
+
+/** A replica that hears of the revoked tokens of the front door. */
+export async function hearingAt(url: string, heard: string[], told: Told = listener()): Promise<void> {
+  const listening = Promise.withResolvers<void>();
+  const onRevoked = (digests: readonly string[]): void => void heard.push(...digests);
+  await replicaAt(url, told, { revocations: { onRevoked, onMissed: listening.resolve } });
+  await listening.promise;
+}
+
+/** The records of a front door in the store at `url`, once it answers. */
+export async function frontDoorAt(url: string, clock: Clock = Date.now): Promise<Store> {
+  const store = createSharedStore({ settings: { url, onFailure: 'closed' }, sessionKey: KEY, log() {}, clock });
+  opened.push(() => store.close());
+  await expect.poll(async () => store.get('Visit', '').catch(() => 'away')).toBeUndefined();
+  return store;
 }
 
 /** A replica's part of the revocations that are shared, and those that it knows, by their subject. */

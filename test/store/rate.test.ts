@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
-import type { RateLimiter, RateLimiters } from '../../src/model/shared.ts';
+import type { RateLimiter } from '../../src/model/shared.ts';
 import type { Rate } from '../../src/model/route.ts';
-import { createShared, type Prepared, type Shared } from '../../src/store/store.ts';
+import { createShared, type Prepared } from '../../src/store/store.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { startBeforeAll } from '../support/start-before.ts';
-import { KEY } from './opened.ts';
+import { closeOpened, KEY, listener, replicaAt, type Told } from './opened.ts';
 
 const hourly = (requests: number, burst = requests): Rate => ({ requests, perMs: 3_600_000, burst });
 
@@ -29,49 +29,36 @@ test('answers synchronously without a store', () => {
 // A store that answers late, as on a busy machine, counts as away; then each replica counts alone.
 describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
   const redis = startBeforeAll(startRedis);
-  let replicas: (Shared & Pick<Prepared, 'limiters'>)[];
-  let up: number;
-  let asked: string[];
+  let told: readonly Told[];
+  let one: Prepared['limiters'];
+  let other: Prepared['limiters'];
   beforeEach(async () => {
     await redis.client.flushAll();
-    asked = [];
-    up = 0;
-    replicas = [replica(), replica()];
-    await vi.waitUntil(() => up === 2, { timeout: 20_000 });
+    told = [listener(), listener()];
+    const replicas = await Promise.all(told.map((each) => replicaAt(redis.url, each)));
+    const settings = { url: redis.url, onFailure: 'closed' } as const;
+    [one, other] = replicas.map((each) => each.prepare(settings, KEY).limiters) as [typeof one, typeof one];
   });
-  afterEach(async () => {
-    await Promise.all(replicas.map((each) => each.close()));
-  });
-
-  function replica(): (typeof replicas)[number] {
-    const observer = {
-      storeUp: (is: boolean | undefined) => void (up += is === true ? 1 : 0),
-      storeRequest: (operation: string, result: string) => void asked.push(`${operation} ${result}`),
-    };
-    const shared = createShared(observer, () => {}, Date.now, { ledger: createMemoryLedger(Date.now) });
-    const { use, limiters } = shared.prepare({ url: redis.url, onFailure: 'closed' }, KEY);
-    use();
-    return { ...shared, limiters };
-  }
-  const limitersOf = (index: number): RateLimiters => (replicas[index] as (typeof replicas)[number]).limiters;
+  afterEach(closeOpened);
+  const asked = (): readonly string[] => told.flatMap(({ requests }) => requests);
 
   test('all replicas together allow exactly the burst', async () => {
-    const both = [0, 1].map((index) => limitersOf(index)('requests', hourly(100, 50)));
+    const both = [one, other].map((limiters) => limiters('requests', hourly(100, 50)));
     const answers = await Promise.all(Array.from({ length: 200 }, async (_, time) => both[time % 2]?.take('k')));
     expect(answers.filter((waitMs) => waitMs === 0)).toHaveLength(50);
     expect(Math.min(...answers.filter((waitMs) => waitMs !== 0).map(Number))).toBeGreaterThan(35_000);
-    expect(new Set(asked)).toEqual(new Set(['rate ok']));
+    expect(new Set(asked())).toEqual(new Set(['rate ok']));
   });
 
   test('counts each key, and requests and failures, separately', async () => {
-    const requests = limitersOf(0)('requests', hourly(3));
+    const requests = one('requests', hourly(3));
     expect([await drain(requests, 'a'), await drain(requests, 'b')]).toEqual([3, 3]);
-    expect(await drain(limitersOf(1)('failures', hourly(2)), 'a')).toBe(2);
-    expect(await drain(limitersOf(1)('requests', hourly(3)), 'a')).toBe(0);
+    expect(await drain(other('failures', hourly(2)), 'a')).toBe(2);
+    expect(await drain(other('requests', hourly(3)), 'a')).toBe(0);
   });
 
   test('refills evenly by the clock of the store', async () => {
-    const limiter = limitersOf(0)('requests', { requests: 10, perMs: 1000, burst: 3 });
+    const limiter = one('requests', { requests: 10, perMs: 1000, burst: 3 });
     const passed: number[] = [];
     const begin = performance.now();
     while (performance.now() - begin < 1000)
@@ -83,7 +70,7 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
   });
 
   test('allows a call after the wait that it names, and not before', async () => {
-    const limiter = limitersOf(0)('requests', { requests: 1, perMs: 300, burst: 1 });
+    const limiter = one('requests', { requests: 1, perMs: 300, burst: 1 });
     expect(await limiter.take('k')).toBe(0);
     const waitMs = await limiter.take('k');
     expect(waitMs).toBeGreaterThan(200);
@@ -99,23 +86,23 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     { requests: 1000, perMs: 86_400_000, burst: 1000 },
     { requests: 1, perMs: 86_400_000, burst: 1 },
   ])('allows exactly the burst: %o', async (rate) => {
-    expect(await drain(limitersOf(0)('requests', rate))).toBe(rate.burst);
+    expect(await drain(one('requests', rate))).toBe(rate.burst);
   });
 
   test('shares what is given back with all replicas', async () => {
-    const [one, other] = [limitersOf(0)('failures', hourly(3)), limitersOf(1)('failures', hourly(3))];
-    expect(await drain(one)).toBe(3);
-    one.give('k');
-    one.give('k');
-    await expect.poll(() => asked.length).toBe(6);
-    expect(await drain(other)).toBe(2);
-    for (let times = 0; times < 10; times += 1) one.give('k');
-    await expect.poll(() => asked.length).toBe(19);
-    expect(await drain(other)).toBe(3);
+    const [giver, taker] = [one('failures', hourly(3)), other('failures', hourly(3))];
+    expect(await drain(giver)).toBe(3);
+    giver.give('k');
+    giver.give('k');
+    await expect.poll(() => asked().length).toBe(6);
+    expect(await drain(taker)).toBe(2);
+    for (let times = 0; times < 10; times += 1) giver.give('k');
+    await expect.poll(() => asked().length).toBe(19);
+    expect(await drain(taker)).toBe(3);
   });
 
   test('stores no names, and drops full buckets', async () => {
-    await limitersOf(0)('requests', { requests: 10, perMs: 1000, burst: 5 }).take('alice');
+    await one('requests', { requests: 10, perMs: 1000, burst: 5 }).take('alice');
     const [[key, value]] = [...(await redis.everything())].filter(([name]) => name.includes(':rate:')) as [
       [string, string],
     ];
@@ -125,14 +112,14 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
   });
 
   test('treats foreign values as an unavailable store', async () => {
-    const limiter = limitersOf(0)('requests', hourly(2));
+    const limiter = one('requests', hourly(2));
     await limiter.take('k');
     for (const key of (await redis.everything()).keys()) await redis.client.set(key, 'nonsense');
     expect(await drain(limiter)).toBe(2);
   });
 
   test('limits in each replica while the store is unavailable, and together afterwards', async () => {
-    const both = [0, 1].map((index) => limitersOf(index)('requests', hourly(5))) as [RateLimiter, RateLimiter];
+    const both = [one('requests', hourly(5)), other('requests', hourly(5))] as const;
     expect(await drain(both[0])).toBe(5);
     await redis.kill();
     expect(await drain(both[0])).toBe(5);
@@ -143,17 +130,17 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     expect(performance.now() - begin).toBeLessThan(20_000);
     both[0].give('k');
     // A store that is known to be away is not asked.
-    expect(asked.filter((each) => each === 'rate away')).toEqual([]);
+    expect(asked().filter((each) => each === 'rate away')).toEqual([]);
     await redis.restart();
-    await expect.poll(() => up).toBe(4);
+    await Promise.all(told.map((each) => each.until(true)));
     expect((await drain(both[0])) + (await drain(both[1]))).toBe(5);
   });
 
   test('delays one request, not every one, if the store hangs', async () => {
-    const limiter = limitersOf(0)('requests', hourly(5));
+    const limiter = one('requests', hourly(5));
     redis.pause();
     expect(await drain(limiter)).toBe(5);
-    expect(asked.filter((each) => each === 'rate error')).toHaveLength(1);
+    expect(asked().filter((each) => each === 'rate error')).toHaveLength(1);
     redis.resume();
   });
 });

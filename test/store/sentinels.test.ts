@@ -6,6 +6,7 @@ import { freePort } from '../support/ports.ts';
 import { hasRedis } from '../support/redis.ts';
 import { type Sentinel, startSentinel, startWatchedPair, type WatchedPair } from '../support/sentinels.ts';
 import {
+  available,
   closeOpened,
   connected,
   listener,
@@ -15,6 +16,7 @@ import {
   replicaAt,
   revocationOf,
   revocationsAt,
+  type Told,
 } from './opened.ts';
 
 afterEach(closeOpened);
@@ -29,6 +31,15 @@ async function watchedPair(): Promise<WatchedPair> {
   const pair = await startWatchedPair();
   opened.push(() => pair.close());
   return pair;
+}
+
+/** Lets a sentinel name another primary, until the replica has moved there. */
+async function leadTo(next: { readonly port: number }, sentinel: Sentinel, told: Told): Promise<void> {
+  const down = told.until(false);
+  await sentinel.ask('REMOVE', 'mymaster');
+  await sentinel.ask('MONITOR', 'mymaster', '127.0.0.1', String(next.port), '1');
+  await down;
+  await told.until(true);
 }
 
 /** How long each call took that was made until `done`. */
@@ -101,26 +112,20 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
   });
 
   test('R-339: is left when the sentinels name another, though it still takes writes', async () => {
-    const [former, next, told] = [await redisWith(), await redisWith(), listener()];
+    const [former, next] = [await redisWith(), await redisWith()];
     const sentinel = await sentinelOf(former);
-    const connection = connected(`redis+sentinel://${sentinel.host}/mymaster?db=3`, told);
-    await told.until(true);
-    const down = told.until(false);
-    await sentinel.ask('REMOVE', 'mymaster');
-    await sentinel.ask('MONITOR', 'mymaster', '127.0.0.1', String(next.port), '1');
-    await down;
-    await told.until(true);
+    const { connection, told } = await available(`redis+sentinel://${sentinel.host}/mymaster?db=3`);
+    await leadTo(next, sentinel, told);
     await connection.run('set', 'x', (client) => client.set('x', 'new'));
     await Promise.all([former, next].map(({ client }) => client.select(3)));
     expect([await former.client.get('x'), await next.client.get('x')]).toEqual([null, 'new']);
   });
 
   test('R-339: is the newest that is named; a sentinel that was cut off does not lead back to a former one', async () => {
-    const [former, next, told] = [await redisWith(), await redisWith(), listener()];
+    const [former, next] = [await redisWith(), await redisWith()];
     const cutOff = await sentinelOf(former, ['sentinel config-epoch mymaster 1']);
     const knowing = await startSentinel(next, ['sentinel config-epoch mymaster 2']);
-    const connection = connected(`redis+sentinel://${cutOff.host},${knowing.host}/mymaster`, told);
-    await told.until(true);
+    const { connection, told } = await available(`redis+sentinel://${cutOff.host},${knowing.host}/mymaster`);
     expect(connection.serverOf('')).toBe(`127.0.0.1:${next.port}`);
     await knowing.close();
     const down = told.until(false);
@@ -160,14 +165,12 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
     const redis = await redisWith(...tlsOptions(storePort).flatMap((option) => `--${option}`.split(' ')));
     await sentinelOf({ port: storePort }, tlsOptions(sentinelPort));
     const url = `rediss+sentinel://127.0.0.1:${sentinelPort}/mymaster`;
-    const [strict, trusting] = [listener(), listener()];
-    const untrusted = connected(url, strict);
+    const untrusted = connected(url, listener());
     await expect.poll(() => untrusted.state().problem, { timeout: 10_000 }).toContain('certificate');
     const before = getCACertificates();
     setDefaultCACertificates([pem('ca')]);
     opened.push(async () => setDefaultCACertificates(before));
-    const connection = connected(url, trusting);
-    await trusting.until(true);
+    const { connection } = await available(url);
     await connection.run('set', 'x', (client) => client.set('x', '1'));
     expect(await redis.client.get('x')).toBe('1');
     expect(connection.serverOf('')).toBe(`127.0.0.1:${storePort}`);
@@ -176,25 +179,17 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
   });
 
   test('R-340: a new primary gets the revocations that a replica of the gateway knows, and passes on its own', async () => {
-    const [former, next, told] = [await redisWith(), await redisWith(), listener()];
+    const [former, next] = [await redisWith(), await redisWith()];
     const sentinel = await sentinelOf(former);
-    const url = `redis+sentinel://${sentinel.host}/mymaster`;
-    const connection = connected(url, told);
-    await told.until(true);
+    const { connection, told } = await available(`redis+sentinel://${sentinel.host}/mymaster`);
     const own = revocationsAt(connection);
     await own.store.keep([revocationOf('alice')]);
     await expect.poll(() => [...own.known.keys()]).toEqual(['alice']);
 
     // As many as in the former one: their numbers alone do not tell them apart.
-    const there = listener();
-    const elsewhere = revocationsAt(connected(next.url, there));
-    await there.until(true);
+    const elsewhere = revocationsAt((await available(next.url)).connection);
     await elsewhere.store.keep([revocationOf('bob')]);
-    const down = told.until(false);
-    await sentinel.ask('REMOVE', 'mymaster');
-    await sentinel.ask('MONITOR', 'mymaster', '127.0.0.1', String(next.port), '1');
-    await down;
-    await told.until(true);
+    await leadTo(next, sentinel, told);
     for (const { known } of [own, elsewhere]) {
       await expect.poll(() => [...known.keys()].toSorted(), { timeout: 10_000 }).toEqual(['alice', 'bob']);
     }
