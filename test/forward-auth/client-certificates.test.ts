@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { certificate, pem, x509 } from '../support/certificates.ts';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 import { nginx, question } from './ask.ts';
 import { startForwardAuthWorld } from '../worlds/forward-auth.ts';
-import { describeProxies, startProxyWorld, type ProxyWorld } from '../worlds/proxies.ts';
+import { describeProxies, startProxyWorld } from '../worlds/proxies.ts';
 
 const { raw } = x509('client');
 const cnf = { 'x5t#S256': createHash('sha256').update(raw).digest('base64url') };
@@ -37,32 +38,30 @@ const places: readonly Place[] = [
   },
 ];
 
-const lines = (token: string): string[] => [
-  'Host: gateway.test',
-  'Content-Type: application/json',
-  `Authorization: Bearer ${token}`,
-];
+const headers = (token: string) => ({
+  host: 'gateway.test',
+  'content-type': 'application/json',
+  authorization: `Bearer ${token}`,
+});
 
 test.each([
   ['trusted_proxies', 401],
   ['certificate_proxies', 200],
 ])('the certificate in a question of a proxy in %s alone: %i', async (list, status) => {
-  const world = await startForwardAuthWorld({ yaml: `${list}: [127.0.0.1]` });
-  onTestFinished(() => world.close());
+  const world = await forThisTest(startForwardAuthWorld({ yaml: `${list}: [127.0.0.1]` }));
   const fields = [`Authorization: Bearer ${await world.token({ cnf })}`, `Client-Cert: ${claimed}`];
   expect((await nginx(world.gateway.forwardAuthUrl, { lines: fields })).status).toBe(status);
 });
 
 describeProxies(['nginx', 'caddy', 'haproxy'], 'with the example in deploy/forward-auth', (program) => {
-  let world: ProxyWorld;
-  beforeAll(async () => (world = await startProxyWorld(program, { yaml })));
-  afterAll(() => world.close());
+  const world = startBeforeAll(() => startProxyWorld(program, { yaml }));
 
   test.each(places)('refuses a stolen bound token with its certificate in a header, $title', async (place) => {
     const { requestLine, claims, body } = place;
     const send = async (more: object, ...header: readonly string[]): Promise<number> => {
       const token = await world.token({ ...claims, ...more });
-      return (await question(world.proxyUrl, requestLine, [...lines(token), ...header], body)).status;
+      const lines = Object.entries(headers(token)).map(([name, value]) => `${name}: ${value}`);
+      return (await question(world.proxyUrl, requestLine, [...lines, ...header], body)).status;
     };
     expect(await send({}), 'a token that is not bound').toBe(200);
     for (const header of [
@@ -78,8 +77,7 @@ describeProxies(['nginx', 'caddy', 'haproxy'], 'with the example in deploy/forwa
 });
 
 describeProxies(['caddy', 'haproxy'], 'with the line of its example that sets Client-Cert', (program) => {
-  let world: ProxyWorld;
-  beforeAll(async () => {
+  const world = startBeforeAll(async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sallyport-tls-'));
     const pair = join(folder, 'pair.pem');
     await writeFile(pair, pem('server') + pem('server-key'));
@@ -103,10 +101,8 @@ describeProxies(['caddy', 'haproxy'], 'with the line of its example that sets Cl
         '#   http-request set-header': 'http-request del-header Client-Cert\n    http-request set-header',
       },
     };
-    world = await startProxyWorld(program, { yaml, edits: edits[program] });
-    await rm(folder, { recursive: true });
+    return startProxyWorld(program, { yaml, edits: edits[program] });
   });
-  afterAll(() => world.close());
 
   async function send(place: Place, name: string | undefined, header: Readonly<Record<string, string>> = {}) {
     const [method, path] = place.requestLine.split(' ');
@@ -117,12 +113,7 @@ describeProxies(['caddy', 'haproxy'], 'with the line of its example that sets Cl
       ca: pem('ca'),
       ...(name !== undefined && { cert: pem(name), key: pem(`${name}-key`) }),
       agent: false,
-      headers: {
-        host: 'gateway.test',
-        'content-type': 'application/json',
-        authorization: `Bearer ${token}`,
-        ...header,
-      },
+      headers: { ...headers(token), ...header },
     }).end(place.body);
     const [response] = (await once(sent, 'response')) as [{ statusCode: number; resume(): void }];
     response.resume();

@@ -2,9 +2,9 @@ import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createProver } from '../support/prover.ts';
 import { type Answer, envoy, nginx, question, traefik } from './ask.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { startForwardAuthWorld } from '../worlds/forward-auth.ts';
-import { startBeforeAll } from '../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
+import { startWorld } from '../worlds/gateway.ts';
 
 let url: string;
 let bearer: string;
@@ -39,12 +39,10 @@ describe.each([
   });
 
   test('is refused with the answer of the gateway to its client', async () => {
-    const shown = ({ status, headers }: Answer) => ({
+    const shown = ({ status, headers }: Answer) => [
       status,
-      ...Object.fromEntries(
-        ['www-authenticate', 'content-type', 'content-length'].map((name) => [name, headers.get(name)]),
-      ),
-    });
+      ...['www-authenticate', 'content-type', 'content-length'].map((name) => headers.get(name)),
+    ];
     for (const [method, target, lines] of [
       ['GET', '/things', []],
       ['GET', '/things', ['Authorization: Bearer nonsense']],
@@ -158,18 +156,16 @@ describe('an MCP message', () => {
   });
 
   test('is refused with a session or a handle, which no gateway bound to its owner', async () => {
-    const { status, body } = await envoy(url, mcp(message('get_price'), ['Mcp-Session-Id: 1234']));
-    expect(status).toBe(404);
-    expect(JSON.parse(body)).toMatchObject({ error: { data: { reason: 'session.unknown' } } });
-    const resumed = await envoy(url, mcp(message('get_price'), ['Last-Event-ID: 1']));
-    expect(resumed.status).toBe(404);
-    expect(JSON.parse(resumed.body)).toMatchObject({ error: { data: { reason: 'handle.unknown' } } });
-    const state = JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'get_price', requestState: 'theirs', inputResponses: {} },
-    });
+    for (const [line, reason] of [
+      ['Mcp-Session-Id: 1234', 'session.unknown'],
+      ['Last-Event-ID: 1', 'handle.unknown'],
+    ] as const) {
+      const { status, body } = await envoy(url, mcp(message('get_price'), [line]));
+      expect(status).toBe(404);
+      expect(JSON.parse(body)).toMatchObject({ error: { data: { reason } } });
+    }
+    const params = { name: 'get_price', requestState: 'theirs', inputResponses: {} };
+    const state = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
     expect((await envoy(url, mcp(state))).status).not.toBe(200);
   });
 
@@ -180,30 +176,20 @@ describe('an MCP message', () => {
 });
 
 test('counts refused tokens by the address that the proxy forwards', async () => {
-  const limited = await startTestGateway({
-    yaml: `forward_auth: { listen: "127.0.0.1:0" }
-limits: { failures: { requests: 2, per: 1m } }
-authorization_servers:
-  main: { issuer: "${world.issuer.url}", introspection: { client_id: gateway, client_secret: s3cr3t } }
-routes: [{ name: api, path: /, audience: a, upstream: { url: "${world.upstream.url}" } }]
-`,
-  });
-  const attempt = async (from: string, n: number): Promise<number> => {
-    const { status } = await question(limited.forwardAuthUrl, 'GET /_sallyport/authorize', [
-      'Host: x',
-      'X-Forwarded-Method: GET',
-      'X-Forwarded-Uri: /',
-      'X-Forwarded-Host: gateway.test',
-      `X-Forwarded-For: ${from}`,
-      `Authorization: Bearer guess-${n}`,
-    ]);
-    return status;
-  };
-  expect(await attempt('192.0.2.66', 0)).toBe(401);
-  expect(await attempt('192.0.2.66', 1)).toBe(401);
-  expect(await attempt('192.0.2.66', 2)).toBe(429);
-  expect(await attempt('192.0.2.77', 3)).toBe(401);
-  await limited.close();
+  const { gateway } = await forThisTest(
+    startWorld({
+      top: 'forward_auth: { listen: "127.0.0.1:0" }\nlimits: { failures: { requests: 2, per: 1m } }',
+      server: 'introspection: { client_id: gateway, client_secret: s3cr3t }',
+      routes: ['name: api, path: /, audience: a, upstream: { url: "UPSTREAM" }'],
+    }),
+  );
+  const statuses: number[] = [];
+  for (const [n, from] of ['192.0.2.66', '192.0.2.66', '192.0.2.66', '192.0.2.77'].entries()) {
+    const fields = ['Host: x', 'X-Forwarded-Method: GET', 'X-Forwarded-Uri: /', 'X-Forwarded-Host: gateway.test'];
+    const lines = [...fields, `X-Forwarded-For: ${from}`, `Authorization: Bearer guess-${n}`];
+    statuses.push((await question(gateway.forwardAuthUrl, 'GET /_sallyport/authorize', lines)).status);
+  }
+  expect(statuses).toEqual([401, 401, 429, 401]);
 });
 
 test('checks a proof of possession against the client’s method and URL', async () => {

@@ -5,16 +5,16 @@ import { parse } from 'yaml';
 const text = (name: string): Promise<string> =>
   readFile(new URL(`../../deploy/forward-auth/${name}`, import.meta.url), 'utf8');
 
-test.each(['nginx.conf', 'Caddyfile', 'traefik.yaml', 'envoy.yaml'])(
-  '%s copies every identity field of the answer, and removes the client’s token',
-  async (name) => {
-    const example = (await text(name)).toLowerCase().replaceAll('_', '-');
-    for (const header of ['x-auth-subject', 'x-auth-client', 'authorization']) expect(example).toContain(header);
-  },
-);
-
-// Neither can be installed here: what a mistake would open is at least looked at.
+// Neither can be installed here: what a mistake would open is at least looked at. real-proxies.test.ts runs the others.
 describe('an example that these tests cannot run', () => {
+  test.each(['traefik.yaml', 'envoy.yaml'])(
+    '%s copies identity fields, and removes the client’s token',
+    async (name) => {
+      const example = (await text(name)).toLowerCase();
+      for (const header of ['x-auth-subject', 'x-auth-client', 'authorization']) expect(example).toContain(header);
+    },
+  );
+
   test('of Traefik trusts no client, and sends bodies of MCP only', async () => {
     const { http } = parse(await text('traefik.yaml')) as {
       http: {

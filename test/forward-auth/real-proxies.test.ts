@@ -1,7 +1,7 @@
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { describeProxies, startProxyWorld } from '../worlds/proxies.ts';
 import { question, type Answer } from './ask.ts';
-import { startBeforeAll } from '../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 
 describeProxies(['nginx', 'caddy', 'haproxy'], 'with the example in deploy/forward-auth', (program) => {
   let bearer: string;
@@ -129,8 +129,7 @@ describeProxies(['nginx', 'caddy', 'haproxy'], 'with the example in deploy/forwa
   });
 
   test('forwards nothing while the gateway is down', async () => {
-    const other = await startProxyWorld(program);
-    onTestFinished(() => other.close());
+    const other = await forThisTest(startProxyWorld(program));
     await other.gateway.close();
     const { status } = await question(other.proxyUrl, 'GET /public', ['Host: gateway.test', bearer]);
     expect([500, 502, 503]).toContain(status);
@@ -140,8 +139,8 @@ describeProxies(['nginx', 'caddy', 'haproxy'], 'with the example in deploy/forwa
 
 describeProxies(['haproxy'], 'whose script fails', (program) => {
   test('forwards nothing', async () => {
-    const world = await startProxyWorld(program, { edits: { 'setenv SALLYPORT_AUTHORIZE': 'setenv ANOTHER' } });
-    onTestFinished(() => world.close());
+    const edits = { 'setenv SALLYPORT_AUTHORIZE': 'setenv ANOTHER' };
+    const world = await forThisTest(startProxyWorld(program, { edits }));
     const { status } = await question(world.proxyUrl, 'GET /public', ['Host: gateway.test']);
     expect({ status, seen: world.upstream.seen }).toEqual({ status: 503, seen: [] });
   });
