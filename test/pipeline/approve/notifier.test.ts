@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { ApprovalEvent, KeptApproval } from '../../../src/model/approval-book.ts';
 import type { ApprovalSettings } from '../../../src/model/config.ts';
 import { Notifier } from '../../../src/pipeline/approve/notifier.ts';
+import { forThisTest } from '../../support/start-before.ts';
 import { type RequestHandler, startUpstream, type Upstream } from '../../support/upstream.ts';
 
 const approval = {
@@ -28,14 +29,10 @@ interface Hook {
 
 async function startHook(handle: RequestHandler, pauseMs = 1): Promise<Hook> {
   const lost: (readonly [ApprovalEvent, string])[] = [];
-  const server = await startUpstream(handle);
+  const server = await forThisTest(startUpstream(handle));
   const settings = { url: 'http://gateway.test/approvals', notify: { url: `${server.url}/hook`, secret: 'key' } };
   const notifier = new Notifier(settings as unknown as ApprovalSettings, (...each) => void lost.push(each), pauseMs);
-  onTestFinished(async () => {
-    notifier.close();
-    server.server.closeAllConnections();
-    await server.close();
-  });
+  onTestFinished(() => notifier.close());
   return {
     server,
     lost,
@@ -78,8 +75,7 @@ test('R-333: each try is signed with its own time, over the same event', async (
 
 test('R-333: an event has an id of its own', async () => {
   const { server, notifier, arrived } = await startHook(status(204));
-  notifier.send('requested', approval);
-  notifier.send('approved', approval);
+  for (const event of ['requested', 'approved'] as const) notifier.send(event, approval);
   await arrived(2);
   const ids = server.seen.map(({ body }) => (JSON.parse(body) as { event_id: string }).event_id);
   expect(new Set(ids).size).toBe(2);
@@ -93,8 +89,7 @@ test('R-333: an event that five tries do not deliver is lost, and says why', asy
 });
 
 test('R-333: a redirect is not followed', async () => {
-  const elsewhere = await startUpstream();
-  onTestFinished(() => elsewhere.close());
+  const elsewhere = await forThisTest(startUpstream());
   const { lost, notifier } = await startHook(status(307, { location: elsewhere.url }));
   notifier.send('used', approval);
   await expect.poll(() => lost, { timeout: 20_000 }).toEqual([['used', 'it answered 307']]);

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { request, startMcpWorld, type SendOptions } from '../../worlds/mcp.ts';
+import { modernRequest, request, startMcpWorld, type SendOptions } from '../../worlds/mcp.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 
 // test/mcp/bindings.test.ts and test/mcp/handles-binding.test.ts have the tables of callers and the ids that they may present.
 
 const related = 'io.modelcontextprotocol/related-task';
-const modernMeta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
 const alice = { sub: 'alice' };
 const bob = { sub: 'bob' };
 
@@ -22,13 +21,9 @@ function result(members: object): string {
 }
 
 /** A request of 2026-07-28 and its headers. */
-function modern(method: string, params: object, name?: string): [object, SendOptions] {
-  const headers = {
-    'mcp-protocol-version': '2026-07-28',
-    'mcp-method': method,
-    ...(name !== undefined && { 'mcp-name': name }),
-  };
-  return [request(method, { _meta: modernMeta, ...params }), { headers, claims: alice }];
+function modern(method: string, params: Readonly<Record<string, unknown>>, name?: string): [object, SendOptions] {
+  const { message, headers } = modernRequest(method, params);
+  return [message, { headers: { ...headers, ...(name !== undefined && { 'mcp-name': name }) }, claims: alice }];
 }
 
 /** The task as alice sees it, whose own id is `id`. */
@@ -119,7 +114,7 @@ describe('a task', () => {
 
   test('of 2026-07-28 has one id in Mcp-Name and body, on both sides', async () => {
     answer(result({ resultType: 'task', taskId: 'tâche', status: 'working' }));
-    const response = await world.send(...modern('tools/call', { name: 'a' }, 'a'));
+    const response = await world.send(...modern('tools/call', { name: 'a' }));
     const { taskId } = ((await response.json()) as { result: { taskId: string } }).result;
     answer(result({}));
     for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
@@ -191,5 +186,5 @@ test('other answers are neither buffered nor requested uncompressed', async () =
   await world.send(request('tools/call', { name: 'a', task: {} }), compressed);
   expect(seen().headers['accept-encoding']).toBe('identity');
   answer('not really', 'application/json', { 'content-encoding': 'x-other' });
-  expect(await (await world.send(...modern('tools/call', { name: 'a' }, 'a'))).text()).toBe('not really');
+  expect(await (await world.send(...modern('tools/call', { name: 'a' }))).text()).toBe('not really');
 });

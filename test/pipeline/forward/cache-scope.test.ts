@@ -1,9 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { request, startMcpWorld, type McpWorld } from '../../worlds/mcp.ts';
+import { expect, test } from 'vitest';
+import { forThisTest } from '../../support/start-before.ts';
+import { modernRequest, startMcpWorld, type McpWorld } from '../../worlds/mcp.ts';
 
 // test/mcp/private-filter.test.ts has the table of bodies.
 
-const version = 'io.modelcontextprotocol/protocolVersion';
 const results: Readonly<Record<string, object>> = {
   'server/discover': { supportedVersions: ['2026-07-28'], capabilities: {} },
   'tools/list': { tools: [{ name: 'a' }] },
@@ -13,11 +13,7 @@ const results: Readonly<Record<string, object>> = {
   'prompts/list': { prompts: [] },
 };
 
-async function start(policy: string): Promise<McpWorld> {
-  const world = await startMcpWorld({ policy });
-  onTestFinished(() => world.close());
-  return world;
-}
+const start = (policy: string): Promise<McpWorld> => forThisTest(startMcpWorld({ policy }));
 
 /** What the client gets of a public result. */
 async function scopeOf(world: McpWorld, method: string, type = 'application/json', more = {}): Promise<unknown> {
@@ -27,15 +23,8 @@ async function scopeOf(world: McpWorld, method: string, type = 'application/json
     void response
       .writeHead(200, { 'content-type': type, ...more })
       .end(type === 'application/json' ? text : `event: message\ndata: ${text}\n\n`);
-  const uri = method === 'resources/read' ? { uri: 'a://b' } : {};
-  const answer = await world.send(request(method, { ...uri, _meta: { [version]: '2026-07-28' } }), {
-    claims: { scope: 'read' },
-    headers: {
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': method,
-      ...(method === 'resources/read' && { 'mcp-name': 'a://b' }),
-    },
-  });
+  const { message, headers } = modernRequest(method, method === 'resources/read' ? { uri: 'a://b' } : {});
+  const answer = await world.send(message, { claims: { scope: 'read' }, headers });
   return answer.status === 200 ? /"cacheScope":"(\w+)"/.exec(await answer.text())?.[1] : answer.status;
 }
 

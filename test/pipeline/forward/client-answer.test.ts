@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ClientAnswer } from '../../../src/pipeline/forward/client-answer.ts';
 import type { ResponseHeaders } from '../../../src/pipeline/forward/response-headers.ts';
 
@@ -60,41 +60,35 @@ const chunk = Buffer.from(event, 'latin1');
 const head = (type: string, framing: string): string =>
   `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\n${framing}Connection: close\r\n`;
 
-describe('an answer that ends before it is shown leaves in one piece', () => {
-  test('R-134: an event stream, as one chunk and the last chunk', async () => {
-    const written = await writes(events, (answer) => {
-      answer.write(chunk);
-      answer.end();
-    });
-    const chunked = `Transfer-Encoding: chunked\r\n\r\n9\r\n${event}\r\n0\r\n\r\n`;
-    expect(written).toEqual([[head('text/event-stream', '') + chunked]]);
-  });
+const chunked = 'Transfer-Encoding: chunked\r\n\r\n';
 
-  test('an event stream for HTTP/1.0, which has no chunks', async () => {
-    const written = await writes(
-      events,
-      (answer) => {
-        answer.write(chunk);
-        answer.end();
-      },
-      'GET / HTTP/1.0\r\n\r\n',
-    );
-    expect(written).toEqual([[`${head('text/event-stream', '')}\r\n${event}`]]);
-  });
-
-  test('several chunks, with a length', async () => {
-    const written = await writes(json, (answer) => {
-      for (const part of ['[', '1', ']']) expect(answer.write(Buffer.from(part))).toBe(true);
-      answer.end();
-    });
-    expect(written).toEqual([[`${head('application/json', 'Content-Length: 3\r\n')}\r\n[1]`]]);
-  });
-
-  test('without a body', async () => {
-    const written = await writes(events, (answer) => answer.end());
-    const chunked = 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
-    expect(written).toEqual([[head('text/event-stream', '') + chunked]]);
-  });
+test.each<[string, ResponseHeaders, parts: readonly string[], whole: string, request?: string]>([
+  [
+    'R-134: an event stream, as one chunk and the last chunk',
+    events,
+    [event],
+    `${head('text/event-stream', '')}${chunked}9\r\n${event}\r\n0\r\n\r\n`,
+  ],
+  [
+    'an event stream for HTTP/1.0, which has no chunks',
+    events,
+    [event],
+    `${head('text/event-stream', '')}\r\n${event}`,
+    'GET / HTTP/1.0\r\n\r\n',
+  ],
+  [
+    'several chunks, with a length',
+    json,
+    ['[', '1', ']'],
+    `${head('application/json', 'Content-Length: 3\r\n')}\r\n[1]`,
+  ],
+  ['without a body', events, [], `${head('text/event-stream', '')}${chunked}0\r\n\r\n`],
+])('%s: an answer that ends before it is shown leaves in one piece', async (_what, headers, parts, whole, request) => {
+  const give = (answer: ClientAnswer): void => {
+    for (const part of parts) expect(answer.write(Buffer.from(part, 'latin1'))).toBe(true);
+    answer.end();
+  };
+  expect(await writes(headers, give, request)).toEqual([[whole]]);
 });
 
 test('bytes beyond 16 KiB in several chunks are shown at once, since more may follow', async () => {
@@ -118,7 +112,6 @@ test('what is shown leaves in one system call, and each later event in another',
       setImmediate(() => answer.end());
     });
   });
-  const chunked = 'Transfer-Encoding: chunked\r\n\r\n';
   const framed = `9\r\n${event}\r\n`;
   expect(written.map((pieces) => pieces.join(''))).toEqual([
     head('text/event-stream', '') + chunked + framed,

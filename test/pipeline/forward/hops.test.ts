@@ -13,11 +13,15 @@ async function received(bytes: string): Promise<{ response: IncomingMessage; bod
   answer = bytes;
   const authorization = `Bearer ${await world.token()}`;
   return new Promise((resolve, reject) => {
-    httpRequest(`${world.url}/raw`, { headers: { authorization }, agent: false }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
-      response.on('end', () => resolve({ response, body: Buffer.concat(chunks).toString() }));
-    })
+    httpRequest(
+      `${world.url}/raw`,
+      { headers: { authorization }, agent: false, maxHeaderSize: 128 * 1024 },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
+        response.on('end', () => resolve({ response, body: Buffer.concat(chunks).toString() }));
+      },
+    )
       .on('error', reject)
       .end();
   });
@@ -66,12 +70,9 @@ describe('to the client', () => {
     ["an upstream's own refusal", 'HTTP/1.1 401 Unauthorized', ['WWW-Authenticate: Basic', 'Content-Length: 0']],
     ['60 KiB of fields', 'HTTP/1.1 200 OK', [...Array<string>(3600).fill('X-A: 0123456789'), 'Content-Length: 0']],
   ])('%s', async (_what, start, fields = [], body = '') => {
-    answer = [start, 'X-Kept: 1', ...fields, '', body].join('\r\n');
-    const authorization = `Authorization: Bearer ${await world.token()}`;
-    const client = await open(world.url, head('GET /raw', authorization, 'Connection: close'));
-    await client.has('\r\n\r\n');
-    expect(client.received()).toMatch(new RegExp(`^HTTP/1\\.1 ${start.slice(9, 12)} `));
-    expect(client.received()).toContain('X-Kept: 1');
+    const bytes = [start, 'X-Kept: 1', ...fields, '', body].join('\r\n');
+    const { response } = await received(bytes);
+    expect([response.statusCode, response.headers['x-kept']]).toEqual([Number(start.slice(9, 12)), '1']);
   });
 
   test('HEAD: the fields of a GET, and no body', async () => {

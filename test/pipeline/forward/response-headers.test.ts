@@ -17,10 +17,10 @@ const own = {
   sessionId: (theirs: string) => theirs,
 };
 
-const cleanAnswer = createCleanAnswer(own);
-
-function read(raw: readonly (Buffer | string)[], status = 200): ResponseHeaders {
-  return cleanAnswer({ raw, status, call: {} as Call, grant: { action: {} } as Grant, willChange: false });
+/** What a route makes of a header section. */
+function read(raw: readonly (Buffer | string)[], route: Partial<typeof own> = {}, action = {}): ResponseHeaders {
+  const grant = { action } as Grant;
+  return createCleanAnswer({ ...own, ...route })({ raw, status: 200, call: {} as Call, grant, willChange: false });
 }
 
 const fieldsOf = (...raw: string[]): string[] => read(raw.map((text) => Buffer.from(text, 'latin1'))).fields;
@@ -57,10 +57,8 @@ describe('a cookie with a name of the gateway', () => {
   );
 
   test('of the front door goes on where the front door answers, and that of operators nowhere', () => {
-    const clean = createCleanAnswer({ ...own, reservedCookies: ownCookies.admin });
     const raw = ['Set-Cookie', '__Host-sallyport_session=x', 'Set-Cookie', 'sallyport_admin=x'];
-    const { fields } = clean({ raw, status: 200, call: {} as Call, grant: { action: {} } as Grant, willChange: false });
-    expect(fields).toEqual(raw.slice(0, 2));
+    expect(read(raw, { reservedCookies: ownCookies.admin }).fields).toEqual(raw.slice(0, 2));
   });
 });
 
@@ -99,6 +97,14 @@ describe('an event stream', () => {
   });
 });
 
+test.each(words('CDN-Cache-Control cloudflare-cdn-cache-control Surrogate-Control Edge-Control X-Accel-Expires'))(
+  '%s goes on from a public route alone',
+  (name) => {
+    const raw = [name, 'max-age=60'];
+    expect([true, false].map((isPublic) => read(raw, { isPublic }).fields)).toEqual([raw, []]);
+  },
+);
+
 test('a Date is known, so that no second one is added', () => {
   expect(read(['date', 'x']).hasDate).toBe(true);
   expect(read(['x-date', 'x']).hasDate).toBe(false);
@@ -118,8 +124,7 @@ property(
 
 describe('an event stream of MCP', () => {
   const raw = ['Content-Type', 'text/event-stream', 'Content-Digest', 'sha-256=:AA==:', 'ETag', '"1"'];
-  const fieldsIn = (era: 'legacy' | 'modern'): string[] =>
-    cleanAnswer({ raw, status: 200, call: {} as Call, grant: { action: { era } } as Grant, willChange: false }).fields;
+  const fieldsIn = (era: 'legacy' | 'modern'): string[] => read(raw, {}, { era }).fields;
 
   test('goes without the fields about its bytes in a legacy revision: the ids of its events are changed', () => {
     expect(fieldsIn('legacy')).toEqual(['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no']);

@@ -4,7 +4,6 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { head, open, type RawConnection, startRawUpstream } from '../../support/raw.ts';
 import { sample } from '../../support/gateway.ts';
 import { until } from '../../support/until.ts';
-import { startUpstream } from '../../support/upstream.ts';
 import { startRoutesWorld } from '../../worlds/routes.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 
@@ -12,9 +11,18 @@ import { startBeforeAll } from '../../support/start-before.ts';
 const sockets = new WebSocketServer({ noServer: true, handleProtocols: (offered) => [...offered].at(-1) ?? false });
 /** The targets of the handshakes that reached it. */
 const handshakes: string[] = [];
-const upstream = startBeforeAll(startUpstream);
+let onHead: (connection: RawConnection) => void = () => {};
+const raw = startBeforeAll(() => startRawUpstream((connection) => onHead(connection)));
+const world = startBeforeAll(() =>
+  startRoutesWorld([
+    'name: socket, path: /socket, upgrade: websocket, upstream: { url: UPSTREAM }',
+    `name: raw, path: /raw, upgrade: websocket, upstream: { url: ${raw.url}, timeouts: { response: 300ms } }`,
+    `name: patient, path: /patient, upgrade: websocket, upstream: { url: ${raw.url} }`,
+    `name: nobody, path: /nobody, upgrade: websocket, upstream: { url: http://127.0.0.1:1 }`,
+  ]),
+);
 beforeAll(() => {
-  upstream.server.on('upgrade', (request, socket, first) => {
+  world.upstream.server.on('upgrade', (request, socket, first) => {
     handshakes.push(request.url ?? '');
     if (request.url === '/refused') {
       socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nX-Why: not you\r\n\r\nno');
@@ -30,50 +38,42 @@ beforeAll(() => {
     });
   });
 });
-
-let onHead: (connection: RawConnection) => void = () => {};
-const raw = startBeforeAll(() => startRawUpstream((connection) => onHead(connection)));
-const world = startBeforeAll(() =>
-  startRoutesWorld([
-    `name: socket, path: /socket, upgrade: websocket, upstream: { url: ${upstream.url} }`,
-    `name: raw, path: /raw, upgrade: websocket, upstream: { url: ${raw.url}, timeouts: { response: 300ms } }`,
-    `name: patient, path: /patient, upgrade: websocket, upstream: { url: ${raw.url} }`,
-    `name: nobody, path: /nobody, upgrade: websocket, upstream: { url: http://127.0.0.1:1 }`,
-  ]),
-);
 beforeEach(async () => {
   handshakes.length = 0;
   await world.clearLog();
 });
 
-function dial(path: string, headers: Record<string, string> = {}, protocols: string[] = []): WebSocket {
+function dial(path: string, headers: Record<string, string>, protocols: string[] = []): WebSocket {
   const client = new WebSocket(`${world.url.replace('http', 'ws')}${path}`, protocols, { headers });
   client.on('error', () => {});
   onTestFinished(() => client.terminate());
   return client;
 }
 
-async function dialled(
-  path: string,
-  headers: Record<string, string> = {},
-  protocols: string[] = [],
-): Promise<WebSocket> {
-  const client = dial(path, headers, protocols);
+/** An open one to the upstream that echoes. */
+async function dialled(path = '/socket', protocols: string[] = []): Promise<WebSocket> {
+  const client = dial(path, await bearer(), protocols);
   await once(client, 'open');
   return client;
 }
 
-const bearer = async (claims: Record<string, unknown> = {}): Promise<{ authorization: string }> => ({
-  authorization: `Bearer ${await world.token(claims)}`,
-});
+const bearer = async (claims?: Record<string, unknown>) => ({ authorization: `Bearer ${await world.token(claims)}` });
 const streams = (route = 'socket'): Promise<number> => sample(world, `sallyport_open_streams{route="${route}"}`);
 const answered = (route: string, status: number): Promise<number> =>
   sample(world, `sallyport_requests_total{route="${route}",method="GET",status="${status}"}`);
 
 /** The status of a handshake that is refused. */
-async function refusal(path: string, headers: Record<string, string> = {}): Promise<number> {
-  const [, response] = (await once(dial(path, headers), 'unexpected-response')) as [unknown, { statusCode: number }];
+async function refusal(path: string): Promise<number> {
+  const refused = once(dial(path, await bearer()), 'unexpected-response');
+  const [, response] = (await refused) as [unknown, { statusCode: number }];
   return response.statusCode;
+}
+
+/** A handshake as bytes, with more after it. */
+async function openRaw(path: string, more = ''): Promise<RawConnection> {
+  const { authorization } = await bearer();
+  const bytes = head(`GET ${path}`, `Authorization: ${authorization}`, ...handshake) + more;
+  return open(world.url, Buffer.from(bytes, 'latin1'));
 }
 
 const handshake = [
@@ -86,7 +86,7 @@ const handshake = [
 // Elsewhere: test/attacks/upgrade-smuggling.test.ts (permission, malformed handshakes), stream-expiry.test.ts (the end).
 describe('an open one', () => {
   test('goes both ways, text and binary, small and large', async () => {
-    const client = await dialled('/socket/x?y=1&z=/../%41', await bearer());
+    const client = await dialled('/socket/x?y=1&z=/../%41');
     expect(handshakes[0]).toBe('/x?y=1&z=/../%41');
     for (const message of ['hello', 'x'.repeat(200_000)]) {
       client.send(message);
@@ -99,14 +99,14 @@ describe('an open one', () => {
   });
 
   test('has the subprotocol that the upstream chose', async () => {
-    const client = await dialled('/socket', await bearer(), ['one', 'two']);
+    const client = await dialled('/socket', ['one', 'two']);
     expect(client.protocol).toBe('two');
   });
 
   test('is counted while it is open, and as 101 when it has ended', async () => {
     await until(async () => (await streams()) === 0);
     const before = await answered('socket', 101);
-    const client = await dialled('/socket', await bearer());
+    const client = await dialled();
     await until(async () => (await streams()) === 1);
     client.close();
     await until(async () => (await streams()) === 0);
@@ -114,7 +114,7 @@ describe('an open one', () => {
   });
 
   test('closed by the client is closed for the upstream, with its code', async () => {
-    const client = await dialled('/socket', await bearer());
+    const client = await dialled();
     const [theirs] = sockets.clients;
     const closed = once(theirs as WebSocket, 'close') as Promise<[number]>;
     client.close(4000, 'enough');
@@ -122,7 +122,7 @@ describe('an open one', () => {
   });
 
   test('closed by the upstream is closed for the client, with its code', async () => {
-    const client = await dialled('/socket', await bearer());
+    const client = await dialled();
     const closed = once(client, 'close') as Promise<[number, Buffer]>;
     client.send('close');
     const [code, reason] = await closed;
@@ -130,11 +130,11 @@ describe('an open one', () => {
   });
 
   test('ends for both when either dies', async () => {
-    const one = await dialled('/socket', await bearer());
+    const one = await dialled();
     const closed = once(one, 'close');
     one.send('die');
     await closed;
-    const other = await dialled('/socket', await bearer());
+    const other = await dialled();
     await until(() => sockets.clients.size === 1);
     other.terminate();
     await until(() => sockets.clients.size === 0);
@@ -142,8 +142,7 @@ describe('an open one', () => {
   });
 
   test('also for a client that never hangs up', async () => {
-    const { authorization } = await bearer();
-    const client = await open(world.url, head('GET /socket', `Authorization: ${authorization}`, ...handshake));
+    const client = await openRaw('/socket');
     await client.has('101 Switching Protocols');
     client.socket.on('end', () => {}); // Half open it stays.
     for (const theirs of sockets.clients) theirs.terminate();
@@ -152,18 +151,14 @@ describe('an open one', () => {
   });
 
   test('takes what the client sent together with its handshake', async () => {
-    const { authorization } = await bearer();
-    const frame = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]);
-    const request = Buffer.from(head('GET /socket', `Authorization: ${authorization}`, ...handshake));
-    const client = await open(world.url, Buffer.concat([request, frame]));
+    const client = await openRaw('/socket', '\x81\x82\0\0\0\0hi');
     expect(await client.has('\x81\x02hi')).toBe(true);
   });
 });
 
 describe('an upstream that', () => {
   test('refuses is heard', async () => {
-    const { authorization } = await bearer();
-    const client = await open(world.url, head('GET /socket/refused', `Authorization: ${authorization}`, ...handshake));
+    const client = await openRaw('/socket/refused');
     await until(() => client.ended() !== undefined);
     expect(client.received()).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/);
     expect(client.received()).toMatch(/x-why: not you\r\n[^]*\r\n\r\nno$/i);
@@ -172,7 +167,7 @@ describe('an upstream that', () => {
   });
 
   test('is not there: 502', async () => {
-    expect(await refusal('/nobody', await bearer())).toBe(502);
+    expect(await refusal('/nobody')).toBe(502);
     await until(async () => (await answered('nobody', 502)) === 1);
   });
 
@@ -182,7 +177,7 @@ describe('an upstream that', () => {
     ['speaks no HTTP: 502', ({ socket }: RawConnection) => socket.end('SSH-2.0\r\n'), 502],
   ])('%s', async (_what, act, status) => {
     onHead = act;
-    expect(await refusal('/raw', await bearer())).toBe(status);
+    expect(await refusal('/raw')).toBe(status);
     await expect.poll(() => streams('raw')).toBe(0);
   });
 

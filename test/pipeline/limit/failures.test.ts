@@ -1,11 +1,13 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { createFailures, createUnlistedProxyWarning, unlimitedFailures } from '../../../src/pipeline/limit/failures.ts';
 import { readFields } from '../../../src/pipeline/listen/call.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { Denial } from '../../../src/model/denial.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
+import type { Rate } from '../../../src/model/route.ts';
 import type { Failures } from '../../../src/model/shared.ts';
 import { createRateLimiters } from '../../../src/store/rate.ts';
+import { outcomeOf } from '../../support/denial.ts';
 
 let now: number;
 let shown: number;
@@ -13,12 +15,12 @@ let failures: Failures;
 beforeEach(() => {
   now = 1_800_000_000_000;
   shown = 0;
-  const limiters = createRateLimiters(() => now);
-  failures = createFailures(
-    { requests: 60, perMs: 60_000, burst: 5 },
-    { limiters, clock: () => now, warnOfProxy() {} },
-  );
+  failures = failuresWith({ requests: 60, perMs: 60_000, burst: 5 });
 });
+function failuresWith(rate: Rate | undefined): Failures {
+  const clock = (): number => now;
+  return createFailures(rate, { limiters: createRateLimiters(clock), clock, warnOfProxy() {} });
+}
 
 const refused = (reason: Reason) => async () => {
   throw new Denial(reason, 'for the test');
@@ -36,14 +38,9 @@ interface Question {
 
 /** What comes of a question, of a token that was not shown before unless `question` names one. */
 const outcome = async (work: () => Promise<unknown>, question: Question = {}): Promise<unknown> => {
-  const { client, ...rest } = {
-    client: '192.0.2.1',
-    servers: 'https://as.example',
-    token: `t${(shown += 1)}`,
-    ...question,
-  };
-  const whole = { call: { client } as Call, ...rest };
-  return failures.guard(whole, work).catch((error: unknown) => (error instanceof Denial ? error.reason : error));
+  const { client = '192.0.2.1', servers = 'https://as.example', token = `t${(shown += 1)}` } = question;
+  const whole = { call: { client } as Call, servers, token };
+  return outcomeOf(failures.guard(whole, work)).catch((error: unknown) => error);
 };
 async function times(count: number, work: () => Promise<unknown>, question?: Question): Promise<unknown[]> {
   const outcomes: unknown[] = [];
@@ -65,6 +62,10 @@ function pending(): { work: () => Promise<string>; began: () => boolean; end(err
   };
 }
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+async function guessing(): Promise<never> {
+  await settled();
+  throw new Denial('token.inactive', '');
+}
 
 describe('what counts', () => {
   test.each<Reason>(['token.inactive', 'token.expired', 'token.issuer'])('%s', async (reason) => {
@@ -100,15 +101,10 @@ describe('a token that is refused repeatedly', () => {
   });
 
   test('takes one permit for parallel requests', async () => {
-    let asked = 0;
-    const work = async (): Promise<never> => {
-      asked += 1;
-      await settled();
-      throw new Denial('token.inactive', '');
-    };
-    const outcomes = await Promise.all(Array.from({ length: 1000 }, () => outcome(work, one)));
+    const guess = vi.fn<typeof guessing>(guessing);
+    const outcomes = await Promise.all(Array.from({ length: 1000 }, () => outcome(guess, one)));
     expect(new Set(outcomes)).toEqual(new Set(['token.inactive']));
-    expect(asked).toBe(1);
+    expect(guess).toHaveBeenCalledTimes(1);
     expect(await times(5, refused('token.inactive'))).toEqual(inactive(4));
   });
 
@@ -152,8 +148,8 @@ describe('questions that wait', () => {
   test('until a permit is available, after the announced seconds', async () => {
     await times(5, refused('token.inactive'));
     const question = { call: { client: '192.0.2.1' } as Call, servers: 'https://as.example', token: 'new' };
-    const denial = await failures.guard(question, good).catch((error: unknown) => error as Denial);
-    expect(denial).toMatchObject({ reason: 'failures.exceeded', retryAfterSeconds: 1, headers: undefined });
+    const refusal = { reason: 'failures.exceeded', retryAfterSeconds: 1, headers: undefined };
+    await expect(failures.guard(question, good)).rejects.toMatchObject(refusal);
     now += 999;
     expect(await outcome(good)).toBe('failures.exceeded');
     now += 1;
@@ -161,11 +157,7 @@ describe('questions that wait', () => {
   });
 
   test('no question waits without a limit', async () => {
-    failures = createFailures(undefined, {
-      limiters: createRateLimiters(() => now),
-      clock: () => now,
-      warnOfProxy() {},
-    });
+    failures = failuresWith(undefined);
     expect(failures).toBe(unlimitedFailures);
     expect(new Set(await times(1000, refused('token.inactive')))).toEqual(new Set(['token.inactive']));
   });
@@ -173,14 +165,9 @@ describe('questions that wait', () => {
 
 describe('many at once', () => {
   test('do not allow more guesses', async () => {
-    let asked = 0;
-    const guess = async (): Promise<never> => {
-      asked += 1;
-      await settled();
-      throw new Denial('token.inactive', '');
-    };
+    const guess = vi.fn<typeof guessing>(guessing);
     const outcomes = await Promise.all(Array.from({ length: 10_000 }, () => outcome(guess)));
-    expect(asked).toBe(5);
+    expect(guess).toHaveBeenCalledTimes(5);
     expect(outcomes.filter((reason) => reason === 'failures.exceeded')).toHaveLength(9_995);
   });
 

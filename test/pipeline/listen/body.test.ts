@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createQuota } from '../../../src/lib/fair-share.ts';
 import { readBody, bodyQuotaBytes } from '../../../src/pipeline/listen/body.ts';
 import type { Call } from '../../../src/model/call.ts';
+import { outcomeOf } from '../../support/denial.ts';
 
 function callWith(contentLength?: string, client = '192.0.2.1') {
   const request = new PassThrough();
@@ -13,8 +14,8 @@ function callWith(contentLength?: string, client = '192.0.2.1') {
 }
 
 /** The body, or why there is none. */
-function outcome(call: Call, maxBytes = 10): Promise<string> {
-  return readBody(call, maxBytes, createQuota(1_000)).then(String, (error: { reason: string }) => error.reason);
+function outcome(call: Call): Promise<string> {
+  return outcomeOf(readBody(call, 10, createQuota(1_000)).then(String));
 }
 
 test.each([
@@ -46,18 +47,14 @@ describe('beyond it', () => {
 });
 
 describe('a client that leaves', () => {
-  test('in the middle', async () => {
+  test.each([
+    ['in the middle', undefined],
+    ['with an error', new Error('reset')],
+  ])('%s', async (_what, error) => {
     const { call, request } = callWith('5');
     const body = outcome(call);
     request.write('01');
-    request.destroy();
-    expect(await body).toBe('body.incomplete');
-  });
-
-  test('with an error', async () => {
-    const { call, request } = callWith('5');
-    const body = outcome(call);
-    request.destroy(new Error('reset'));
+    request.destroy(error);
     expect(await body).toBe('body.incomplete');
   });
 
@@ -73,11 +70,7 @@ describe('many at once', () => {
   const large = Buffer.alloc(20 * kib);
   const reading = (room = createQuota(100 * kib), client?: string) => {
     const { call, request, response } = callWith(undefined, client);
-    const body = readBody(call, 1000 * kib, room).then(
-      (read) => read.length,
-      (error: { reason: string }) => error.reason,
-    );
-    return { body, request, response };
+    return { body: outcomeOf(readBody(call, 1000 * kib, room).then(({ length }) => length)), request, response };
   };
 
   test('one client holds at most a quarter of the quota, with the bodies of calls in flight', async () => {

@@ -1,22 +1,17 @@
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { certificateThumbprint } from '../../../src/lib/digest.ts';
 import { pem, x509 } from '../../support/certificates.ts';
+import { forThisTest } from '../../support/start-before.ts';
 import { askAs, connectAs, startTlsWorld, type TlsWorld } from '../../worlds/tls.ts';
 import { until } from '../../support/until.ts';
 
 let folder: string;
-let world: TlsWorld | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sallyport-tls-'));
 });
-afterEach(async () => {
-  await world?.close();
-  await rm(folder, { recursive: true });
-});
-
 const at = (name: string): string => join(folder, name);
 const expiryOf = (name: string): string => x509(name).validToDate.toISOString();
 
@@ -29,10 +24,8 @@ async function install(name: string, parts: readonly ('cert' | 'key')[] = ['cert
 }
 
 /** Serves by the files in the folder. */
-async function start(clientCa?: string): Promise<TlsWorld> {
-  world = await startTlsWorld({ cert: at('cert'), key: at('key'), clientCa });
-  return world;
-}
+const start = (clientCa?: string): Promise<TlsWorld> =>
+  forThisTest(startTlsWorld({ cert: at('cert'), key: at('key'), clientCa }));
 
 /** The name in the certificate that a new connection is shown. */
 async function shownBy(served: TlsWorld): Promise<string> {
@@ -42,6 +35,12 @@ async function shownBy(served: TlsWorld): Promise<string> {
   return String(subject.CN);
 }
 
+/** What new connections are shown once the certificate of `name` is in force. */
+async function shownWith(served: TlsWorld, name: 'server' | 'renewed'): Promise<string> {
+  await served.tells(`in force ${expiryOf(name)}`);
+  return shownBy(served);
+}
+
 describe('a renewed certificate is presented from the next handshake on', () => {
   test('by rename, while an open connection lives on', async () => {
     await install('server');
@@ -49,8 +48,7 @@ describe('a renewed certificate is presented from the next handshake on', () => 
     const open = await connectAs(served);
     expect(served.told).toEqual([`in force ${expiryOf('server')}`]);
     await install('renewed');
-    await served.tells(`in force ${expiryOf('renewed')}`);
-    expect(await shownBy(served)).toBe('server 2');
+    expect(await shownWith(served, 'renewed')).toBe('server 2');
     expect(await open.ask()).toBe('none');
     expect(open.socket.getPeerCertificate().subject.CN).toBe('server 1');
     open.socket.destroy();
@@ -61,8 +59,7 @@ describe('a renewed certificate is presented from the next handshake on', () => 
     const served = await start();
     await writeFile(at('cert'), pem('renewed'));
     await writeFile(at('key'), pem('renewed-key'));
-    await served.tells(`in force ${expiryOf('renewed')}`);
-    expect(await shownBy(served)).toBe('server 2');
+    expect(await shownWith(served, 'renewed')).toBe('server 2');
   });
 
   test('as Kubernetes turns a secret, twice', async () => {
@@ -78,11 +75,9 @@ describe('a renewed certificate is presented from the next handshake on', () => 
     await symlink('..data/key', at('key'));
     const served = await start();
     await mount(2, 'renewed');
-    await served.tells(`in force ${expiryOf('renewed')}`);
-    expect(await shownBy(served)).toBe('server 2');
+    expect(await shownWith(served, 'renewed')).toBe('server 2');
     await mount(3, 'server');
-    await served.tells(`in force ${expiryOf('server')}`);
-    expect(await shownBy(served)).toBe('server 1');
+    expect(await shownWith(served, 'server')).toBe('server 1');
   });
 });
 
@@ -101,8 +96,7 @@ describe('unusable files change nothing, and are reported', () => {
     expect(served.told.join()).not.toMatch(/BEGIN|[A-Za-z0-9+/]{40}/);
     expect(await shownBy(served)).toBe('server 1');
     await install('renewed');
-    await served.tells('in force ');
-    expect(await shownBy(served)).toBe('server 2');
+    expect(await shownWith(served, 'renewed')).toBe('server 2');
   });
 
   test('fails at start with unusable files', async () => {

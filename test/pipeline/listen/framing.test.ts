@@ -9,7 +9,6 @@ import { startBeforeAll } from '../../support/start-before.ts';
 // test/attacks/ambiguous-framing.test.ts and smuggling.test.ts have the requests that parsers read differently, and
 // slow-and-huge.test.ts those that are too long.
 
-const upstream = startBeforeAll(startUpstream);
 const slow = startBeforeAll(() => startUpstream((_request, response) => setTimeout(() => response.end('slow'), 100)));
 const stream = startBeforeAll(() =>
   startRawUpstream(({ socket }) => {
@@ -26,10 +25,10 @@ describe.each([
   const world = startBeforeAll(() =>
     startRoutesWorld(
       [
-        `name: public, path: /public, public: true, upstream: { url: ${upstream.url}/public }`,
+        'name: public, path: /public, public: true, upstream: { url: UPSTREAM/public }',
         `name: slow, path: /slow, public: true, upstream: { url: ${slow.url} }`,
         `name: stream, path: /stream, public: true, upstream: { url: ${stream.url} }`,
-        `name: api, path: /api, upstream: { url: ${upstream.url} }`,
+        'name: api, path: /api, upstream: { url: UPSTREAM }',
       ],
       `${tls}limits: { request_headers: 64KiB }\n`,
     ),
@@ -41,14 +40,14 @@ describe.each([
   }
   const denials = async (): Promise<unknown[]> => (await world.decisions(1)).map(({ reason }) => reason);
   beforeEach(async () => {
-    upstream.seen.length = 0;
+    world.upstream.seen.length = 0;
     await world.clearLog();
   });
 
   test('are answered in order, each decided on by itself', async () => {
     const heads = ['/public/1', '/api/2', '/slow/3', '/public/../4'].map((target) => head(`GET ${target}`));
     expect(await statuses(heads.join('') + lastHead('GET /public/5'))).toEqual([200, 401, 200, 400, 200]);
-    expect(upstream.seen.map(({ url }) => url).toSorted()).toEqual(['/public/1', '/public/5']);
+    expect(world.upstream.seen.map(({ url }) => url).toSorted()).toEqual(['/public/1', '/public/5']);
   });
 
   test('malformed bytes behind a request that waits get no answer that would be taken for its own', async () => {
@@ -96,13 +95,13 @@ describe.each([
     ],
   ])('a header section with %s gets %i', async (_what, bytes, status, reason) => {
     expect(await statuses(bytes)).toEqual([status]);
-    expect(upstream.seen).toEqual([]);
+    expect(world.upstream.seen).toEqual([]);
     expect(await denials()).toEqual([reason]);
   });
 
   test('a body that is announced behind thousands of fields arrives', async () => {
     const fields = `Connection: close, a\r\n${'a:\r\n'.repeat(3000)}Content-Length: 3\r\n\r\nabc`;
     expect(await statuses(`POST /public HTTP/1.1\r\nHost: gateway.test\r\n${fields}`)).toEqual([200]);
-    expect(upstream.seen[0]?.body).toBe('abc');
+    expect(world.upstream.seen[0]?.body).toBe('abc');
   });
 });
