@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { hasChromium, keepScreenshot, launchChromium } from '../clients/chromium.ts';
-import { startBeforeAll } from '../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 import { startTestGateway } from '../support/gateway.ts';
 
 const TOKEN = 'Kx7-admin-token-of-the-tests';
@@ -14,9 +14,8 @@ const gateway = startBeforeAll(() =>
 beforeEach(() => (now += 3_600_000));
 
 test('there is no sign-in page without a configured token', async () => {
-  const plain = await startTestGateway({ yaml });
+  const plain = await forThisTest(startTestGateway({ yaml }));
   expect((await fetch(`${plain.adminUrl}/sign-in`)).status).toBe(404);
-  await plain.close();
 });
 
 test('off loopback, a program gets text and a browser the sign-in page', async () => {

@@ -1,8 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { DraftProcess } from '../../../src/admin/console/draft-process.ts';
 import type { DraftTask } from '../../../src/admin/console/draft.ts';
+import type { DraftQuestion } from '../../../src/admin/console/messages.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 
+const question: DraftQuestion = {
+  claims: '',
+  scope: 'write',
+  lifetime: '',
+  kind: 'tool',
+  name: 'get',
+  arguments: '',
+  history: '',
+};
 const base: DraftTask = {
   policy: 'p',
   text: 'scope: read\n',
@@ -11,7 +21,7 @@ const base: DraftTask = {
   scopeHierarchy: new Map([['write', ['read']]]),
   issuer: 'https://issuer.example',
   route: { name: 'tools', protocol: 'mcp' },
-  question: { claims: '', scope: 'write', lifetime: '', kind: 'tool', name: 'get', arguments: '', history: '' },
+  question,
   decisions: undefined,
 };
 
@@ -30,16 +40,7 @@ test('decides a described call with the scopes that the configuration implies', 
 describe('calls before', () => {
   const text = 'scope: read\ntools: { approve: {}, pay: { after: { tool: approve, within: 1h } } }\n';
   async function answerAfter(history: string): Promise<unknown> {
-    const question = {
-      claims: '',
-      scope: 'write',
-      lifetime: '',
-      kind: 'tool',
-      name: 'pay',
-      arguments: '',
-      history,
-    } as const;
-    return (await drafts.run({ ...base, text, question })).answer;
+    return (await drafts.run({ ...base, text, question: { ...question, name: 'pay', history } })).answer;
   }
 
   test.each([

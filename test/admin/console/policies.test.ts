@@ -5,16 +5,18 @@ import { hasChromium } from '../../clients/chromium.ts';
 import { findings } from './accessibility.ts';
 import { browserPage } from './browser-page.ts';
 import { startConsoleWorld } from './world.ts';
-import { startBeforeAll } from '../../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
 
 const world = startBeforeAll(startConsoleWorld);
 beforeAll(async () => {
   await world.calls();
 });
 
-function post(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
-  const own = { origin: world.adminUrl, 'x-sallyport-console': '1', ...headers };
-  return fetch(`${world.adminUrl}/console/draft`, { method: 'POST', headers: own, body: JSON.stringify(body) });
+/** Posts a draft as the page does, with other headers; undefined leaves one out. */
+function post(body: unknown, headers: Readonly<Record<string, string | undefined>> = {}): Promise<Response> {
+  const own = Object.entries({ origin: world.adminUrl, 'x-sallyport-console': '1', ...headers });
+  const sent = own.filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return fetch(`${world.adminUrl}/console/draft`, { method: 'POST', headers: sent, body: JSON.stringify(body) });
 }
 
 describe('a draft', () => {
@@ -24,10 +26,7 @@ describe('a draft', () => {
     ['of a page without an origin', { origin: undefined }],
     ['of another site', { 'sec-fetch-site': 'cross-site' }],
   ])('%s is refused', async (_which, headers) => {
-    const own: Record<string, string | undefined> = { origin: world.adminUrl, 'x-sallyport-console': '1', ...headers };
-    const sent = Object.entries(own).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    const answer = await fetch(`${world.adminUrl}/console/draft`, { method: 'POST', headers: sent, body: '{}' });
-    expect(answer.status).toBe(403);
+    expect((await post({}, headers)).status).toBe(403);
   });
 
   test.each([
@@ -51,13 +50,12 @@ describe('a draft', () => {
 });
 
 test('lists more policies than drafts may wait', async () => {
-  const many = await startConsoleWorld();
+  const many = await forThisTest(startConsoleWorld());
   const names = Array.from({ length: 12 }, (_, at) => `policy-${at}`);
   for (const name of names) await writeFile(join(many.folder, 'policies', `${name}.yaml`), 'scope: read\n');
   expect(await many.reload()).toEqual([]);
-  const list = (await (await fetch(`${many.adminUrl}/console/policies`)).json()) as { readonly name: string }[];
+  const list = await many.read<readonly { readonly name: string }[]>('/console/policies');
   expect(list.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
-  await many.close();
 });
 
 describe.skipIf(!hasChromium)('Policies in a browser', () => {

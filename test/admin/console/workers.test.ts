@@ -1,9 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Batch, Past } from '../../../src/admin/console/messages.ts';
 import { replaceOne, startWithWorkers } from '../../serve/workers/with-workers.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { accepts, freePort } from '../../support/ports.ts';
-import { startBeforeAll } from '../../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
 import { startUpstream } from '../../support/upstream.ts';
 
 /** Callers at the same time, each on a connection of its own: connections go to the workers in turn. */
@@ -53,9 +53,7 @@ admin: 127.0.0.1:0
 authorization_servers: { main: { issuer: ${issuer.url}, jwt: { algorithms: [RS256] } } }
 routes: [{ name: data, path: /data, audience: https://gateway.bank.example/data, upstream: { url: ${upstream.url} } }]
 `;
-  const running = await startWithWorkers({ yaml });
-  onTestFinished(() => running.close());
-  const { gateway, url, adminUrl } = running;
+  const { gateway, url, adminUrl } = await forThisTest(startWithWorkers({ yaml }));
   const past = async (): Promise<Past> => (await (await fetch(`${adminUrl}/console/past`)).json()) as Past;
   const pastCallers = async () => (await past()).rows.map(({ subject = '' }) => subject).toSorted();
   const live = await follow(adminUrl);
