@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { startEditedGateway, type EditedGateway } from '../support/gateway.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { startUpstream } from '../support/upstream.ts';
-import { startBeforeAll } from '../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 
 /** What an edit may be about; everything else stays. */
 interface Edited {
@@ -13,26 +13,18 @@ interface Edited {
   readonly base?: string;
 }
 
-let sockets: WebSocketServer;
 let gateway: EditedGateway;
 let token: string;
 
 const issuer = startBeforeAll(startIssuer);
 const upstream = startBeforeAll(() =>
-  startUpstream((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write('data: 1\n\n');
-  }),
+  startUpstream(
+    (_request, response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n'),
+  ),
 );
+startBeforeAll(() => new WebSocketServer({ server: upstream.server }));
 beforeAll(async () => {
-  sockets = new WebSocketServer({ server: upstream.server });
   token = await issuer.sign({ aud: 'r', scope: 'write' });
-});
-afterAll(async () => {
-  sockets.close();
-});
-afterEach(async () => {
-  await gateway.close();
 });
 
 const yamlOf = ({ top = '', route = '', base = '' }: Edited): string => `
@@ -46,13 +38,13 @@ routes:
   - name: api
     path: /api
     audience: r
-    ${route.includes('policy:') ? '' : 'policy: api'}
+    policy: api
     ${route}
     upstream: { url: ${upstream.url}${base} }
 `;
 
 async function begin(before: Edited, policy = 'scope: write\n'): Promise<void> {
-  gateway = await startEditedGateway(yamlOf(before), { api: policy, any: '{}\n' });
+  gateway = await forThisTest(startEditedGateway(yamlOf(before), { api: policy }));
 }
 
 async function open(shown: string, headers = {}, query = ''): Promise<ReadableStreamDefaultReader<Uint8Array>> {
@@ -65,6 +57,7 @@ async function open(shown: string, headers = {}, query = ''): Promise<ReadableSt
   return stream;
 }
 
+const asMcp = 'protocol: mcp';
 const ended = async (): Promise<unknown> => (await gateway.line({ msg: 'stream ended' }))['reason'];
 
 // test/pipeline/authenticate/accept.test.ts has the table of settings that tokens depend on.
@@ -72,15 +65,8 @@ describe('a stream ends with the setting that allowed it', () => {
   test.each<[string, Edited, Edited, string, object?, string?]>([
     ['the method', {}, { route: 'methods: [POST]' }, 'route.method'],
     ['the page', { top: 'allowed_origins: [https://a.test]' }, {}, 'request.origin', { origin: 'https://a.test' }],
-    ['the protocol', {}, { route: 'protocol: mcp' }, 'route.unknown'],
-    [
-      'the query',
-      { route: 'protocol: mcp\n    query: pass' },
-      { route: 'protocol: mcp' },
-      'route.unknown',
-      {},
-      '?session=1',
-    ],
+    ['the protocol', {}, { route: asMcp }, 'route.unknown'],
+    ['the query', { route: `${asMcp}\n    query: pass` }, { route: asMcp }, 'route.unknown', {}, '?session=1'],
     ['the place upstream', { base: '/one' }, { base: '/other' }, 'route.unknown'],
     ['unbound tokens', {}, { route: 'dpop: { required: true }' }, 'token.unbound'],
   ])('%s', async (_what, before, after, reason, headers, query) => {

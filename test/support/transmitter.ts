@@ -101,49 +101,53 @@ export async function startTransmitter(port = 0, key?: IssuerKey): Promise<Trans
     if (pathname === '/jwks') return json(200, { keys: [signing.publicJwk] });
     if (request.headers.authorization !== `Bearer ${transmitterToken}`) return json(401);
     const asked = body === '' ? {} : (JSON.parse(body) as Record<string, unknown>);
-    const id = searchParams.get('stream_id') ?? asked['stream_id'];
+    const id = searchParams.get('stream_id') ?? asked['stream_id'] ?? undefined;
     const stream = it.streams.find(({ stream_id: each }) => each === id);
-    if (pathname === '/streams') return streams(request.method ?? '', asked, id, stream, json);
-    if (pathname === '/status') {
-      if (stream === undefined) return json(404);
-      if (request.method === 'POST') stream.status = String(asked['status']);
-      return json(200, { stream_id: stream.stream_id, status: stream.status });
+    const status = () => json(stream ? 200 : 404, stream && { stream_id: stream.stream_id, status: stream.status });
+    switch (`${request.method} ${pathname}`) {
+      case 'GET /streams':
+        return id === undefined ? json(200, it.streams) : json(stream ? 200 : 404, stream);
+      case 'PATCH /streams':
+        return json(stream ? 200 : 404, stream && Object.assign(stream, asked));
+      case 'POST /streams':
+        return it.hasOneStream && it.streams.length > 0 ? json(409) : json(201, created(asked));
+      case 'POST /status':
+        if (stream !== undefined) stream.status = String(asked['status']);
+        return status();
+      case 'GET /status':
+        return status();
+      case 'POST /verify': {
+        json(204);
+        const subject = { format: 'opaque', id };
+        void it.sign(`${ssf}verification`, subject, { state: asked['state'] }).then((set) => deliver(stream, set));
+        return;
+      }
+      case 'POST /poll': {
+        for (const acknowledged of (asked['ack'] as string[] | undefined) ?? [])
+          settle(acknowledged, () => it.acknowledged.push(acknowledged));
+        for (const [refused, error] of Object.entries((asked['setErrs'] as object | undefined) ?? {}))
+          settle(refused, () => it.errors.set(refused, error));
+        const give = (): void => {
+          polls.delete(give);
+          json(200, { sets: Object.fromEntries(it.waiting) });
+        };
+        if (it.waiting.size > 0) return give();
+        polls.add(give);
+        request.socket.once('close', () => polls.delete(give));
+        return;
+      }
+      default:
+        json(404);
     }
-    if (pathname === '/verify') {
-      json(204);
-      const subject = { format: 'opaque', id };
-      void it.sign(`${ssf}verification`, subject, { state: asked['state'] }).then((set) => deliver(stream, set));
-      return;
-    }
-    if (pathname === '/poll') return poll(asked, json, request);
-    json(404);
   }
 
   function deliver(stream: TestStream | undefined, set: string): void {
-    if (stream?.delivery.endpoint_url === undefined || stream.delivery.endpoint_url === `${url}/poll`)
-      void it.offer(set);
-    else
-      void push(stream.delivery.endpoint_url, set, {
-        ...(stream.delivery.authorization_header !== undefined && {
-          authorization: stream.delivery.authorization_header,
-        }),
-      }).catch(() => {});
+    const { endpoint_url: endpoint = `${url}/poll`, authorization_header: authorization } = stream?.delivery ?? {};
+    if (endpoint === `${url}/poll`) void it.offer(set);
+    else void push(endpoint, set, authorization === undefined ? {} : { authorization }).catch(() => {});
   }
 
-  function streams(
-    method: string,
-    asked: Record<string, unknown>,
-    id: unknown,
-    stream: TestStream | undefined,
-    json: (status: number, value?: unknown) => void,
-  ): void {
-    if (method === 'GET')
-      return id === undefined || id === null ? json(200, it.streams) : json(stream ? 200 : 404, stream);
-    if (method === 'PATCH' && stream !== undefined) {
-      Object.assign(stream, asked);
-      return json(200, stream);
-    }
-    if (it.hasOneStream && it.streams.length > 0) return json(409);
+  function created(asked: Record<string, unknown>): TestStream {
     const delivery = (asked['delivery'] ?? {}) as TestStream['delivery'];
     const made: TestStream = {
       stream_id: randomUUID(),
@@ -155,24 +159,7 @@ export async function startTransmitter(port = 0, key?: IssuerKey): Promise<Trans
       status: 'enabled',
     };
     it.streams.push(made);
-    json(201, made);
-  }
-
-  function poll(
-    asked: Record<string, unknown>,
-    json: (status: number, value: unknown) => void,
-    request: IncomingMessage,
-  ): void {
-    for (const id of (asked['ack'] as string[] | undefined) ?? []) settle(id, () => it.acknowledged.push(id));
-    for (const [id, error] of Object.entries((asked['setErrs'] as Record<string, unknown> | undefined) ?? {}))
-      settle(id, () => it.errors.set(id, error));
-    const give = (): void => {
-      polls.delete(give);
-      json(200, { sets: Object.fromEntries(it.waiting) });
-    };
-    if (it.waiting.size > 0) return give();
-    polls.add(give);
-    request.socket.once('close', () => polls.delete(give));
+    return made;
   }
 
   function settle(id: string, note: () => void): void {

@@ -1,5 +1,5 @@
 import type { IssuerRequest } from '../support/issuer.ts';
-import type { RequestHandler } from '../support/upstream.ts';
+import { type RequestHandler, sendJson } from '../support/upstream.ts';
 import { startWorld, type World } from './gateway.ts';
 
 /** What the token endpoint answers. */
@@ -38,6 +38,7 @@ export const granted = {
 };
 
 const ownToken = { access_token: 'gateway-itself', token_type: 'Bearer', expires_in: 600 };
+const succeeding = { answer: { status: 200, body: granted }, own: { status: 200, body: ownToken } };
 
 const exchange = (members: string): string =>
   `, token: exchange, exchange: { client_id: gateway, client_secret: secret, ${members} }`;
@@ -62,24 +63,15 @@ export async function startExchangeWorld(upstream?: RequestHandler): Promise<Exc
     ...(upstream && { upstream }),
   });
   let callers = 0;
+  const newCaller = (): string => `caller-${(callers += 1)}`;
   const asked: ExchangeWorld['asked'] = (path = '/token') => base.issuer.requestsTo(path);
   const world: ExchangeWorld = {
     ...base,
-    answer: { status: 200, body: granted },
-    own: { status: 200, body: ownToken },
-    reset() {
-      world.answer = { status: 200, body: granted };
-      world.own = { status: 200, body: ownToken };
-    },
-    freshToken(claims = {}) {
-      callers += 1;
-      // Hours pass here for the gateway.
-      return base.token({ sub: `caller-${callers}`, exp: Date.now() / 1000 + 86_400, ...claims });
-    },
-    opaqueToken() {
-      callers += 1;
-      return base.opaque({ sub: `caller-${callers}` });
-    },
+    ...succeeding,
+    reset: () => void Object.assign(world, succeeding),
+    // Hours pass here for the gateway.
+    freshToken: (claims = {}) => base.token({ sub: newCaller(), exp: Date.now() / 1000 + 86_400, ...claims }),
+    opaqueToken: () => base.opaque({ sub: newCaller() }),
     asked,
     lastForm: () => new URLSearchParams(asked().at(-1)?.body),
   };
@@ -87,7 +79,7 @@ export async function startExchangeWorld(upstream?: RequestHandler): Promise<Exc
     if (request.url !== '/token') return false;
     const isOwn = new URLSearchParams(body).get('grant_type') === 'client_credentials';
     const { status, body: json } = isOwn ? world.own : world.answer;
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json));
+    sendJson(response, status, json);
     return true;
   };
   return world;

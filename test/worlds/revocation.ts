@@ -24,17 +24,16 @@ export interface RevocationWorldOptions {
   readonly transmitter?: Transmitter;
   /** `admin`, in YAML. */
   readonly admin?: string;
-  readonly policies?: Readonly<Record<string, string>>;
 }
 
+const pushed = (issuer: string): string =>
+  `issuer: ${issuer}, delivery: push, path: /events, subjects: main, may_revoke: [second]`;
 const client = 'client_id: gateway, client_secret: s3cr3t';
 
 /** Starts it. Routes: `/api` (JWT and opaque tokens), `/exchanged`. */
 export async function startRevocationWorld(options: RevocationWorldOptions = {}): Promise<RevocationWorld> {
   const transmitter = options.transmitter ?? (await startTransmitter());
-  const {
-    source = (issuer) => `issuer: ${issuer}, delivery: push, path: /events, subjects: main, may_revoke: [second]`,
-  } = options;
+  const { source = pushed, revocation = '', yaml = '' } = options;
   const world = await startWorld({
     upstream(request, response) {
       if (request.url !== '/api/stream') return void response.end('{}');
@@ -44,8 +43,8 @@ export async function startRevocationWorld(options: RevocationWorldOptions = {})
 revocation:
   events:
     okta: { ${source(transmitter.url)} }
-${options.revocation ?? ''}
-${options.yaml ?? ''}`,
+${revocation}
+${yaml}`,
     server: `jwt: { algorithms: [RS256] }, introspection: { ${client}, cache: 10m }`,
     servers: 'second: { issuer: "https://second.example", jwt: { algorithms: [RS256] } }',
     routes: [
@@ -53,33 +52,24 @@ ${options.yaml ?? ''}`,
       `name: exchanged, path: /exchanged, authorization_servers: [main], audience: a, upstream: { url: "UPSTREAM/exchanged", token: exchange, exchange: { server: main, ${client}, audience: b } }`,
     ],
     env: () => ({ TRANSMITTER_TOKEN: transmitterToken }),
-    policies: options.policies ?? {},
     admin: options.admin,
   });
   const person = (sub = 'alice') => ({ format: 'iss_sub', iss: world.issuer.url, sub }) as const;
-  const pushed: RevocationWorld['push'] = (set, how) => push(`${world.gateway.url}/events`, set, how);
+  const pushHere: RevocationWorld['push'] = (set, how) => push(`${world.gateway.url}/events`, set, how);
   return {
     ...world,
     transmitter,
     person,
-    push: pushed,
-    event: async (uri, subject = person(), event) => pushed(await transmitter.sign(uri, subject, event)),
+    push: pushHere,
+    event: async (uri, subject = person(), event) => pushHere(await transmitter.sign(uri, subject, event)),
     async stream(token) {
-      const response = await fetch(`${world.gateway.url}/api/stream`, {
-        headers: { authorization: `Bearer ${token}` },
-      });
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await fetch(`${world.gateway.url}/api/stream`, { headers });
       if (response.status !== 200) throw new Error(`${response.status}`);
       const reader = response.body?.getReader();
       await reader?.read();
-      const over = (async () => {
-        try {
-          while ((await reader?.read())?.done === false);
-          return 'end';
-        } catch {
-          return 'broken';
-        }
-      })();
-      return { over };
+      const rest = async (): Promise<string> => ((await reader?.read())?.done === false ? rest() : 'end');
+      return { over: rest().catch(() => 'broken') };
     },
     async close() {
       await world.close();

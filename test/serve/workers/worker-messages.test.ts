@@ -3,6 +3,7 @@ import { createMemoryLedger } from '../../../src/store/memory-ledger.ts';
 import type { Ledger, Reservation } from '../../../src/model/ledger.ts';
 import { answerTo, createAskingLedger, type Question, takeReply } from '../../../src/serve/workers/worker-messages.ts';
 
+const passed = { passed: true, failed: undefined };
 const refusal = { passed: false, failed: { why: 'check', check: 0, retryAfterMs: 0 } };
 
 function call(id: string, wanted: Partial<Reservation> = {}): Reservation {
@@ -32,11 +33,11 @@ function workersOf(count: number): readonly Ledger[] {
 
 test('R-255: counts the calls of all workers together', async () => {
   const [one, other] = workersOf(2) as [Ledger, Ledger];
-  expect(await one.reserve(call('a'))).toEqual({ passed: true, failed: undefined });
+  expect(await one.reserve(call('a'))).toEqual(passed);
   expect(await other.reserve(looks('never_after'))).toEqual(refusal);
   expect(await other.reserve(looks('after'))).toEqual(refusal);
   await one.settle('a', 'answered', 'main');
-  expect(await other.reserve(looks('after'))).toEqual({ passed: true, failed: undefined });
+  expect(await other.reserve(looks('after'))).toEqual(passed);
 });
 
 test('refuses a call that gets no answer in time, and gives it back', async () => {
@@ -48,7 +49,7 @@ test('refuses a call that gets no answer in time, and gives it back', async () =
     expect.objectContaining({ settle: 'a', outcome: 'returned' }),
   ]);
   // An answer that comes too late changes nothing.
-  takeReply({ number: asked[0]?.number ?? 0, answer: { passed: true, failed: undefined } });
+  takeReply({ number: asked[0]?.number ?? 0, answer: passed });
   await expect(ledger.settle('a', 'answered', 'main')).resolves.toBeUndefined();
 });
 
@@ -59,6 +60,6 @@ test('lets a bounded number of calls wait', async () => {
   await expect(ledger.reserve(call('b'))).rejects.toThrow('1 calls wait for the primary process');
   await ledger.settle('b', 'answered', 'main');
   expect(asked).toHaveLength(1);
-  takeReply({ number: asked[0]?.number ?? 0, answer: { passed: true, failed: undefined } });
-  expect(await first).toEqual({ passed: true, failed: undefined });
+  takeReply({ number: asked[0]?.number ?? 0, answer: passed });
+  expect(await first).toEqual(passed);
 });
