@@ -24,9 +24,7 @@ describe('R-281: the list of a grant', () => {
   test('has the access tokens that live, at most 1,000', async () => {
     const tokens = adapter('AccessToken');
     const one = (id: string) => tokens.upsert(id, { grantId: 'g' }, 60);
-    for (let index = 0; index < 1_000; index += 1) {
-      await one(`token-${index}`);
-    }
+    for (let index = 0; index < 1_000; index += 1) await one(`token-${index}`);
     await expect(one('token-1000')).rejects.toMatchObject({ error: 'temporarily_unavailable' });
     expect(await tokens.find('token-1000')).toBeUndefined();
     now += 60_000;
@@ -42,9 +40,7 @@ describe('the records of a person', () => {
 
   test('are bounded, whatever the number of clients, and leave the room of others', async () => {
     await tokenOf('joe', '0');
-    for (let index = 0; index < 1_000; index += 1) {
-      await tokenOf('jane', `1000${index}`);
-    }
+    for (let index = 0; index < 1_000; index += 1) await tokenOf('jane', `1000${index}`);
     await expect(tokenOf('jane', '5')).rejects.toMatchObject({ error: 'temporarily_unavailable', status: 503 });
     await tokenOf('joe', '6');
     expect([await adapter('AccessToken').find('0'), await adapter('AccessToken').find('6')]).toMatchObject([
@@ -58,9 +54,7 @@ describe('the records of a person', () => {
 
   test('a full kind refuses a new person, and forgets no record that lives', async () => {
     const issue = (id: string, accountId: string) => adapter('AuthorizationCode').upsert(id, { accountId }, 60);
-    for (let index = 0; index < 8_000; index += 1) {
-      await issue(`${index}`, `person-${index % 60}`);
-    }
+    for (let index = 0; index < 8_000; index += 1) await issue(`${index}`, `person-${index % 60}`);
     await expect(issue('new', 'new')).rejects.toMatchObject({ status: 503 });
     expect(await adapter('AuthorizationCode').find('0')).toMatchObject({ accountId: 'person-0' });
     await adapter('AuthorizationCode').destroy('1');
@@ -103,9 +97,8 @@ describe('a code or a refresh token', () => {
   test('is not consumed where no room is left for the access token, so that it counts when the client tries again', async () => {
     const id = idOf('g');
     await refreshTokens().upsert(id, { grantId: 'g', accountId: 'jane' }, 3_600);
-    for (let index = 0; index < 48_000; index += 1) {
+    for (let index = 0; index < 48_000; index += 1)
       await adapter('AccessToken').upsert(`${index}`, { accountId: `person-${index % 60}`, grantId: `${index}` }, 60);
-    }
     await expect(refreshTokens().consume(id)).rejects.toMatchObject({ error: 'temporarily_unavailable', status: 503 });
     expect(await refreshTokens().find(id)).toBeDefined();
     now += 60_000;
@@ -121,9 +114,7 @@ describe('a registration', () => {
     const parts = { store, clock: () => now, registrationMs: 90 * DAY * 1000, tokenKey, onRevoked };
     const clients = createAdapter({ ...parts, registrant: () => address })('Client');
     const add = (id: string) => clients.upsert(id, { client_id: id }, undefined);
-    for (let index = 0; index < 300; index += 1) {
-      await add(`client-${index}`);
-    }
+    for (let index = 0; index < 300; index += 1) await add(`client-${index}`);
     await expect(add('one more')).rejects.toMatchObject({ status: 503 });
     await clients.upsert('client-0', { client_id: 'client-0' }, 90 * DAY);
     await add('one more');

@@ -64,7 +64,8 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
   } as unknown as Gateway;
   const response = Object.assign(new EventEmitter(), { statusCode: 200 });
   await serve(gateway, request, response as unknown as ServerResponse, upgrade);
-  return { steps, names: steps.map(([name]) => name), response };
+  const record = steps.find(([name]) => name === 'record')?.[1];
+  return { steps, names: steps.map(([name]) => name), record, response };
 }
 
 const asked = { id: 'asked', url: '', expiresAt: 0, requestState: undefined };
@@ -72,21 +73,9 @@ const denial = new Denial('claim.denied', 'why', { rule: 'claims.role', approval
 const refuses = (): never => {
   throw denial;
 };
-const upTo = ['arrive', 'canonical', 'publish', 'route', 'allow', 'preflight', 'admit', 'token', 'authenticate'];
-const whole = [
-  ...upTo,
-  'limit',
-  'readAction',
-  'authorize',
-  'approve',
-  'ask',
-  'count',
-  'consult',
-  'exchange',
-  'record',
-  'hold',
-  'forward',
-];
+const whole = words(`
+  arrive canonical publish route allow preflight admit token authenticate limit readAction authorize approve ask count
+  consult exchange record hold forward`);
 const decided = {
   call,
   route,
@@ -128,13 +117,9 @@ describe('each step gets the results of the steps before it', () => {
   });
 
   test('if a step is asynchronous', async () => {
-    const soon = Object.fromEntries(
-      ['authenticate', 'readAction', 'ask', 'count', 'consult', 'exchange'].map((name) => [
-        name,
-        () => Promise.resolve(results[name]),
-      ]),
-    );
-    const { names, steps } = await served(soon);
+    const asynchronous = words('authenticate readAction ask count consult exchange');
+    const soon = asynchronous.map((name) => [name, () => Promise.resolve(results[name])] as const);
+    const { names, steps } = await served(Object.fromEntries(soon));
     expect(names).toEqual(whole);
     expect(steps.find(([name]) => name === 'authorize')).toEqual(['authorize', principal, action]);
     expect(steps.at(-1)).toEqual(['forward', granted]);
@@ -144,11 +129,7 @@ describe('each step gets the results of the steps before it', () => {
     const { steps, names } = await served({}, head);
     const asUpgrade = whole.flatMap((name) => (name === 'admit' ? ['admit', 'admitUpgrade'] : name));
     expect(names).toEqual([...asUpgrade.slice(0, -1), 'forwardUpgrade']);
-    const admitted = steps.filter(([name]) => name.startsWith('admit'));
-    expect(admitted).toEqual([
-      ['admit', call],
-      ['admitUpgrade', call],
-    ]);
+    expect(steps.find(([name]) => name === 'admitUpgrade')).toEqual(['admitUpgrade', call]);
     expect(steps.at(-1)).toEqual(['forwardUpgrade', granted, head, expect.any(Function) as unknown]);
   });
 
@@ -176,14 +157,12 @@ describe('SEP-414: records a call in the trace', () => {
     ['of none', undefined, undefined, undefined],
   ])('%s', async (_, header, message, trace) => {
     const canonical = { ...call, trace: header };
-    const { steps } = await served({ canonical: () => canonical, readAction: () => ({ ...action, trace: message }) });
-    expect(steps.find(([name]) => name === 'record')?.[1]).toHaveProperty('call', { ...call, trace });
+    const { record } = await served({ canonical: () => canonical, readAction: () => ({ ...action, trace: message }) });
+    expect(record).toHaveProperty('call', { ...call, trace });
   });
 
   test('without a copy of the call', async () => {
-    const { steps } = await served();
-    const recorded = steps.find(([name]) => name === 'record')?.[1] as { call: unknown } | undefined;
-    expect(recorded?.call).toBe(call);
+    expect(((await served()).record as { call: unknown }).call).toBe(call);
   });
 });
 
@@ -267,13 +246,13 @@ describe('a counted call', () => {
   test('has in the record the refusal that shadow mode did not enforce', async () => {
     const shadow = { reason: 'quota.exceeded', rule: 'quota[0]' };
     const allowed = { decision: { allow: true, rule: 'scope' } };
-    const { steps } = await served({ count: () => ({ ...counts, shadow }), authorize: () => allowed });
-    expect(steps.find(([name]) => name === 'record')?.[1]).toMatchObject({ allow: true, rule: 'quota[0]', shadow });
+    const { record } = await served({ count: () => ({ ...counts, shadow }), authorize: () => allowed });
+    expect(record).toMatchObject({ allow: true, rule: 'quota[0]', shadow });
   });
 
   test('has in the record the refusal of the policy first', async () => {
-    const { steps } = await served({ count: () => ({ ...counts, shadow: { reason: 'quota.exceeded' } }) });
-    expect(steps.find(([name]) => name === 'record')?.[1]).toMatchObject({ shadow: grant.decision.shadow });
+    const { record } = await served({ count: () => ({ ...counts, shadow: { reason: 'quota.exceeded' } }) });
+    expect(record).toMatchObject({ shadow: grant.decision.shadow });
   });
 });
 

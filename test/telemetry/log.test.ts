@@ -8,18 +8,11 @@ import type { Log } from '../../src/telemetry/log.ts';
 import { call } from '../policy/caller.ts';
 import { linesOf } from './lines-of.ts';
 
-const outcome: Outcome = {
+const outcome = {
   call: { id: 'r1', decision: 'd1', method: 'POST', startedAt: 1, trace: undefined },
-  route: undefined,
-  principal: undefined,
-  attempt: undefined,
   allow: true,
-  rule: undefined,
-  denial: undefined,
-  shadow: undefined,
-  answer: undefined,
   decidedAt: 1.5,
-};
+} as Outcome;
 const denied: Outcome = { ...outcome, allow: false, denial: new Denial('route.unknown', 'no route') };
 
 function both(log: Log): void {
@@ -61,15 +54,20 @@ describe('logged lines', () => {
 });
 
 describe('writing', () => {
-  test('writes the lines of one turn of the event loop together', async () => {
+  /** An output that notes what it gets; `onWrite` decides when it has taken it. */
+  function noting(onWrite: (done: () => void) => void) {
     const writes: string[] = [];
     const output = new Writable({
       write(chunk: Buffer, _encoding, done) {
         writes.push(chunk.toString());
-        done();
+        onWrite(done);
       },
     });
-    const lines = createJsonLines(output);
+    return { writes, output, lines: createJsonLines(output) };
+  }
+
+  test('writes the lines of one turn of the event loop together', async () => {
+    const { writes, lines } = noting((done) => done());
     lines.write({ a: 1 });
     lines.write({ a: 2 });
     expect(writes).toEqual([]);
@@ -77,15 +75,8 @@ describe('writing', () => {
   });
 
   test('writes the lines that come while the output is busy together, and the last ones at the end', async () => {
-    const writes: string[] = [];
     const waiting: (() => void)[] = [];
-    const output = new Writable({
-      write(chunk: Buffer, _encoding, done) {
-        writes.push(chunk.toString());
-        waiting.push(done);
-      },
-    });
-    const lines = createJsonLines(output);
+    const { writes, output, lines } = noting((done) => waiting.push(done));
     lines.write({ a: 1 });
     await expect.poll(() => writes).toHaveLength(1);
     lines.write({ a: 2 });
@@ -130,10 +121,9 @@ test('values of a caller are one line without control characters, and parse to t
   output.end();
   const written = await text(output);
   expect(written).not.toMatch(/[^\n -~\u00a0-\u2027\u202f-\u2065\u206a-\uffff]/);
-  expect(
-    written
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as unknown),
-  ).toEqual([{ tool: odd }, { tool: 'plain' }]);
+  const parsed = written
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
+  expect(parsed).toEqual([{ tool: odd }, { tool: 'plain' }]);
 });

@@ -20,19 +20,16 @@ test('evicts the oldest decisions beyond the limit on their number', () => {
 
 test('R-315: keeps each path, and tells decisions on two paths apart', () => {
   const route = { protocol: 'http' };
+  const client = '2001:db8:85a3:1234:5678:8a2e:370:7334';
   const on = (id: number, path: string): Outcome => {
     const { call, ...rest } = outcome(id);
-    return {
-      ...rest,
-      call: { ...call, path, client: '2001:db8:85a3:1234:5678:8a2e:370:7334' },
-      route,
-    } as unknown as Outcome;
+    return { ...rest, call: { ...call, path, client }, route } as unknown as Outcome;
   };
   const recent = new RecentDecisions(10);
   const long = `/${'x'.repeat(300)}`;
   for (const [id, path] of ['/a', '/b', '/a', long].entries()) recent.add(on(id, path), 0);
   expect([...recent.newest()].map(({ path }) => path)).toEqual([long.slice(0, 256), '/a', '/b', '/a']);
-  expect(recent.find('3')?.address).toBe('2001:db8:85a3:1234:5678:8a2e:370:7334');
+  expect(recent.find('3')?.address).toBe(client);
   expect(recent.groups().map(({ decision, count }) => [decision.path?.slice(0, 3), count])).toEqual([
     ['/xx', 1],
     ['/a', 2],
@@ -50,14 +47,9 @@ test('evicts the oldest decisions beyond the limit on their length', () => {
 });
 
 const alice = { issuer: 'https://as.example', subject: 'alice', clientId: 'agent', form: 'jwt', expiresAt: 7 };
+const trace = { traceId: randomBytes(16).toString('hex') };
 const first = {
-  call: {
-    decision: randomUUID(),
-    id: randomUUID(),
-    method: 'POST',
-    startedAt: 1,
-    trace: { traceId: randomBytes(16).toString('hex') },
-  },
+  call: { decision: randomUUID(), id: randomUUID(), method: 'POST', startedAt: 1, trace },
   route: { name: 'accounts', policy: { name: 'tools', claimsRead: () => ({ role: 'clerk' }) } },
   principal: { ...alice, grantedScopes: ['read'], claims: {} },
   attempt: { kind: 'mcp', method: mcpMethod('tools/call'), targets: [{ kind: 'tool', name: 'transfer' }] },

@@ -58,6 +58,7 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
   afterEach(() => {
     if (complaints.length > 0) throw new Error(complaints.join('\n'));
   });
+  const panel = () => page.getByRole('complementary', { name: 'Decision' });
   const rows = (text: string) => page.locator('.row', { hasText: text });
 
   test('shows the past, and new decisions as they are made', async () => {
@@ -216,18 +217,15 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
     await world.call({ ...alice, scope: 'read' }, 'transfer_funds', { amount: 10 });
     await page.goto(`${world.adminUrl}/?subject=alice`);
     await rows('transfer_funds').first().click();
-    const panel = page.getByRole('complementary', { name: 'Decision' });
-    await panel.getByRole('heading', { name: 'Refused for now: needs scope read payments' }).waitFor();
-    expect(await panel.locator('.remedies').innerText()).toBe('scope "payments"');
-    expect(await panel.locator('.decisive').innerText()).toContain('tools.transfer_funds.scope');
-    expect(await panel.locator('.challenge').innerText()).toContain(
-      'error="insufficient_scope", scope="read payments"',
-    );
-    const shared = page.url();
-    await page.goto(shared);
-    await panel.getByRole('heading', { name: 'Refused for now' }).waitFor();
+    await panel().getByRole('heading', { name: 'Refused for now: needs scope read payments' }).waitFor();
+    expect(await panel().locator('.remedies').innerText()).toBe('scope "payments"');
+    expect(await panel().locator('.decisive').innerText()).toContain('tools.transfer_funds.scope');
+    const challenge = 'error="insufficient_scope", scope="read payments"';
+    expect(await panel().locator('.challenge').innerText()).toContain(challenge);
+    await page.goto(page.url());
+    await panel().getByRole('heading', { name: 'Refused for now' }).waitFor();
     await page.keyboard.press('Escape');
-    await panel.waitFor({ state: 'detached' });
+    await panel().waitFor({ state: 'detached' });
     expect(new URL(page.url()).search).toBe('?subject=alice');
   });
 
@@ -235,8 +233,7 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
     await world.call(alice, 'close_account');
     await page.goto(`${world.adminUrl}/?subject=alice`);
     await rows('close_account').first().click();
-    const panel = page.getByRole('complementary', { name: 'Decision' });
-    expect(await panel.locator('q').innerText()).toBe('Ask the owner of the account.');
+    expect(await panel().locator('q').innerText()).toBe('Ask the owner of the account.');
   });
 
   /** The outcomes of rows that are not shown whole. */

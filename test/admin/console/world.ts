@@ -7,7 +7,7 @@ import { start } from '../../../src/serve/start.ts';
 import { startIssuer, type Issuer } from '../../support/issuer.ts';
 import { postCall } from '../../support/mcp-message.ts';
 import { adminAt, keepConfig, noLongerAdminAt } from '../../support/secrecy.ts';
-import { startUpstream } from '../../support/upstream.ts';
+import { sendJson, startUpstream } from '../../support/upstream.ts';
 import { createWrittenLog } from '../../support/written-log.ts';
 
 /** A gateway whose policies are on disk, with callers: for the console. */
@@ -92,21 +92,17 @@ export async function startConsoleWorld({
     startIssuer(),
     startUpstream((_request, response, body) => {
       const { id } = JSON.parse(body === '' ? '{}' : body) as { id?: number };
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'done' }] } }));
+      sendJson(response, 200, { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'done' }] } });
     }),
   ]);
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-console-'));
   await mkdir(join(folder, 'policies'));
-  await writeFile(
-    join(folder, 'policies', 'demo-tools.yaml'),
-    tool === undefined ? toolsPolicy : `${toolsPolicy}  order: ${tool}\n`,
-  );
-  await writeFile(join(folder, 'policies', 'demo-tools.test.yaml'), toolsTests);
-  await writeFile(
-    join(folder, 'policies', 'risk.yaml'),
-    'mode: shadow\nclaims:\n  risk: { integer: true, below: 50 }\n',
-  );
+  const files = {
+    'demo-tools.yaml': tool === undefined ? toolsPolicy : `${toolsPolicy}  order: ${tool}\n`,
+    'demo-tools.test.yaml': toolsTests,
+    'risk.yaml': 'mode: shadow\nclaims:\n  risk: { integer: true, below: 50 }\n',
+  };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, 'policies', name), text);
   const file = join(folder, 'gateway.yaml');
   const write = (listen: string, adminListen: string): Promise<void> =>
     writeFile(

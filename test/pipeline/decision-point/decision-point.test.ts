@@ -1,12 +1,11 @@
-import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Call } from '../../../src/model/call.ts';
 import type { Grant } from '../../../src/model/grant.ts';
 import type { Route } from '../../../src/model/route.ts';
 import { DecisionPoint } from '../../../src/pipeline/decision-point/decision-point.ts';
 import { allows, json, noMetadata, startPdp } from '../../support/decision-point.ts';
-import { startBeforeAll } from '../../support/start-before.ts';
-import { type RequestHandler, startUpstream } from '../../support/upstream.ts';
+import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
+import type { RequestHandler } from '../../support/upstream.ts';
 
 const route = { name: 'api', path: '/api', upstream: { identity: new Map() } } as unknown as Route;
 const call = { id: 'request', method: 'GET', path: '/api' } as Call;
@@ -24,16 +23,10 @@ function requirementOf(url: string, timeoutMs = 300) {
 }
 
 test('R-336: one caller has at most 256 open questions, and leaves room for others', async () => {
-  const waiting: ServerResponse[] = [];
-  let open = false;
-  const answerTo = (response: ServerResponse): void =>
-    void response.writeHead(200, { 'content-type': 'application/json' }).end('{"decision":true}');
-  const server = await startUpstream(({ method }, response) => {
-    if (method === 'GET') response.writeHead(404).end();
-    else if (open) answerTo(response);
-    else waiting.push(response);
-  });
-  const requireOf = requirementOf(server.url, 20_000);
+  const pdp = await forThisTest(startPdp());
+  const waiting: (() => void)[] = [];
+  pdp.evaluation = (...asked) => void waiting.push(() => json(200, allows)(...asked));
+  const requireOf = requirementOf(pdp.server.url, 20_000);
 
   const alices = Array.from({ length: 256 }, async () => requireOf(call, grantOf('alice')));
   await expect(requireOf(call, grantOf('alice'))).rejects.toMatchObject({
@@ -42,11 +35,10 @@ test('R-336: one caller has at most 256 open questions, and leaves room for othe
     retryAfterSeconds: 1,
   });
   const bobs = requireOf(call, grantOf('bob'));
-  open = true;
-  for (const response of waiting) answerTo(response);
+  pdp.evaluation = json(200, allows);
+  for (const answer of waiting) answer();
   await Promise.all([...alices, bobs]);
   await requireOf(call, grantOf('alice'));
-  await server.close();
 });
 
 describe('no decision', () => {

@@ -5,8 +5,9 @@ import { until } from '../../support/until.ts';
 import { startRoutesWorld } from '../../worlds/routes.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 
-const eventStream =
-  'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
+const chunkedAs = (type: string): string =>
+  `HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+const [eventStream, chunked] = [chunkedAs('text/event-stream'), chunkedAs('application/x-ndjson')];
 
 /** What the upstream says first. */
 let beginning = eventStream;
@@ -32,21 +33,19 @@ async function opened(
 const streams = (): Promise<number> => sample(world, 'sallyport_open_streams{route="stream"}');
 
 // test/attacks/stream-expiry.test.ts has its end with its token.
-describe('an event stream', () => {
-  test('opens before its first event, and each event arrives before the next is written', async () => {
-    beginning = eventStream;
-    const [client, { socket }] = await opened();
-    await client.has('\r\n\r\n');
-    expect(client.received()).toMatch(/transfer-encoding: chunked/i);
-    for (const event of ['data: 1\n\n', 'data: 2\n\n', 'data: 3\n\n']) {
-      socket.write(`9\r\n${event}\r\n`);
-      await client.has(event);
-    }
-    expect(await streams()).toBe(1);
-    socket.write('0\r\n\r\n');
-    await client.has('\r\n0\r\n\r\n');
-    await expect.poll(() => streams()).toBe(0);
-  });
+test('an event stream opens before its first event, and each event arrives before the next is written', async () => {
+  beginning = eventStream;
+  const [client, { socket }] = await opened();
+  await client.has('\r\n\r\n');
+  expect(client.received()).toMatch(/transfer-encoding: chunked/i);
+  for (const event of ['data: 1\n\n', 'data: 2\n\n', 'data: 3\n\n']) {
+    socket.write(`9\r\n${event}\r\n`);
+    await client.has(event);
+  }
+  expect(await streams()).toBe(1);
+  socket.write('0\r\n\r\n');
+  await client.has('\r\n0\r\n\r\n');
+  await expect.poll(() => streams()).toBe(0);
 });
 
 describe('any answer that is not over', () => {
@@ -77,8 +76,7 @@ describe('any answer that is not over', () => {
   });
 
   test('shows its header section while its body is still awaited', async () => {
-    beginning =
-      'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n';
+    beginning = chunked;
     const [client, { socket }] = await opened();
     await client.has('\r\n\r\n');
     socket.write('2\r\n1\n\r\n');
@@ -100,8 +98,8 @@ describe('any answer that is not over', () => {
 
   test.each([
     ['an event stream', `${eventStream}9\r\ndata: 1\n\n\r\n`],
-    ['a chunked body', 'HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n'],
-    ['half a chunk', 'HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nhalf'],
+    ['a chunked body', `${chunked}4\r\nhalf\r\n`],
+    ['half a chunk', `${chunked}8\r\nhalf`],
     ['a counted body', 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 100\r\n\r\nhalf'],
   ])('%s: an upstream that dies is no end', async (_what, bytes) => {
     for (const die of ['destroy', 'resetAndDestroy'] as const) {
@@ -116,7 +114,7 @@ describe('any answer that is not over', () => {
   });
 
   test('a chunk that is none is no end either', async () => {
-    beginning = 'HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzzz\r\n';
+    beginning = `${chunked}4\r\nhalf\r\nzzz\r\n`;
     const [client] = await opened();
     await until(() => client.ended() !== undefined);
     expect(client.received()).not.toContain('\r\n0\r\n\r\n');
@@ -124,8 +122,7 @@ describe('any answer that is not over', () => {
 });
 
 test('a slow client stalls the upstream, and costs bounded memory', async () => {
-  beginning =
-    'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
+  beginning = chunked;
   const [client, { socket }] = await opened();
   await client.has('\r\n\r\n');
   client.socket.pause();

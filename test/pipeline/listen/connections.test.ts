@@ -1,18 +1,15 @@
-import { once } from 'node:events';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
-import { type AddressInfo, connect, Socket } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { connect, Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { listen as listenAt } from '../../../demo/listen.ts';
 import { Connections, watchSlowBodies } from '../../../src/pipeline/listen/connections.ts';
 import { defaultPatience, listen } from '../../../src/pipeline/listen/server.ts';
 import { open } from '../../support/raw.ts';
+import { forThisTest } from '../../support/start-before.ts';
 import { until } from '../../support/until.ts';
 import { isFreed } from '../../support/small-collections.ts';
 
 const pace = { windowMs: 200, bytes: 100 };
-const closers: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closers.splice(0)) close();
-});
 
 /** A listener that reads bodies, or not, and answers at their end; with the sockets that were found slow. */
 async function start(reads = true) {
@@ -31,14 +28,9 @@ async function start(reads = true) {
     socket.destroy();
   };
   watchSlowBodies(server, { sockets, connections, onSlow, pace });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const client = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
-  closers.push(() => {
-    client.destroy();
-    server.closeAllConnections();
-    server.close();
-  });
+  const { url } = await forThisTest(listenAt(server, 0));
+  const client = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
+  onTestFinished(() => void client.destroy());
   let received = '';
   client.on('data', (chunk) => (received += chunk.toString()));
   return { slow, client, received: () => received };
