@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, writeFile } from 'node:fs/promises';
-import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { certificate, pem, x509 } from '../support/certificates.ts';
+import { certificate, pem, statusFor, x509 } from '../support/certificates.ts';
 import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 import { nginx, question } from './ask.ts';
 import { startForwardAuthWorld } from '../worlds/forward-auth.ts';
@@ -107,17 +105,8 @@ describeProxies(['caddy', 'haproxy'], 'with the line of its example that sets Cl
   async function send(place: Place, name: string | undefined, header: Readonly<Record<string, string>> = {}) {
     const [method, path] = place.requestLine.split(' ');
     const token = await world.token({ ...place.claims, cnf });
-    const sent = request(`${world.proxyUrl.replace('http:', 'https:')}${path}`, {
-      method,
-      servername: 'gateway.test',
-      ca: pem('ca'),
-      ...(name !== undefined && { cert: pem(name), key: pem(`${name}-key`) }),
-      agent: false,
-      headers: { ...headers(token), ...header },
-    }).end(place.body);
-    const [response] = (await once(sent, 'response')) as [{ statusCode: number; resume(): void }];
-    response.resume();
-    return response.statusCode;
+    const options = { method, servername: 'gateway.test', headers: { ...headers(token), ...header } };
+    return statusFor(name, `${world.proxyUrl.replace('http:', 'https:')}${path}`, options, place.body);
   }
 
   test.each(places)('allows a call with the certificate, $title', async (place) => {

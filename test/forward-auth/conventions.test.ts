@@ -100,10 +100,57 @@ describe.each([
     expect((await ask(url, { lines: [bearer, 'Origin: http://evil.example'] })).status).toBe(403);
   });
 
+  // test/attacks/upgrade-smuggling.test.ts has upgrades to other protocols.
+  test('is refused about TRACE and CONNECT', async () => {
+    expect((await ask(url, { method: 'TRACE', lines: [bearer] })).status).toBe(405);
+    expect((await ask(url, { method: 'CONNECT', lines: [bearer] })).status).toBe(400);
+  });
+
   test('is allowed about an upgrade only if the route has upgrades', async () => {
     const lines = [bearer, 'Connection: Upgrade, close', 'Upgrade: websocket'];
     expect((await ask(url, { lines })).status).toBe(400);
     await world.gateway.decision({ reason: 'route.upgrade' });
+  });
+});
+
+// test/pipeline/listen/original-request.test.ts has the table of questions, test/pipeline/route/target.test.ts that of paths.
+test.each(['x_auth_subject: mallory', 'MCP_Name: x', 'X-HTTP-Method-Override: DELETE', 'X-Rewrite-URL: /admin'])(
+  'a client’s own %s is refused, because the proxy would forward it',
+  async (line) => {
+    const { status } = await nginx(url, { lines: [bearer, line] });
+    expect(status).toBe(400);
+    await world.gateway.decision({ reason: 'forward_auth.request' });
+  },
+);
+
+describe('a question', () => {
+  const authorize = '/_sallyport/authorize';
+  const whole = ['X-Forwarded-Method: GET', 'X-Forwarded-Uri: /public', 'X-Forwarded-Host: gateway.test'];
+
+  test('is refused from Envoy without its method or path', async () => {
+    expect((await question(url, `GET ${authorize}/../public`, ['Host: gateway.test'])).status).toBe(400);
+    expect((await question(url, `GET ${authorize}//public`, ['Host: gateway.test'])).status).toBe(400);
+    expect((await question(url, `GET ${authorize}/public`, ['Host: gateway.test'])).status).toBe(200);
+  });
+
+  test('is not answered at the public listener', async () => {
+    const { status } = await question(world.gateway.url, `GET ${authorize}`, ['Host: gateway.test', ...whole]);
+    expect(status).toBe(401);
+  });
+
+  test('is refused from a peer that may not ask', async () => {
+    const forwardAuth = ', trusted: [10.0.0.0/8]';
+    const { gateway: other } = await forThisTest(
+      startForwardAuthWorld({ forwardAuth, yaml: 'trusted_proxies: [127.0.0.1]' }),
+    );
+    const { status } = await question(other.forwardAuthUrl, `GET ${authorize}`, ['Host: gateway.test', ...whole]);
+    expect(status).toBe(403);
+    await other.decision({ reason: 'forward_auth.peer' });
+  });
+
+  test('answers malformed bytes and keeps listening', async () => {
+    expect((await question(url, 'GET', [])).status).toBe(400);
+    expect((await traefik(url, { target: '/public' })).status).toBe(200);
   });
 });
 
@@ -131,6 +178,7 @@ describe('an MCP message', () => {
     expect(stepUp.status).toBe(403);
     expect(stepUp.headers.get('www-authenticate')?.[0]).toContain('scope="read payments"');
     expect(JSON.parse(stepUp.body)).toMatchObject({ id: 7, error: { data: { reason: 'scope.insufficient' } } });
+    // No tool result with 200, which the proxy would take for a permission: the route has `refusals: { final: tool_error }`.
     expect((await ask(url, mcp(message('drop_tables')))).status).toBe(403);
     expect((await ask(url, mcp('[{}]'))).status).toBe(400);
     expect((await ask(url, mcp(`{"method":"tools/call",${message('pay').slice(1)}`))).status).toBe(400);
