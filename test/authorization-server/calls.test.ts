@@ -58,8 +58,7 @@ const calls = (result: string): Promise<number> =>
   );
 /** The authorization server as `/readyz` shows it. */
 async function ready(): Promise<unknown> {
-  const response = await fetch(`${world.gateway.adminUrl}/readyz`);
-  return ((await response.json()) as { authorization_servers: readonly unknown[] }).authorization_servers[0];
+  return ((await world.gateway.ready())['authorization_servers'] as readonly unknown[])[0];
 }
 /** The log lines about the authorization server. */
 const events = async (): Promise<readonly Line[]> =>

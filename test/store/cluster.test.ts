@@ -110,6 +110,12 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
   const patientReplica = (told = listener()): Promise<Shared> => replicaAt(url, told, { commandMs: PATIENT_MS });
   const twoReplicas = async () => [await patientReplica(), await patientReplica()] as const;
 
+  /** The master of a slot, and the one that it moves to. */
+  const mastersFor = async (slot: number) => ({
+    source: await cluster.masterOf(slot),
+    target: await cluster.masterOf((slot + 6000) % 16_384),
+  });
+
   describe('all of whose servers run', { shuffle: true }, () => {
     test('R-341: keeps used proofs, answers, rates and quotas for all replicas, at every master', async () => {
       const [one, other] = await twoReplicas();
@@ -244,12 +250,11 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
       const shared = await patientReplica();
       const route = 'moving';
       const slot = slotOf(sealing.slot('approvals', route));
-      const [source, target] = [await cluster.masterOf(slot), await cluster.masterOf((slot + 6000) % 16_384)];
       const first = asked('d', { route });
       await shared.approvals.ask(first);
       await shared.approvals.decide(route, first.request.id, 'approve');
       const answers: string[] = [];
-      await moveSlot(cluster, slot, { source, target }, async () => {
+      await moveSlot(cluster, slot, await mastersFor(slot), async () => {
         answers.push(
           await Promise.resolve(shared.approvals.ask(asked('d', { route }))).then(
             ({ kind }) => kind,
@@ -267,9 +272,8 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
       const told = listener();
       await hearingAt(url, heard, told);
       const slot = slotOf(sealing.place('channel', 'revoked tokens'));
-      const [source, target] = [await cluster.masterOf(slot), await cluster.masterOf((slot + 6000) % 16_384)];
       const down = told.until(false);
-      await moveSlot(cluster, slot, { source, target }, async () => {});
+      await moveSlot(cluster, slot, await mastersFor(slot), async () => {});
       await down;
       await told.until(true);
       const store = await frontDoorAt(url);
@@ -281,7 +285,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
       const told = listener();
       const [shared, other] = [await patientReplica(told), await patientReplica()];
       const slot = slotOfRoute('main');
-      const [source, target] = [await cluster.masterOf(slot), await cluster.masterOf((slot + 6000) % 16_384)];
+      const { source, target } = await mastersFor(slot);
       const proofs = numbersIn(slot, 4);
       expect(await shared.replay.firstSeen(proofs[0] ?? '', expiry(), 'alice')).toBe(true);
       const quota = { limit: 400, route: 'main' };

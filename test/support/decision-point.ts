@@ -1,3 +1,6 @@
+import type { Call } from '../../src/model/call.ts';
+import type { Grant } from '../../src/model/grant.ts';
+import type { Route } from '../../src/model/route.ts';
 import { type RequestHandler, startUpstream, type Upstream } from './upstream.ts';
 
 /** Answers every evaluation with yes. */
@@ -12,6 +15,17 @@ export interface Pdp {
   questions(): Upstream['seen'];
   close(): Promise<void>;
 }
+
+/** The route and the call of a question. */
+export const askedRoute = { name: 'api', path: '/api', upstream: { identity: new Map() } } as unknown as Route;
+export const askedCall = { id: 'request', method: 'GET', path: '/api' } as Call;
+/** What the policy granted to a caller. */
+export const grantOf = (subject: string): Grant =>
+  ({
+    principal: { subject, callerKey: subject, issuer: 'http://as.test', grantedScopes: [], claims: {} },
+    action: { attempt: { kind: 'http' } },
+    decision: { allow: true, rule: '', plan: undefined },
+  }) as unknown as Grant;
 
 /** Answers with JSON. */
 export const json =

@@ -16,6 +16,8 @@ export interface TestGateway extends WrittenLog {
   /** Where proxies ask; `''` without `forward_auth`. */
   readonly forwardAuthUrl: string;
   metrics(): Promise<string>;
+  /** What `/readyz` says. */
+  ready(): Promise<Line>;
   close(): Promise<void>;
 }
 
@@ -120,6 +122,7 @@ async function startFromFiles(options: TestGatewayOptions) {
     adminUrl,
     forwardAuthUrl: running.forwardAuthUrl ?? '',
     metrics: async () => (await fetch(`${adminUrl}/metrics`)).text(),
+    ready: async () => (await (await fetch(`${adminUrl}/readyz`)).json()) as Line,
     close() {
       noLongerAdminAt(running.adminUrl);
       return running.close(0);

@@ -5,7 +5,7 @@ import { openCertificate, createCertificateOf } from '../../src/pipeline/listen/
 import { listen, type Listener, defaultPatience } from '../../src/pipeline/listen/server.ts';
 import type { Tls } from '../../src/model/config.ts';
 import type { TlsObserver } from '../../src/model/events.ts';
-import { certificate, pem } from '../support/certificates.ts';
+import { asClient, certificate } from '../support/certificates.ts';
 import { until } from '../support/until.ts';
 
 /** A TLS listener that answers with the thumbprint of its client's certificate, or `none`. */
@@ -67,8 +67,7 @@ export async function connectAs(
   name?: string,
   options: ConnectionOptions = {},
 ): Promise<SecureClient> {
-  const own = name === undefined ? {} : { cert: pem(name), key: pem(`${name}-key`) };
-  const socket = connect({ host: '127.0.0.1', port, ca: pem('ca'), ...own, ...options });
+  const socket = connect({ host: '127.0.0.1', port, ...asClient(name), ...options });
   let received = '';
   socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
   await once(socket, 'secureConnect');

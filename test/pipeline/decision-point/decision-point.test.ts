@@ -1,25 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Call } from '../../../src/model/call.ts';
-import type { Grant } from '../../../src/model/grant.ts';
-import type { Route } from '../../../src/model/route.ts';
 import { DecisionPoint } from '../../../src/pipeline/decision-point/decision-point.ts';
-import { allows, json, noMetadata, startPdp } from '../../support/decision-point.ts';
+import { allows, askedCall, askedRoute, grantOf, json, noMetadata, startPdp } from '../../support/decision-point.ts';
 import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
 import type { RequestHandler } from '../../support/upstream.ts';
-
-const route = { name: 'api', path: '/api', upstream: { identity: new Map() } } as unknown as Route;
-const call = { id: 'request', method: 'GET', path: '/api' } as Call;
-const grantOf = (subject: string): Grant =>
-  ({
-    principal: { subject, callerKey: subject, issuer: 'http://as.test', grantedScopes: [], claims: {} },
-    action: { attempt: { kind: 'http' } },
-    decision: { allow: true, rule: '', plan: undefined },
-  }) as unknown as Grant;
 
 /** The requirement of a new decision point. */
 function requirementOf(url: string, timeoutMs = 300) {
   const settings = { name: 'acme', url, token: undefined, timeoutMs, sendsArguments: false };
-  return new DecisionPoint(settings, 'http://gateway.test', Date.now, Math.random).requireOn(route);
+  return new DecisionPoint(settings, 'http://gateway.test', Date.now, Math.random).requireOn(askedRoute);
 }
 
 test('R-336: one caller has at most 256 open questions, and leaves room for others', async () => {
@@ -28,23 +16,23 @@ test('R-336: one caller has at most 256 open questions, and leaves room for othe
   pdp.evaluation = (...asked) => void waiting.push(() => json(200, allows)(...asked));
   const requireOf = requirementOf(pdp.server.url, 20_000);
 
-  const alices = Array.from({ length: 256 }, async () => requireOf(call, grantOf('alice')));
-  await expect(requireOf(call, grantOf('alice'))).rejects.toMatchObject({
+  const alices = Array.from({ length: 256 }, async () => requireOf(askedCall, grantOf('alice')));
+  await expect(requireOf(askedCall, grantOf('alice'))).rejects.toMatchObject({
     reason: 'decision_point.unavailable',
     detail: 'acme: too many questions are in flight',
     retryAfterSeconds: 1,
   });
-  const bobs = requireOf(call, grantOf('bob'));
+  const bobs = requireOf(askedCall, grantOf('bob'));
   pdp.evaluation = json(200, allows);
   for (const answer of waiting) answer();
   await Promise.all([...alices, bobs]);
-  await requireOf(call, grantOf('alice'));
+  await requireOf(askedCall, grantOf('alice'));
 });
 
 describe('no decision', () => {
   const pdp = startBeforeAll(startPdp);
   const unavailable = { reason: 'decision_point.unavailable' };
-  const ask = async (): Promise<unknown> => requirementOf(`${pdp.server.url}/base`)(call, grantOf('alice'));
+  const ask = async (): Promise<unknown> => requirementOf(`${pdp.server.url}/base`)(askedCall, grantOf('alice'));
   afterEach(() => {
     pdp.evaluation = json(200, allows);
     pdp.metadata = noMetadata;
@@ -86,7 +74,7 @@ describe('no decision', () => {
     pdp.evaluation = json(400, '"bad"');
     const requireOf = requirementOf(pdp.server.url);
     for (let index = 0; index < 8; index += 1)
-      await expect(requireOf(call, grantOf('alice'))).rejects.toMatchObject(unavailable);
+      await expect(requireOf(askedCall, grantOf('alice'))).rejects.toMatchObject(unavailable);
     expect(pdp.questions()).toHaveLength(8);
   });
 

@@ -109,26 +109,7 @@ describe('an upload', () => {
     await serves(client);
   });
 
-  test('a client that leaves in the middle is no end of the body', async () => {
-    onHead = () => {};
-    const before = raw.connections.length;
-    const client = await open(world.url, head('POST /raw', authorization, 'Transfer-Encoding: chunked'));
-    client.socket.write('4\r\nbody\r\n');
-    await until(() => raw.connections.length > before);
-    const connection = raw.connections.at(-1) as RawConnection;
-    await connection.has('body');
-    client.socket.destroy();
-    await until(() => connection.ended() !== undefined);
-    expect(connection.received()).not.toContain('\r\n0\r\n\r\n');
-    const next = await open(world.url, '');
-    await serves(next);
-    next.socket.destroy();
-    // The refusal of a test before may be logged late.
-    const allowed = async (): Promise<unknown[]> =>
-      (await world.decisions(1)).filter(({ allow }) => allow).map(({ route }) => route);
-    await expect.poll(allowed).toEqual(['raw', 'living']);
-  });
-
+  // test/attacks/slow-and-huge.test.ts has a client that leaves in the middle.
   test('an early answer goes out while the client still sends, and the connection serves on', async () => {
     onHead = ({ socket }) => socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 5\r\n\r\nlarge');
     const client = await open(world.url, head('POST /raw', authorization, 'Content-Length: 2000000') + 'x');

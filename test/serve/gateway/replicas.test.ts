@@ -46,11 +46,7 @@ routes:
     return gateway;
   }
 
-  async function state(gateway: TestGateway): Promise<unknown> {
-    const response = await fetch(`${gateway.adminUrl}/readyz`);
-    expect(response.status).toBe(200);
-    return ((await response.json()) as { readonly shared_store: unknown }).shared_store;
-  }
+  const state = async (gateway: TestGateway): Promise<unknown> => (await gateway.ready())['shared_store'];
 
   function opaque(token: string, otherwise: object = {}): string {
     issuer.introspection.set(token, { active: true, sub: 'alice-in-wonderland', aud: 'r', ...otherwise });
@@ -144,7 +140,7 @@ test('has no metrics of a store without one', async () => {
   const yaml = 'routes: [{ name: open, path: /, public: true, upstream: { url: "http://127.0.0.1:1" } }]';
   const gateway = await forThisTest(startTestGateway({ yaml }));
   expect(await gateway.metrics()).not.toMatch(/^sallyport_shared_store/m);
-  expect(await (await fetch(`${gateway.adminUrl}/readyz`)).json()).not.toHaveProperty('shared_store');
+  expect(await gateway.ready()).not.toHaveProperty('shared_store');
 });
 
 /** A stream that has no end of its own. */

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
-import { request as secureRequest } from 'node:https';
 import { describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { certificateThumbprint } from '../../../src/lib/digest.ts';
-import { certificate, pem, tlsLine, x509 } from '../../support/certificates.ts';
+import { certificate, pem, statusFor, tlsLine, x509 } from '../../support/certificates.ts';
 import { exchangeRaw } from '../../support/raw.ts';
 import { sample } from '../../support/gateway.ts';
 import { forThisTest } from '../../support/start-before.ts';
@@ -16,18 +15,9 @@ const routes = [
 const start = (lines: string): Promise<RoutesWorld> => forThisTest(startRoutesWorld(routes, lines));
 
 /** The status that a token gets which is bound to the certificate `client`, shown with the certificate of `name`. */
-async function bound({ url, token }: RoutesWorld, name: string | undefined, headers = {}): Promise<number> {
-  const own = name === undefined ? {} : { cert: pem(name), key: pem(`${name}-key`) };
+async function bound({ url, token }: RoutesWorld, name: string | undefined, headers = {}): Promise<unknown> {
   const authorization = `Bearer ${await token({ cnf: { 'x5t#S256': certificateThumbprint(x509('client').raw) } })}`;
-  const sent = secureRequest(`${url}/api`, {
-    ca: pem('ca'),
-    ...own,
-    agent: false,
-    headers: { host: 'gateway.test', authorization, ...headers },
-  }).end();
-  const [response] = (await once(sent, 'response')) as [{ statusCode: number; resume(): void }];
-  response.resume();
-  return response.statusCode;
+  return statusFor(name, `${url}/api`, { headers: { host: 'gateway.test', authorization, ...headers } });
 }
 
 const asHeader = { 'client-cert': `:${x509('client').raw.toString('base64')}:` };
