@@ -1,5 +1,5 @@
 /** What the operator removes from the configuration ends for those who used it. */
-import { beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { FrontDoor } from '../../src/model/front-door.ts';
 import { keepSecret } from '../support/secrecy.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
@@ -8,7 +8,6 @@ import { startBeforeEach } from '../support/start-before.ts';
 
 const secret = 'the-secret-of-the-desk-app';
 keepSecret(secret);
-let desk: OAuthClient;
 
 const world = startBeforeEach(() =>
   startFrontDoorWorld({
@@ -17,30 +16,25 @@ const world = startBeforeEach(() =>
       desk-app: { client_secret: ${secret}, redirect_uris: ["http://127.0.0.1:*/callback"], refresh: true }`,
   }),
 );
-beforeEach(() => {
-  desk = oauthClient(world.issuer, 'desk-app', undefined, { client_secret: secret });
-});
+const desk = (): OAuthClient => oauthClient(world.issuer, 'desk-app', undefined, { client_secret: secret });
 
 function reload(change: Partial<FrontDoor>): void {
   world.frontDoor.reload(world.configWith(change));
 }
 
 test('tokens of a client that was removed open nothing, and its refresh tokens end', async () => {
-  const { body } = await desk.token();
-  const { clients } = world.config.frontDoor ?? {};
-  if (clients !== undefined) reload({ clients: { ...clients, registered: new Map() } });
+  const { body } = await desk().token();
+  reload({ clients: { ...world.config.frontDoor.clients, registered: new Map() } });
   expect(await world.listTools(body['access_token'])).toBe(401);
-  const refreshed = await desk.refresh(body['refresh_token']);
+  const refreshed = await desk().refresh(body['refresh_token']);
   expect(refreshed.body).toMatchObject({ error: 'invalid_client' });
   expect(world.observed.filter((line) => line.startsWith('bug'))).toEqual([]);
 });
 
 test('people of a provider that was removed get no further tokens, and sign in again', async () => {
-  const { body } = await desk.token();
-  const providers = new Map(
-    [...(world.config.frontDoor?.providers.values() ?? [])].map((each) => ['other', { ...each, name: 'other' }]),
-  );
-  reload({ providers });
-  const refreshed = await desk.refresh(body['refresh_token']);
+  const { body } = await desk().token();
+  const [corporate] = world.config.frontDoor.providers.values();
+  if (corporate !== undefined) reload({ providers: new Map([['other', { ...corporate, name: 'other' }]]) });
+  const refreshed = await desk().refresh(body['refresh_token']);
   expect(refreshed.body).toMatchObject({ error: 'invalid_grant' });
 });

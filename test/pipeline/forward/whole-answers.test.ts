@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { head, open, startRawUpstream } from '../../support/raw.ts';
-import { sample } from '../../support/gateway.ts';
 import { startRoutesWorld } from '../../worlds/routes.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 
@@ -24,6 +23,7 @@ function bodyOf(received: string): Buffer {
 
 const everyByte = (length: number): Buffer => Buffer.from(Array.from({ length }, (_, at) => at % 256));
 
+// client-answer.test.ts has event streams that arrive complete.
 describe('an answer that arrives complete', () => {
   test.each([0, 1, 256, 16 * 1024, 16 * 1024 + 1, 60_000, 500_000])('%i bytes are the same bytes', async (length) => {
     const body = everyByte(length);
@@ -37,17 +37,5 @@ describe('an answer that arrives complete', () => {
     expect(received).not.toMatch(/transfer-encoding/i);
     expect(received).toMatch(/\r\ncontent-length: 3\r\n/i);
     expect(bodyOf(received).toString()).toBe('å!');
-  });
-
-  test('one that says it is an event stream is one, and none is left open', async () => {
-    const event = 'data: 1\n\n';
-    const received = await relayed(
-      'Content-Type: text/event-stream\r\nTransfer-Encoding: chunked',
-      Buffer.from(`9\r\n${event}\r\n0\r\n\r\n`),
-    );
-    expect(received).toMatch(/x-accel-buffering: no\r\n/i);
-    expect(received).not.toMatch(/content-length/i);
-    expect(bodyOf(received).toString()).toBe(`9\r\n${event}\r\n0\r\n\r\n`);
-    await expect.poll(() => sample(world, 'sallyport_open_streams{route="whole"}')).toBe(0);
   });
 });

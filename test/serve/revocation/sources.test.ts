@@ -1,5 +1,4 @@
-import { loadConfig } from '../../../src/config/load.ts';
-import { inFolder } from '../../config/folder.ts';
+import { loaded } from '../../config/folder.ts';
 import { expect, test } from 'vitest';
 import { sample } from '../../support/gateway.ts';
 import { caep, push } from '../../support/transmitter.ts';
@@ -34,10 +33,8 @@ authorization_servers:
 revocation: { events: { okta: { issuer: 'https://okta.example', token: t } } }
 routes: [{ name: api, path: /api, audience: a, upstream: { url: 'http://127.0.0.1:1' } }]
 `;
-  await inFolder({ yaml, files: {} }, async (folder) => {
-    const { revocation } = await loadConfig(`${folder}/gateway.yaml`, {});
-    expect(revocation?.sources.get('okta')?.targets).toMatchObject([
-      { issuers: ['https://login.example/v2.0', 'https://sts.example/'], tokenIssuer: 'https://login.example/v2.0' },
-    ]);
-  });
+  const { revocation } = await loaded({ yaml });
+  expect(revocation?.sources.get('okta')?.targets).toMatchObject([
+    { issuers: ['https://login.example/v2.0', 'https://sts.example/'], tokenIssuer: 'https://login.example/v2.0' },
+  ]);
 });
