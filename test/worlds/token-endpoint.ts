@@ -81,9 +81,9 @@ export class TokenEndpointWorld {
     return this.create({ kind: 'exchange', exchange: exchangeWith({ server: this.client.server, ...otherwise }) });
   }
 
-  create(token: UpstreamToken): CredentialSource {
-    return this.#sourceOf({ upstream: { token } } as Route, {
-      clients: new Map([['main', this.client]]),
+  create(token: UpstreamToken, { sourceOf = this.#sourceOf, client = this.client } = {}): CredentialSource {
+    return sourceOf({ upstream: { token } } as Route, {
+      clients: new Map([['main', client]]),
       revalidate: async (presented) => {
         this.revalidated.push(presented.value);
         return this.revalidate(presented);

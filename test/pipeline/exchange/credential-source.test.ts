@@ -4,7 +4,7 @@ import { outcomeOf } from '../../support/denial.ts';
 import { serverOf } from '../../support/server.ts';
 import { cacheKey, purposeOf, createCredentialSources } from '../../../src/pipeline/exchange/credential-source.ts';
 import type { Grant } from '../../../src/model/grant.ts';
-import type { TokenExchange, Route } from '../../../src/model/route.ts';
+import type { TokenExchange } from '../../../src/model/route.ts';
 import { credentialOf, exchangeWith, grantFor, issued, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
 import { startBeforeEach } from '../../support/start-before.ts';
 import type { SharedAnswers } from '../../../src/model/shared.ts';
@@ -206,9 +206,8 @@ test('checks an entry of another replica as well', async () => {
   const kept = { answer: { value: 'Bearer t', obtainedAt: Date.now() }, expiresAt: Date.now() + 60_000 };
   const answers: SharedAnswers = { get: async () => kept, set: () => {}, delete: () => {} };
   const exchange = exchangeWith({ server: world.client.server });
-  const route = { upstream: { token: { kind: 'exchange', exchange } } } as Route;
-  const parts = { clients: new Map([['main', world.client]]), revalidate: async () => {} };
-  const source = createCredentialSources(() => {}, Date.now, answers)(route, parts);
+  const sourceOf = createCredentialSources(() => {}, Date.now, answers);
+  const source = world.create({ kind: 'exchange', exchange }, { sourceOf });
   for (const _ of [1, 2]) await expect(credentialOf(source, 't')).rejects.toMatchObject(invalid);
 });
 
@@ -236,14 +235,11 @@ test('calls the token endpoint on behalf of the caller, so that callers share it
       return { status: 200, mediaType: 'application/json', text: '', ...issued(`for-${form.get('subject_token')}`) };
     },
   };
-  const { credential } = createCredentialSources(() => {}, Date.now)(
-    { upstream: { token: { kind: 'exchange', exchange } } } as Route,
-    { clients: new Map([['main', client as AuthorizationServerClient]]), revalidate: async () => {} },
-  );
+  const source = world.create({ kind: 'exchange', exchange }, { client: client as AuthorizationServerClient });
   const ask = async (subject: string | undefined, clientId: string | undefined): Promise<unknown> => {
     const identity = { issuer: 'https://as.example', subject, clientId };
     const principal: Partial<Principal> = { ...identity, callerKey: callerKey(identity) };
-    await credentialOf({ credential, onUnauthorized: undefined }, `t${askers.length}`, principal);
+    await credentialOf(source, `t${askers.length}`, principal);
     return askers.at(-1);
   };
 
