@@ -71,7 +71,7 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
       const { decisions } = await world.withstand(attack, { statuses: [400] });
       expect(decisions[0]?.['reason'], fields.join()).toMatch(/^request\.(?:malformed|framing|duplicate_header)$/);
     }
-  }, 60_000);
+  });
 
   test.each([
     ['lines that end with a line feed', 'GET /public HTTP/1.1\nHost: gateway.test\n\n'],

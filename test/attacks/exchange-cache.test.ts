@@ -4,11 +4,14 @@ import { AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
 let granted: (form: URLSearchParams) => object;
+const now = Date.now();
 
 const exchange = (asked: string): string => `token: exchange, exchange: { server: main, ${asked} }`;
 
 const world = startBeforeAll(() =>
   startAttackWorld({
+    // The moment for which a refusal is remembered does not end.
+    clock: () => now,
     server: 'introspection: { client_id: gateway, client_secret: s3cr3t-of-the-gateway }',
     routes: [
       `name: ex, path: /ex, audience: "${AUDIENCE}", upstream: { url: "UPSTREAM/ex", ${exchange('audience: b, scope: [api, more]')} }`,

@@ -56,7 +56,7 @@ describe('many callers from a few addresses at a slow authorization server', () 
     world.issuer.intercept = ({ url }, _response, body) => url === '/introspect' && body.includes('guess');
     world.issuer.introspection.set('quiet', { active: true, sub: 'bob', aud: AUDIENCE, scope: 'read' });
     const crowd = Array.from({ length: 500 }, (_, i) => call(`guess-${i}`, `127.0.0.${2 + (i % 5)}`));
-    await expect.poll(() => asked('/introspect'), { timeout: 20_000 }).toBeGreaterThan(200);
+    await expect.poll(() => asked('/introspect')).toBeGreaterThan(200);
     expect(await call('quiet', '127.0.0.9').status).toBe(200);
     for (const { abort } of crowd) abort();
     world.upstream.seen.length = 0;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { inFolder } from '../config/folder.ts';
 import { freePort } from '../support/ports.ts';
 import { outcome as ofProcess, sallyport } from '../serve/process.ts';
@@ -53,21 +53,18 @@ test('serve starts it, restarts it, reloads it and ends it', async () => {
 
     const client = { redirect_uris: ['http://127.0.0.1:7/cb'], token_endpoint_auth_method: 'none' };
     expect((await register(issuer, client)).status).toBe(201);
-    await vi.waitFor(async () => {
-      const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
-      expect(metrics).toContain('sallyport_front_door_registrations_total{result="ok"} 1');
-      expect(metrics).toContain('sallyport_config_last_reload_successful 1');
-    });
+    const metrics = async (): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
+    await expect.poll(metrics).toContain('sallyport_front_door_registrations_total{result="ok"} 1');
+    expect(await metrics()).toContain('sallyport_config_last_reload_successful 1');
 
     process.kill(await childOf(gateway.pid), 'SIGKILL');
     await gateway.says(/"msg":"the front door ended and is started again".*"signal":"SIGKILL"/);
-    await vi.waitFor(async () => expect(await issuerOf(issuer)).toBe(issuer), 10_000);
+    await expect.poll(() => issuerOf(issuer).catch(() => undefined)).toBe(issuer);
 
     await writeFile(join(folder, 'gateway.yaml'), yaml.replace('{ read: {', '{ write: { title: Write }, read: {'));
-    await vi.waitFor(async () => {
-      const response = await fetch(`${issuer}/.well-known/openid-configuration`);
-      expect(await response.json()).toMatchObject({ scopes_supported: ['write', 'read'] });
-    }, 10_000);
+    await expect
+      .poll(async () => (await fetch(`${issuer}/.well-known/openid-configuration`)).json())
+      .toMatchObject({ scopes_supported: ['write', 'read'] });
 
     gateway.signal('SIGTERM');
     expect(await gateway.ended).toBe(0);

@@ -85,7 +85,7 @@ test('R-259: locks a server that refuses callers without credentials, for the ca
     const args = ['lock', '--check', '--route', 'tools', ...withToken];
     expect(await outcome(args, folder, { stdin: token })).toMatchObject({ code: 0 });
   });
-}, 60_000);
+});
 
 test('R-259: presents the identity headers of the route', async () => {
   const settings = `upstream: { ${url()}, identity: { x-auth-subject: sub, signed: x-identity } }`;
@@ -121,7 +121,7 @@ test('R-259: asks nothing with a token that the route refuses, or that it could 
     const plain = await outcome(['lock', '--route', 'plain'], folder);
     expect(plain.stdout).toMatch(/its own; disable its own authorization, or set upstream\.token\n$/);
   });
-}, 60_000);
+});
 
 test('a wrong use of --token and --route shows no token', async () => {
   const routes = yaml(route('tools', exchange('read')), route('more', exchange('read')));

@@ -67,7 +67,7 @@ ok   ${file}: 1 tool, 1 prompt, instructions
     expect(await outcome(['lock'], folder)).toMatchObject({ code: 0 });
     await rm(join(folder, file));
   });
-}, 60_000);
+});
 
 test('a server that cannot be asked fails, and nothing is written', async () => {
   const files = { 'policies/tools.yaml': 'lock: report' };

@@ -14,7 +14,7 @@ tools:
     approval: { when: { arguments: { /amount: { above: 1000 } } }, by: { claims: { role: supervisor } } }
 `;
 
-describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)('in Chromium', () => {
   let token: string;
   const browser = startBeforeAll(launchChromium);
   const world = startBeforeAll(() =>

@@ -33,7 +33,7 @@ export async function withPage(
   options?: BrowserContextOptions,
 ): Promise<void> {
   const context = await browser.newContext(options);
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(60_000);
   try {
     await use(await context.newPage());
   } finally {

@@ -12,7 +12,7 @@ import { createAgent, signedInAgent, toolCalls, type Agent, preRegistered } from
 import { officialClients } from './official-clients.ts';
 import { startDemoBeforeAll } from '../worlds/demo.ts';
 
-const { world, keep } = startDemoBeforeAll({ authorizationServer: { highPrivilegeTtl: 3 } });
+const { world, keep } = startDemoBeforeAll();
 
 const transfer = { from: 'savings', to: 'trading', amount: 10 };
 const moved = '{"moved":10,"from":"savings","to":"trading"}';
@@ -106,6 +106,8 @@ describe.each(officialClients)('$name', (client) => {
 });
 
 describe.concurrent('after its token has expired', () => {
+  const { world, keep } = startDemoBeforeAll({ authorizationServer: { highPrivilegeTtl: 3 } });
+
   // Only its own `expect` knows which of them it belongs to.
   test.for(officialClients)('$name authorizes again', async (client, { expect }) => {
     const agent = keep(await signedInAgent(client, world().mcpUrl));

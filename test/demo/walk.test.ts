@@ -17,7 +17,7 @@ afterEach(async () => {
 describe('the walk', () => {
   it('R-347: passes every step with the committed configuration', async () => {
     const lines: string[] = [];
-    const world = await startDemoWorld({ authorizationServer: { highPrivilegeTtl: 6 } });
+    const world = await startDemoWorld({ authorizationServer: { highPrivilegeTtl: 10 } });
     open.push(world);
     expect(await runWalk({ gatewayUrl: world.mcpUrl.origin, print: (line) => lines.push(line) })).toBe(true);
     expect(lines.filter((line) => line.includes('FAIL'))).toEqual([]);

@@ -119,7 +119,7 @@ describe('operators', () => {
     const id = idOf(await pay(30));
     await decide(id, 'deny');
     const of = (event: string) => told().find(({ body }) => body.includes(id) && body.includes(`"event":"${event}"`));
-    await expect.poll(() => of('requested') && of('denied'), { timeout: 10_000 }).toBeDefined();
+    await expect.poll(() => of('requested') && of('denied')).toBeDefined();
     const message = of('requested');
     const [, seconds = '', mac] =
       /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(message?.headers['sallyport-signature'])) ?? [];

@@ -54,7 +54,7 @@ interface Evaluation {
 const pdp = startBeforeAll(startPdp);
 const world = startBeforeAll(() =>
   startWorld({
-    top: `decision_points: { todo: { url: "${pdp.server.url}", timeout: 2s } }`,
+    top: `decision_points: { todo: { url: "${pdp.server.url}", timeout: 10s } }`,
     routes: ['name: todo, path: /, audience: todo, decision_point: todo, upstream: { url: "UPSTREAM" }'],
   }),
 );

@@ -21,7 +21,7 @@ function startFor({ server }: Pdp, timeout: string): Promise<McpWorld> {
 }
 
 const pdp = startBeforeAll(startPdp);
-const world = startBeforeAll(() => startFor(pdp, '1500ms'));
+const world = startBeforeAll(() => startFor(pdp, '10s'));
 beforeEach(() => {
   pdp.server.seen.length = 0;
   answers(...yes('one', 'three'));
@@ -60,7 +60,7 @@ const asEvents =
       .writeHead(200, { 'content-type': 'text/event-stream' })
       .end(messages.map((each) => `event: message\ndata: ${each}\n\n`).join(''));
 
-const list = async (method = 'tools/list'): Promise<Response> => world.send(request(method), { claims });
+const list = async (method = 'tools/list', to = world): Promise<Response> => to.send(request(method), { claims });
 const names = (text: string): unknown => [...text.matchAll(/"name":"(\w+)"/g)].map(([, name]) => name);
 const listQuestions = (): unknown[] =>
   pdp
@@ -174,6 +174,7 @@ test.for<readonly [string, (name: string) => object | undefined]>([
 });
 
 describe('without an answer about a list', () => {
+  const impatient = startBeforeAll(() => startFor(pdp, '1500ms'));
   test.for<readonly [string, RequestHandler]>([
     ['a 404', json(404, '{}')],
     ['no evaluations', json(200, '{"decision":true}')],
@@ -184,11 +185,10 @@ describe('without an answer about a list', () => {
     ],
     ['silence', () => {}],
   ])('R-346: %s is a 503', async ([, handle]) => {
-    world.handle = json(200, listed(tools));
+    impatient.handle = json(200, listed(tools));
     decide(handle);
-    const answer = await list();
-    expect(answer.status).toBe(503);
-    expect(await world.gateway.line({ msg: 'request failed', reason: 'decision_point.unavailable' })).toBeDefined();
+    expect((await list('tools/list', impatient)).status).toBe(503);
+    await impatient.gateway.line({ msg: 'request failed', reason: 'decision_point.unavailable' });
   });
 
   test('R-346: an event stream that has begun breaks off without the list', async () => {

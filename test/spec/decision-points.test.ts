@@ -17,15 +17,15 @@ prompts: { greet: {} }
 methods: { "x/other": {} }
 `;
 const claims = { sub: 'alice', scope: 'read pay', client_id: 'agent', role: 'trader', secret_note: 'not read' };
-function yamlOf(url: string, more = ''): string {
-  return `decision_points: { acme: { url: "${url}/base", token: pdp-token-1234, timeout: 1500ms ${more} } }`;
+function yamlOf(url: string, more = 'timeout: 10s'): string {
+  return `decision_points: { acme: { url: "${url}/base", token: pdp-token-1234, ${more} } }`;
 }
 
 const pdp = startBeforeAll(startPdp);
 let world: McpWorld;
 
 interface Start {
-  /** More members of the decision point. */
+  /** More members of the decision point; default: a timeout that no machine is too slow for. */
   readonly more?: string;
   /** More lines at the top level. */
   readonly top?: string;
@@ -230,7 +230,7 @@ describe('on a route with approvals', () => {
 });
 
 describe('without a decision', () => {
-  startForAll();
+  startForAll({ more: 'timeout: 1500ms' });
 
   // test/pipeline/decision-point/decision-point.test.ts has the table.
   test.for<readonly [string, RequestHandler]>([
@@ -239,11 +239,9 @@ describe('without a decision', () => {
     ['silence', () => {}],
   ])('R-336: %s refuses the call with 503', async ([, handle]) => {
     pdp.evaluation = handle;
-    const started = performance.now();
     const answer = await transfer();
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toMatch(/^[1-9]/);
-    expect(performance.now() - started).toBeLessThan(10_000);
     expect(await lastReason()).toBe('decision_point.unavailable');
     expect(world.upstream.seen).toEqual([]);
     // No fault lasts longer than itself.
@@ -290,7 +288,7 @@ test('R-337: name the endpoint, and are read once an hour', async () => {
 });
 
 describe('with arguments', () => {
-  startForAll({ more: ', arguments: true', route: 'refusals: { final: tool_error }' });
+  startForAll({ more: 'timeout: 10s, arguments: true', route: 'refusals: { final: tool_error }' });
 
   test('R-335: the decision point gets the numbers as they were written', async () => {
     const message =

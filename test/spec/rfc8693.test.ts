@@ -65,10 +65,10 @@ describe('the lifetime of an issued token', () => {
     const [token, before] = [await world.freshToken(), world.asked().length];
     await Promise.all([1, 2, 3, 4].map(() => world.send('/', { token })));
     expect(world.asked().length).toBe(before + 1);
-    world.advance(89);
+    world.advance(75);
     await world.send('/', { token });
     expect(world.asked().length).toBe(before + 1);
-    world.advance(2);
+    world.advance(16);
     await world.send('/', { token });
     expect(world.asked().length).toBe(before + 2);
   });

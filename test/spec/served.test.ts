@@ -15,7 +15,7 @@ routes:
 `;
 const files = { 'policies/a.yaml': '{}' };
 
-test.runIf(hasTerminal)('R-225: serve prints on a terminal what it serves', { timeout: 60_000 }, async () => {
+test.runIf(hasTerminal)('R-225: serve prints on a terminal what it serves', async () => {
   await inFolder({ yaml, files }, async (folder) => {
     const gateway = startOnTerminal(['serve'], folder);
     await gateway.says(/ decisions .*\n/);

@@ -220,21 +220,16 @@ test('introspection that calls a made-up token active fails', async () => {
 
 describe('clock', () => {
   test.for([
-    [0, 'ok clock: the clock differs from that of main by 0 s'],
-    [
-      -90_000,
-      expect.stringMatching(/^fail clock: the clock differs from that of main by (?:89|90) s; clock_tolerance is 5 s$/),
-    ],
-    [
-      90_000,
-      expect.stringMatching(/^fail clock: the clock differs from that of main by (?:89|90) s; clock_tolerance is 5 s$/),
-    ],
+    [0, /^ok clock: the clock differs from that of main by 0 s$/],
+    // Less by what the request takes.
+    [-90_000, /^fail clock: the clock differs from that of main by (?:8\d|90) s; clock_tolerance is 5 s$/],
+    [90_000, /^fail clock: the clock differs from that of main by (?:8\d|90) s; clock_tolerance is 5 s$/],
   ] as const)('%i ms off', async ([off, line]) => {
     issuer.intercept = (_, response) => {
       response.setHeader('date', new Date(Date.now() + off).toUTCString()).end();
       return true;
     };
-    expect(await linesOf(examineClock(await configured()))).toEqual([line]);
+    expect(await linesOf(examineClock(await configured()))).toEqual([expect.stringMatching(line)]);
   });
 
   test('of a server without Date, or that is down, is no finding', async () => {
