@@ -68,7 +68,7 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
       const method = ['POST', 'GET', 'DELETE', 'OPTIONS', 'PROPFIND'][i % 5];
       const bytes = head(`${method} ${i % 2 === 0 ? '/public' : '/api'}`, world.authorization, ...fields);
       const attack = Buffer.from(bytes + chunked + inner, 'utf8');
-      const { decisions } = await world.withstand(attack, { statuses: [400] });
+      const { decisions } = await world.refuses(attack, 400);
       expect(decisions[0]?.['reason'], fields.join()).toMatch(/^request\.(?:malformed|framing|duplicate_header)$/);
     }
   });
@@ -80,7 +80,7 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
     ['a chunk that is longer', `${head('POST /public', 'Transfer-Encoding: chunked')}3\r\nabcd\r\n0\r\n\r\n`],
     ['a chunk that ends with a line feed', `${head('POST /public', 'Transfer-Encoding: chunked')}3\nabc\n0\n\n`],
   ])('answers 400 to %s, and forwards nothing whole', async (_what, attack) => {
-    await world.withstand(attack, { statuses: [400] });
+    await world.refuses(attack, 400);
   });
 
   test.each(singletons)('answers 400 to two %s, in either order and any spelling', async (field, [one, two]) => {
@@ -91,7 +91,7 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
     ]) {
       const lines = [`${field}: ${first}`, 'X-Between: 1', `${field.toUpperCase()}: ${second}`];
       const attack = `GET /mcp HTTP/1.1\r\n${field === 'Host' ? '' : 'Host: gateway.test\r\n'}Connection: close\r\n${lines.join('\r\n')}\r\n\r\n`;
-      await world.withstand(attack, { statuses: [400], reasons: [reason] });
+      await world.refuses(attack, 400, reason);
     }
   });
 
@@ -104,7 +104,7 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
       head('POST /public', 'Connection: keep-alive', 'Transfer-Encoding: chunked', ...lines).replace('1.1', '1.0');
     const attack = old(...(title.endsWith('length') ? ['Content-Length: 4'] : [])) + body + inner;
     const reason = title.endsWith('length') ? 'request.malformed' : 'request.framing';
-    await world.withstand(attack, { statuses: [400], reasons: [reason] });
+    await world.refuses(attack, 400, reason);
     if (title.endsWith('length')) return;
     // Behind another one the whole body has come before it is refused.
     const first = head('GET /public');

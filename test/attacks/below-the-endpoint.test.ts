@@ -26,28 +26,24 @@ const posted = (target: string, authorization?: string): string => {
 const below = ['/mcp/admin/shutdown', '/mcp/admin/shutdown?confirm=yes', '/mcp/'];
 
 test.each(below)('R-107: refuses a harmless message at %s, and asks no caller for a token', async (target) => {
-  const refused = { statuses: [404], reasons: ['route.unknown'] } as const;
   for (const authorization of [world.authorization, undefined]) {
-    const { answers } = await world.withstand(posted(target, authorization), refused);
+    const { answers } = await world.refuses(posted(target, authorization), 404, 'route.unknown');
     expect(bodyOf(answers[0])).toMatchObject({ error: { code: 404, data: { reason: 'route.unknown' } } });
     expect(answers[0]).not.toMatch(/^www-authenticate:/im);
   }
-  await world.withstand(get(target, await world.token()), refused);
+  await world.refuses(get(target, await world.token()), 404, 'route.unknown');
 });
 
 test('R-107: refuses a query at the endpoint', async () => {
   for (const query of ['?confirm=yes', '?', '?/admin']) {
-    const { answers } = await world.withstand(posted(`/mcp${query}`, world.authorization), {
-      statuses: [400],
-      reasons: ['route.query'],
-    });
+    const { answers } = await world.refuses(posted(`/mcp${query}`, world.authorization), 400, 'route.query');
     expect(bodyOf(answers[0])).toMatchObject({ error: { code: -32600, data: { reason: 'route.query' } } });
   }
-  await world.withstand(get('/mcp?confirm=yes', await world.token()), { statuses: [400], reasons: ['route.query'] });
+  await world.refuses(get('/mcp?confirm=yes', await world.token()), 400, 'route.query');
 });
 
 test('answers 401 to a query without a token', async () => {
-  await world.withstand(posted('/mcp?confirm=yes'), { statuses: [401], reasons: ['credentials.missing'] });
+  await world.refuses(posted('/mcp?confirm=yes'), 401, 'credentials.missing');
 });
 
 test.each([
@@ -55,14 +51,11 @@ test.each([
   ['/mcp?confirm=yes', 400, 'route.query'],
 ] as const)('refuses a proxy’s question about %s', async (target, status, reason) => {
   const question = posted(`/_sallyport/authorize${target}`, world.authorization);
-  await world.withstand(question, { statuses: [status], reasons: [reason] }, world.gateway.forwardAuthUrl);
+  await world.refuses(question, status, reason, world.gateway.forwardAuthUrl);
 });
 
 test('R-107: forwards both if the route says so', async () => {
   for (const rest of ['', '/', '/messages', '/messages?sessionId=1', '?api_key=2']) {
-    await world.withstand(posted(`/legacy${rest}`, world.authorization), {
-      statuses: [200],
-      reached: [`POST /old${rest}`],
-    });
+    await world.forwards(posted(`/legacy${rest}`, world.authorization), `POST /old${rest}`);
   }
 });

@@ -11,10 +11,11 @@ const challenge =
   /^Bearer error="insufficient_scope", scope="read payments", resource_metadata="http:\/\/gateway\.test\/\.well-known\/oauth-protected-resource\/mcp"$/;
 
 async function expectRefused(name: string): Promise<void> {
-  const { answers, decisions } = await world.withstand(post(world.authorization, callOf(name, {}, name)), {
-    statuses: [403],
-    reasons: ['scope.insufficient'],
-  });
+  const { answers, decisions } = await world.refuses(
+    post(world.authorization, callOf(name, {}, name)),
+    403,
+    'scope.insufficient',
+  );
   // The name is the upstream's and the caller's business: of the header nothing depends on it.
   expect(fieldOf(answers[0], 'WWW-Authenticate')).toMatch(challenge);
   expect(answers[0]?.match(/^www-authenticate:/gim)).toHaveLength(1);

@@ -95,7 +95,7 @@ test.each<[what: string, attack: () => string | Buffer, status: number, reason: 
     'scope.insufficient',
   ],
 ])('refuses %s', async (_what, attack, status, reason) => {
-  await world.withstand(attack(), { statuses: [status], reasons: [reason] });
+  await world.refuses(attack(), status, reason);
 });
 
 test.each<[what: string, attack: () => string | Buffer, reached: string]>([
@@ -109,7 +109,7 @@ test.each<[what: string, attack: () => string | Buffer, reached: string]>([
   ['the host in another case, with its port', () => withHost('Gateway.Test:80'), 'GET /public'],
   ['a query, unchanged', () => lastHead('GET /public/x?..%2f..%2fadmin'), 'GET /public/x?..%2f..%2fadmin'],
 ])('forwards %s', async (_what, attack, reached) => {
-  await world.withstand(attack(), { statuses: [200], reached: [reached] });
+  await world.forwards(attack(), reached);
 });
 
 /** Written so that a forwarder that writes the message anew is seen. */
@@ -121,17 +121,14 @@ test.each(['-0', '9007199254740993', '1e400', '1.0', `1${'0'.repeat(400)}`])(
   'forwards %s as id and argument byte for byte, and refuses with the exact id',
   async (number) => {
     const sent = written('get_price', number, number);
-    const { reached, wire } = await world.withstand(post(world.authorization, sent), {
-      statuses: [200],
-      reached: ['POST /mcp'],
-      reasons: ['allow'],
-    });
+    const { reached, wire } = await world.forwards(post(world.authorization, sent), 'POST /mcp');
     expect(reached[0]?.body).toBe(sent);
     expect(wire.join('')).toContain(sent);
-    const { answers } = await world.withstand(post(world.authorization, written('unlisted', '1', number)), {
-      statuses: [403],
-      reasons: ['tool.unlisted'],
-    });
+    const { answers } = await world.refuses(
+      post(world.authorization, written('unlisted', '1', number)),
+      403,
+      'tool.unlisted',
+    );
     // -0 and 1.0 are 0 and 1 to every reader.
     const same = Number.isSafeInteger(Number(number)) ? String(Number(number)) : number;
     expect(answers[0]).toContain(`"id":${same},`);
@@ -139,10 +136,10 @@ test.each(['-0', '9007199254740993', '1e400', '1.0', `1${'0'.repeat(400)}`])(
 );
 
 test('refuses a claim of another type', async () => {
-  await world.withstand(get('/risk', await world.token({ risk: 12 })), { statuses: [200], reached: ['GET /'] });
+  await world.forwards(get('/risk', await world.token({ risk: 12 })), 'GET /');
   const slow = { risk: 12, text: `${'a.'.repeat(2047)}@a` };
   for (const claims of [{ risk: '12' }, { risk: undefined }, { risk: [12] }, slow]) {
-    await world.withstand(get('/risk', await world.token(claims)), { statuses: [403], reasons: ['claim.denied'] });
+    await world.refuses(get('/risk', await world.token(claims)), 403, 'claim.denied');
   }
 });
 
@@ -153,19 +150,16 @@ test.each<[what: string, claims: Record<string, unknown>, Reason]>([
 ])('refuses a token %s, also from the cache', async (_what, claims, reason) => {
   const token = await world.token(claims);
   for (const _ of ['first', 'again']) {
-    await world.withstand(get('/api', token), { statuses: [401], reasons: [reason] });
+    await world.refuses(get('/api', token), 401, reason);
   }
 });
 
 describe('a hidden tool is refused when it is called', () => {
   test('R-93: the list shows only tools that this caller may call', async () => {
-    const { answers } = await world.withstand(post(world.authorization, message('tools/list')), {
-      statuses: [200],
-      reached: ['POST /mcp'],
-    });
+    const { answers } = await world.forwards(post(world.authorization, message('tools/list')), 'POST /mcp');
     const { result } = bodyOf(answers[0]) as { result: { tools: readonly { name: string }[] } };
     expect(result.tools.map(({ name }) => name)).toEqual(['get_price', 'get_secret', 'step']);
-    const { answers: refusals } = await world.withstand(call('hide'), { statuses: [403], reasons: ['claim.denied'] });
+    const { answers: refusals } = await world.refuses(call('hide'), 403, 'claim.denied');
     expect(fieldOf(refusals[0], 'WWW-Authenticate'), 'no scope would mend it').toBeUndefined();
   });
 
@@ -179,7 +173,7 @@ describe('a hidden tool is refused when it is called', () => {
   });
 
   test('names the missing scope, and nothing else that exists', async () => {
-    const { answers } = await world.withstand(call('step'), { statuses: [403], reasons: ['scope.insufficient'] });
+    const { answers } = await world.refuses(call('step'), 403, 'scope.insufficient');
     expect(fieldOf(answers[0], 'WWW-Authenticate')).toContain('scope="read more"');
   });
 });

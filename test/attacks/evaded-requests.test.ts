@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Reason } from '../../src/model/reasons.ts';
 import { head, lastHead } from '../support/raw.ts';
 import { handshake } from './requests.ts';
 import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
@@ -31,83 +32,70 @@ requests:
   }),
 );
 
-const refused = { statuses: [403], reasons: ['request.unlisted'] } as const;
-const malformed = { statuses: [400], reasons: ['request.path'] } as const;
-
 describe('R-297: a request passes only where an entry decides it', () => {
-  test.each([
-    [
-      'GET /shop/orders/1?x=/shop/orders/secret',
-      { statuses: [200], reached: ['GET /shop/orders/1?x=/shop/orders/secret'] },
-    ],
-    ['HEAD /shop/orders/1', { statuses: [200], reached: ['HEAD /shop/orders/1'] }],
-    ['POST /shop/orders', { statuses: [200], reached: ['POST /shop/orders'] }],
-    ['GET /shop/orders/secret', { statuses: [403], reasons: ['scope.insufficient'] }],
-    ['HEAD /shop/orders/secret', { statuses: [403], reasons: ['scope.insufficient'] }],
-    ['DELETE /shop/orders/1', { statuses: [403], reasons: ['scope.insufficient'] }],
-    ['PUT /shop/orders/1', { statuses: [405], reasons: ['route.method'] }],
+  test.each<[request: string, status: number, reason?: Reason]>([
+    ['GET /shop/orders/1?x=/shop/orders/secret', 200],
+    ['HEAD /shop/orders/1', 200],
+    ['POST /shop/orders', 200],
+    ['GET /shop/orders/secret', 403, 'scope.insufficient'],
+    ['HEAD /shop/orders/secret', 403, 'scope.insufficient'],
+    ['DELETE /shop/orders/1', 403, 'scope.insufficient'],
+    ['PUT /shop/orders/1', 405, 'route.method'],
     // test/policy/requests.test.ts and test/pipeline/route/target.test.ts have the tables of spellings.
-    ['POST /shop/orders/', refused],
-    ['GET /shop/orders/Secret', refused],
-    ['GET /shop/orders/%EF%BD%93ecret', refused],
-    ['GET /shop/orders/secre%74', malformed],
-    ['GET /shop/orders/1/../secret', malformed],
-    ['GET http://gateway.test/shop/orders/1', { statuses: [400], reasons: ['request.target'] }],
-  ] as const)('%s', async (request, expected) => {
-    const { answers } = await world.withstand(lastHead(request, world.authorization), expected);
+    ['POST /shop/orders/', 403, 'request.unlisted'],
+    ['GET /shop/orders/Secret', 403, 'request.unlisted'],
+    ['GET /shop/orders/secre%74', 400, 'request.path'],
+    ['GET /shop/orders/1/../secret', 400, 'request.path'],
+    ['GET http://gateway.test/shop/orders/1', 400, 'request.target'],
+  ])('%s', async (request, status, reason) => {
+    const sent = lastHead(request, world.authorization);
+    const { answers } = await (reason === undefined
+      ? world.forwards(sent, request)
+      : world.refuses(sent, status, reason));
     const hasChallenge = /^www-authenticate:/im.test(answers[0] ?? '');
-    expect(hasChallenge).toBe('reasons' in expected && expected.reasons[0] === 'scope.insufficient');
+    expect(hasChallenge).toBe(reason === 'scope.insufficient');
   });
 
   test.each(['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override'])(
     '%s changes no decision',
     async (name) => {
-      const { wire } = await world.withstand(lastHead('GET /shop/orders/1', world.authorization, `${name}: DELETE`), {
-        statuses: [200],
-        reached: ['GET /shop/orders/1'],
-      });
+      const { wire } = await world.forwards(
+        lastHead('GET /shop/orders/1', world.authorization, `${name}: DELETE`),
+        'GET /shop/orders/1',
+      );
       expect(wire.join('')).not.toMatch(/method/i);
     },
   );
 
   test('a request permits the next one only if it was answered without an error', async () => {
     const pay = lastHead('POST /shop/pay', world.authorization);
-    const missing = { statuses: [403], reasons: ['history.missing'] } as const;
-    await world.withstand(pay, missing);
-    const [failed, passed] = ['fail', 'pass'].map((way) => `POST /shop/approvals/${way}`);
-    await world.withstand(lastHead(failed ?? '', world.authorization), { statuses: [500], reached: [failed ?? ''] });
-    await world.withstand(pay, missing);
-    await world.withstand(lastHead(passed ?? '', world.authorization), { statuses: [200], reached: [passed ?? ''] });
-    await world.withstand(pay, { statuses: [200], reached: ['POST /shop/pay'] });
+    await world.refuses(pay, 403, 'history.missing');
+    const [failed = '', passed = ''] = ['fail', 'pass'].map((way) => `POST /shop/approvals/${way}`);
+    await world.withstand(lastHead(failed, world.authorization), { statuses: [500], reached: [failed] });
+    await world.refuses(pay, 403, 'history.missing');
+    await world.forwards(lastHead(passed, world.authorization), passed);
+    await world.forwards(pay, 'POST /shop/pay');
   });
 
   test('a WebSocket handshake that reached the upstream stays counted', async () => {
     const opening = head('GET /live', 'Connection: Upgrade', world.authorization, ...handshake);
-    await world.withstand(opening, { statuses: [200], reached: ['GET /live'], reasons: ['allow'] });
-    await world.withstand(opening, { statuses: [429], reasons: ['quota.exceeded'] });
+    await world.forwards(opening, 'GET /live');
+    await world.refuses(opening, 429, 'quota.exceeded');
   });
 
   test('a HEAD uses up the quota of GET', async () => {
-    const passes = { statuses: [200], reasons: ['allow'] } as const;
-    await world.withstand(lastHead('HEAD /shop/counted', world.authorization), {
-      ...passes,
-      reached: ['HEAD /shop/counted'],
-    });
-    await world.withstand(lastHead('GET /shop/counted', world.authorization), {
-      ...passes,
-      reached: ['GET /shop/counted'],
-    });
-    const exceeded = { statuses: [429], reasons: ['quota.exceeded'] } as const;
-    await world.withstand(lastHead('HEAD /shop/counted', world.authorization), exceeded);
+    const counted = (method: string): string => lastHead(`${method} /shop/counted`, world.authorization);
+    for (const method of ['HEAD', 'GET']) await world.forwards(counted(method), `${method} /shop/counted`);
+    await world.refuses(counted('HEAD'), 429, 'quota.exceeded');
   });
 
   test.each([
     ['GET /_sallyport/authorize/shop/orders/1', [], { statuses: [200], reasons: ['allow'] }],
-    ['GET /_sallyport/authorize/shop/orders/Secret', [], refused],
+    ['GET /_sallyport/authorize/shop/orders/Secret', [], { statuses: [403], reasons: ['request.unlisted'] }],
     [
       'GET /_sallyport/authorize',
       ['X-Forwarded-Method: POST', 'X-Forwarded-Uri: /shop/orders/1', 'X-Forwarded-Host: gateway.test'],
-      refused,
+      { statuses: [403], reasons: ['request.unlisted'] },
     ],
   ] as const)('a question of a proxy is decided alike: %s %j', async (question, fields, expected) => {
     await world.withstand(lastHead(question, world.authorization, ...fields), expected, world.gateway.forwardAuthUrl);

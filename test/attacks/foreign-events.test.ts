@@ -27,7 +27,7 @@ const by = async (sub: string): Promise<string> => `Authorization: Bearer ${awai
 
 /** A session of `sub`'s, and the id of an event that its stream showed. */
 async function opened(sub: string, sent = initialize): Promise<{ session: string; event: string; text: string }> {
-  const { answers } = await world.withstand(post(await by(sub), sent), { statuses: [200], reached: ['POST /mcp'] });
+  const { answers } = await world.forwards(post(await by(sub), sent), 'POST /mcp');
   const event = /^id: (\S+)$/m.exec(answers[0] ?? '')?.[1] ?? '';
   return { session: fieldOf(answers[0], 'mcp-session-id') ?? '', event, text: answers[0] ?? '' };
 }
@@ -37,7 +37,7 @@ const resume = (authorization: string, event: string, session?: string, path = '
   return lastHead(`GET ${path}`, authorization, 'Accept: text/event-stream', ...own, `Last-Event-ID: ${event}`);
 };
 
-const refused = { statuses: [404], reasons: ['handle.unknown'] } as const;
+const refused = (attack: string | Buffer) => world.refuses(attack, 404, 'handle.unknown');
 
 describe('Last-Event-ID', () => {
   test('binds each id of a stream, and changes nothing else', async () => {
@@ -51,10 +51,7 @@ describe('Last-Event-ID', () => {
 
   test('R-113: resumes the caller’s own stream in its session', async () => {
     const { session, event } = await opened('alice');
-    const { reached } = await world.withstand(resume(await by('alice'), event, session), {
-      statuses: [200],
-      reached: ['GET /mcp'],
-    });
+    const { reached } = await world.forwards(resume(await by('alice'), event, session), 'GET /mcp');
     expect(reached[0]?.headers['last-event-id']).toBe('41');
   });
 
@@ -71,24 +68,21 @@ describe('Last-Event-ID', () => {
       resume(alice, none.event, undefined, '/other'),
       resume(alice, '42', one.session),
     ]) {
-      await world.withstand(sent, refused);
+      await refused(sent);
     }
-    const { answers } = await world.withstand(post(alice, ping, 'Last-Event-ID: 42'), refused);
+    const { answers } = await refused(post(alice, ping, 'Last-Event-ID: 42'));
     expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { code: -32602 } });
   });
 });
 
 describe('MCP 2026-07-28, which resumes no stream', () => {
   test('leaves the ids of events, and no legacy request can present one', async () => {
-    const { answers } = await world.withstand(modernPost(await by('alice'), 'prompts/list', {}), {
-      statuses: [200],
-      reached: ['POST /mcp'],
-    });
+    const { answers } = await world.forwards(modernPost(await by('alice'), 'prompts/list', {}), 'POST /mcp');
     expect([...(answers[0] ?? '').matchAll(/(?<=[\r\n])id: ?(\d+)(?=[\r\n])/g)].map(([, id]) => id)).toEqual([
       '41',
       '42',
       '43',
     ]);
-    await world.withstand(resume(await by('alice'), '42'), refused);
+    await refused(resume(await by('alice'), '42'));
   });
 });

@@ -57,7 +57,7 @@ async function passed(sub: string, path: string, method: string, params: object)
 async function sessionOf(claims: Record<string, unknown>): Promise<string> {
   const initialize = request('initialize', { protocolVersion: '2025-11-25' });
   const sent = post(await authorizationOf(claims), initialize);
-  const { answers } = await world.withstand(sent, { statuses: [200], reached: ['POST /mcp'] });
+  const { answers } = await world.forwards(sent, 'POST /mcp');
   return fieldOf(answers[0], 'mcp-session-id') ?? '';
 }
 
@@ -69,10 +69,10 @@ test.each<[string, (authorization: string, session: string) => string | Buffer]>
   const session = await sessionOf({ sub: 'alice' });
   const bob = await by('bob');
   for (const shown of [session, theirs]) {
-    await world.withstand(use(bob, shown), { statuses: [404], reasons: ['session.unknown'] });
+    await world.refuses(use(bob, shown), 404, 'session.unknown');
   }
   const both = `${await sessionOf({ sub: 'bob' })}\r\nMcp-Session-Id: ${session}`;
-  await world.withstand(use(bob, both), { statuses: [400], reasons: ['request.duplicate_header'] });
+  await world.refuses(use(bob, both), 400, 'request.duplicate_header');
 });
 
 test('a method about tasks returns only the tasks of the request', async () => {
@@ -97,10 +97,10 @@ test('R-112: requestState goes back to the upstream unchanged, and with no other
   const call = async (name: string, params: object = {}): Promise<Buffer> =>
     on('/open', modernPost(await by('alice'), 'tools/call', { name, ...params }));
   result = { resultType: 'input_required', requestState: 'confirmed' };
-  const { answers } = await world.withstand(await call('get_price'), { statuses: [200], reached: ['POST /mcp'] });
+  const { answers } = await world.forwards(await call('get_price'), 'POST /mcp');
   const [, requestState] = /"requestState":"([^"]+)"/.exec(answers[0] ?? '') ?? [];
-  await world.withstand(await call('pay', { requestState }), { statuses: [404], reasons: ['handle.unknown'] });
+  await world.refuses(await call('pay', { requestState }), 404, 'handle.unknown');
   const again = await call('get_price', { requestState });
-  const { reached } = await world.withstand(again, { statuses: [200], reached: ['POST /mcp'] });
+  const { reached } = await world.forwards(again, 'POST /mcp');
   expect(reached[0]?.body).toContain('"requestState":"confirmed"');
 });

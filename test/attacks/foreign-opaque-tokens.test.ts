@@ -1,6 +1,7 @@
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocketServer } from 'ws';
+import type { Reason } from '../../src/model/reasons.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { get, handshake } from './requests.ts';
 import { AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
@@ -60,14 +61,9 @@ const shownTo = (issuer: Issuer): readonly (string | null)[] =>
   issuer.requests
     .filter(({ path }) => path === '/introspect')
     .map(({ body }) => new URLSearchParams(body).get('token'));
-const expectPass = async (path: string, token: string) => {
-  const statuses = { statuses: [200], reached: [`GET ${path}`], reasons: ['allow' as const] };
-  return (await world.withstand(get(path, token), statuses)).reached[0]?.headers ?? {};
-};
-const expectRefused = (
-  attack: string,
-  reason: 'token.issuer' | 'token.inactive' | 'token.sender_constrained' = 'token.issuer',
-) => world.withstand(attack, { statuses: [401], reasons: [reason] });
+const expectPass = async (path: string, token: string) =>
+  (await world.forwards(get(path, token), `GET ${path}`)).reached[0]?.headers ?? {};
+const expectRefused = (attack: string, reason: Reason = 'token.issuer') => world.refuses(attack, 401, reason);
 
 describe('an authorization server receives only its own opaque tokens', () => {
   test('sends no token of the bank to the partner, and none of the partner to the bank', async () => {

@@ -72,18 +72,12 @@ describe.each([
       });
       expect(wire.join('')).not.toMatch(lies);
     }
-    await world.withstand(lastHead('GET /admin', world.authorization, ...lines), {
-      statuses: [403],
-      reasons: ['scope.insufficient'],
-    });
+    await world.refuses(lastHead('GET /admin', world.authorization, ...lines), 403, 'scope.insufficient');
   });
 
   test('R-130: are replaced by the gateway’s own', async () => {
     const lines = said.filter((line) => !line.startsWith('X-Forwarded-For: 6') || peer !== 'an untrusted peer');
-    const { wire } = await world.withstand(lastHead('GET /api', world.authorization, ...lines), {
-      statuses: [200],
-      reached: ['GET /api'],
-    });
+    const { wire } = await world.forwards(lastHead('GET /api', world.authorization, ...lines), 'GET /api');
     const told = wire.join('').match(/^x-forwarded-[^\r]+/gim);
     expect(told).toEqual([forwardedFor, 'x-forwarded-proto: http', 'x-forwarded-host: gateway.test']);
   });
@@ -110,11 +104,7 @@ describe('in a proxy’s question', () => {
     );
     expect(naming.length).toBeGreaterThan(10);
     for (const line of naming) {
-      await world.withstand(
-        question('/public', line),
-        { statuses: [400], reasons: ['forward_auth.request'] },
-        world.gateway.forwardAuthUrl,
-      );
+      await world.refuses(question('/public', line), 400, 'forward_auth.request', world.gateway.forwardAuthUrl);
     }
   });
 });

@@ -34,21 +34,18 @@ const world = startBeforeAll(() =>
 async function list(want = 'json', inputSchema: object | undefined = schema): Promise<void> {
   declared = inputSchema;
   const attack = modernPost(world.authorization, 'tools/list', {}, `X-Want: ${want}`);
-  await world.withstand(attack, { statuses: [200], reached: ['POST /mcp'] });
+  await world.forwards(attack, 'POST /mcp');
 }
 
 const call = (args: object, ...lines: readonly string[]): Buffer =>
   modernPost(world.authorization, 'tools/call', { name: 'get_price', arguments: args }, ...lines);
 
 async function expectPassed(args: object, ...lines: readonly string[]): Promise<void> {
-  await world.withstand(call(args, ...lines), { statuses: [200], reached: ['POST /mcp'] });
+  await world.forwards(call(args, ...lines), 'POST /mcp');
 }
 
 async function expectRefused(args: object, ...lines: readonly string[]): Promise<void> {
-  const { answers } = await world.withstand(call(args, ...lines), {
-    statuses: [400],
-    reasons: ['message.header_mismatch'],
-  });
+  const { answers } = await world.refuses(call(args, ...lines), 400, 'message.header_mismatch');
   expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { code: -32020 } });
 }
 
@@ -82,14 +79,15 @@ test('a newer list replaces the declarations of an older one', async () => {
 test('checks the headers of a tool that the list hid from another caller', async () => {
   // What one caller was shown does not matter: the upstream said it.
   await list();
-  await world.withstand(
+  await world.refuses(
     modernPost(
       world.authorization,
       'tools/call',
       { name: 'hidden', arguments: { region: 'eu' } },
       'Mcp-Param-Region: us',
     ),
-    { statuses: [400], reasons: ['message.header_mismatch'] },
+    400,
+    'message.header_mismatch',
   );
 });
 
@@ -98,7 +96,7 @@ test('forwards headers unchanged before any list has passed', async () => {
   const attack = call({ region: 'eu' }, 'Mcp-Param-Region: us')
     .toString('latin1')
     .replace(world.authorization, fresh.authorization);
-  const { reached } = await fresh.withstand(attack, { statuses: [200], reached: ['POST /mcp'] });
+  const { reached } = await fresh.forwards(attack, 'POST /mcp');
   expect(reached[0]?.headers['mcp-param-region']).toBe('us');
   await fresh.close();
 });

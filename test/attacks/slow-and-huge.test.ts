@@ -20,7 +20,7 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
       if ((asked.address() as AddressInfo).port === Number(port)) server = asked;
     };
     subscribe('http.server.request.start', seen);
-    await world.withstand(lastHead('GET /nowhere'), { statuses: [404] });
+    await world.refuses(lastHead('GET /nowhere'), 404);
     unsubscribe('http.server.request.start', seen);
   });
 
@@ -65,23 +65,14 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
       [`Authorization: Bearer ${'a'.repeat(20_000)}`],
       [`Cookie: ${'a=b; '.repeat(5_000)}`],
     ]) {
-      await world.withstand(lastHead('GET /public', ...lines), {
-        statuses: [431],
-        reasons: ['request.header_too_large'],
-      });
+      await world.refuses(lastHead('GET /public', ...lines), 431, 'request.header_too_large');
     }
-    await world.withstand(lastHead(`GET /${'a'.repeat(20_000)}`), {
-      statuses: [431],
-      reasons: ['request.header_too_large'],
-    });
+    await world.refuses(lastHead(`GET /${'a'.repeat(20_000)}`), 431, 'request.header_too_large');
   });
 
   test('reads every small field that fits', async () => {
     const lines = Array.from({ length: 800 }, (_, i) => `X${i}: 1`);
-    const { wire } = await world.withstand(lastHead('GET /public', ...lines), {
-      statuses: [200],
-      reached: ['GET /public'],
-    });
+    const { wire } = await world.forwards(lastHead('GET /public', ...lines), 'GET /public');
     expect(wire.join('').match(/^X\d+: 1\r$/gm)).toHaveLength(800);
   });
 
@@ -101,10 +92,7 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
 
   test('answers 413 to 100 MB that must be read, in bounded memory', async () => {
     const lines = [world.authorization, 'Content-Type: application/json'];
-    await world.withstand(lastHead('POST /mcp', ...lines, `Content-Length: ${100 * MIB}`), {
-      statuses: [413],
-      reasons: ['body.too_large'],
-    });
+    await world.refuses(lastHead('POST /mcp', ...lines, `Content-Length: ${100 * MIB}`), 413, 'body.too_large');
 
     const piece = Buffer.from(`10000\r\n${'['.repeat(0x10000)}\r\n`);
     const before = process.memoryUsage().rss;
@@ -129,7 +117,7 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
     expect(received).toMatch(/^HTTP\/1\.1 413 /);
     client.destroy();
     expect(most - before).toBeLessThan(64 * MIB);
-    await world.withstand(lastHead('GET /nowhere'), { statuses: [404] });
+    await world.refuses(lastHead('GET /nowhere'), 404);
   });
 
   test('decides on deep or wide JSON within bounds, or refuses it', async () => {
@@ -144,7 +132,7 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
       ],
       [message({}).replace('{}', keys(200_000)), 413],
     ] as const) {
-      const { decisions } = await world.withstand(post(body), { statuses: [status] });
+      const { decisions } = await world.refuses(post(body), status);
       expect(decisions[0]?.['reason']).toMatch(/^body\./);
     }
   });

@@ -25,11 +25,7 @@ describe.each([
         'HTTP2-Settings: AAMAAABkAAQAAP__',
       ];
       const attack = head(`GET ${target}`, world.authorization, ...settings);
-      const { wire } = await world.withstand(attack, {
-        statuses: [200],
-        reached: [`GET ${target}`],
-        reasons: ['allow'],
-      });
+      const { wire } = await world.forwards(attack, `GET ${target}`);
       // A signed identity may hold any letters.
       expect(wire.join('')).not.toMatch(/^(?:upgrade|http2-settings)\s*:|^connection:.*(?:upgrade|h2)/im);
     }
@@ -42,21 +38,15 @@ describe.each([
       'Upgrade: h2c',
       'HTTP2-Settings: AAMAAABk',
     );
-    await world.withstand(preface, { statuses: [400], reasons: ['request.malformed'] });
-    const { wire } = await world.withstand(lastHead('GET /public', 'Upgrade: h2c') + preface, {
-      statuses: [200],
-      reached: ['GET /public'],
-    });
+    await world.refuses(preface, 400, 'request.malformed');
+    const { wire } = await world.forwards(lastHead('GET /public', 'Upgrade: h2c') + preface, 'GET /public');
     expect(wire.join('')).not.toContain('PRI');
-    await world.withstand(offer.replace('/public', '/api') + preface, { statuses: [401] });
+    await world.refuses(offer.replace('/public', '/api') + preface, 401);
   });
 
   test.each(['/public', '/api', '/mcp'])('refuses a WebSocket on %s, and reads no request after it', async (target) => {
     for (const credential of [world.authorization, 'X-None: 1']) {
-      await world.withstand(head(`GET ${target}`, credential, ...handshake) + second, {
-        statuses: [400],
-        reasons: ['route.upgrade'],
-      });
+      await world.refuses(head(`GET ${target}`, credential, ...handshake) + second, 400, 'route.upgrade');
     }
   });
 
@@ -70,20 +60,17 @@ describe.each([
       [[world.authorization, 'Transfer-Encoding: chunked'], 400, 'request.framing'],
     ] as const) {
       const attack = head('GET /socket', ...lines, ...handshake) + second;
-      await world.withstand(attack, { statuses: [status], reasons: [reason] });
+      await world.refuses(attack, status, reason);
     }
   });
 
   test.each(['POST', 'OPTIONS'])('refuses a handshake by %s', async (method) => {
-    await world.withstand(head(`${method} /socket`, world.authorization, ...handshake) + second, {
-      statuses: [400],
-      reasons: ['route.upgrade'],
-    });
+    await world.refuses(head(`${method} /socket`, world.authorization, ...handshake) + second, 400, 'route.upgrade');
   });
 
   test('opens no tunnel if the upstream does not switch protocols', async () => {
     const attack = head('GET /socket', world.authorization, ...handshake) + second + second;
-    const { wire } = await world.withstand(attack, { statuses: [200], reached: ['GET /socket'], reasons: ['allow'] });
+    const { wire } = await world.forwards(attack, 'GET /socket');
     expect(wire.join('')).not.toContain('second');
   });
 
@@ -106,7 +93,7 @@ test('refuses an upgrade in a proxy’s question', async () => {
   for (const protocol of ['h2c', 'H2C', 'websocket, h2c', 'TLS/1.0']) {
     for (const path of ['/public', '/socket']) {
       const asked = question(path, world.authorization, `Upgrade: ${protocol}`).replace('close', 'Upgrade, close');
-      await world.withstand(asked, { statuses: [400], reasons: ['route.upgrade'] }, world.gateway.forwardAuthUrl);
+      await world.refuses(asked, 400, 'route.upgrade', world.gateway.forwardAuthUrl);
     }
   }
   await world.close();

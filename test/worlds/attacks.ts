@@ -28,9 +28,12 @@ interface Expected {
   readonly statuses: readonly number[];
   /** `METHOD target` of each request that reaches the upstream. Default: none. */
   readonly reached?: readonly string[];
-  /** The reason of each decision, or `allow`; `a|b` if either is right. Default: not checked. */
-  readonly reasons?: readonly (Reason | 'allow' | `${Reason}|${Reason}`)[];
+  /** The reason of each decision, or `allow`. Default: not checked. */
+  readonly reasons?: readonly (Refusal | 'allow')[];
 }
+
+/** A reason; `a|b` if either is right. */
+type Refusal = Reason | `${Reason}|${Reason}`;
 
 /** The outcome of an attack. */
 interface Outcome {
@@ -58,6 +61,10 @@ export interface AttackWorld extends World {
    * may be in the gateway's own answers or in its log, and no secret may reach the upstream.
    */
   withstand(attack: string | Buffer, expected: Expected, url?: string): Promise<Outcome>;
+  /** Withstands an attack of one request that is refused before the upstream hears of it. */
+  refuses(attack: string | Buffer, status: number, reason?: Refusal, url?: string): Promise<Outcome>;
+  /** Withstands an attack of one request that is allowed: the upstream gets it as `METHOD target`, and answers 200. */
+  forwards(attack: string | Buffer, reached: string): Promise<Outcome>;
 }
 
 export interface AttackWorldOptions {
@@ -163,12 +170,15 @@ export async function startAttackWorld(options: AttackWorldOptions = {}): Promis
     for (const secret of secrets) expect(`${answers.join('')}${wire.join('')}`).not.toContain(secret);
   }
 
-  return {
+  const world: AttackWorld = {
     ...base,
     url: gateway.url,
     authorization,
     secrets,
     token,
+    refuses: (attack, status, reason, url) =>
+      world.withstand(attack, { statuses: [status], ...(reason && { reasons: [reason] }) }, url),
+    forwards: (attack, reached) => world.withstand(attack, { statuses: [200], reached: [reached], reasons: ['allow'] }),
     async withstand(attack, { statuses, reached = [], reasons }, url = gateway.url) {
       await gateway.clearLog();
       upstream.seen.length = 0;
@@ -188,6 +198,7 @@ export async function startAttackWorld(options: AttackWorldOptions = {}): Promis
       return { ...outcome, decisions };
     },
   };
+  return world;
 }
 
 function say(_request: IncomingMessage, response: ServerResponse): void {
