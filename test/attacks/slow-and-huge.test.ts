@@ -2,12 +2,12 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { connectTo, head, lastHead, open } from '../support/raw.ts';
+import { head, lastHead, open } from '../support/raw.ts';
 import { until } from '../support/until.ts';
 import { startAttackWorld } from '../worlds/attacks.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
-const MIB = 1024 * 1024;
+// test/limits has bodies that are too long, too deep or too wide.
 
 describe.each(['http', 'https'])('over %s', (scheme) => {
   /** The listener that clients reach. */
@@ -23,16 +23,6 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
     await world.refuses(lastHead('GET /nowhere'), 404);
     unsubscribe('http.server.request.start', seen);
   });
-
-  const message = (params: unknown): string =>
-    JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_price', arguments: params } });
-  const post = (body: string): string =>
-    lastHead(
-      'POST /mcp',
-      world.authorization,
-      'Content-Type: application/json',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-    ) + body;
 
   test('R-154: answers 408 to header sections that arrive too slowly', async () => {
     const before = server.headersTimeout;
@@ -87,53 +77,6 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
       await until(() => client.ended() !== undefined, 'it to be shown out');
       expect(client.received()).toMatch(/^HTTP\/1\.1 (?:400|431) /);
       expect(world.upstream.seen).toEqual([]);
-    }
-  });
-
-  test('answers 413 to 100 MB that must be read, in bounded memory', async () => {
-    const lines = [world.authorization, 'Content-Type: application/json'];
-    await world.refuses(lastHead('POST /mcp', ...lines, `Content-Length: ${100 * MIB}`), 413, 'body.too_large');
-
-    const piece = Buffer.from(`10000\r\n${'['.repeat(0x10000)}\r\n`);
-    const before = process.memoryUsage().rss;
-    let most = before;
-    let sent = 0;
-    let received = '';
-    const client = connectTo(world.url, () => {
-      client.write(lastHead('POST /mcp', ...lines, 'Transfer-Encoding: chunked'));
-      const pump = (): void => {
-        while (sent < 100 * MIB && !client.destroyed) {
-          sent += piece.length;
-          if (client.write(piece)) continue;
-          most = Math.max(most, process.memoryUsage().rss);
-          client.once('drain', pump);
-          return;
-        }
-      };
-      pump();
-    });
-    client.on('data', (data: Buffer) => (received += data.toString('latin1'))).on('error', () => {});
-    await until(() => received.includes('\r\n\r\n'), 'an answer');
-    expect(received).toMatch(/^HTTP\/1\.1 413 /);
-    client.destroy();
-    expect(most - before).toBeLessThan(64 * MIB);
-    await world.refuses(lastHead('GET /nowhere'), 404);
-  });
-
-  test('decides on deep or wide JSON within bounds, or refuses it', async () => {
-    const deep = (count: number, left: string, right: string): string => left.repeat(count) + right.repeat(count);
-    const keys = (count: number): string => `{${Array.from({ length: count }, (_, i) => `"${i}":0`).join()}}`;
-    for (const [body, status] of [
-      [deep(10_000, '[', ']'), 400],
-      ['['.repeat(500_000), 400],
-      [
-        `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_price","arguments":${deep(10_000, '{"a":', '}').replace('}', '0}')}}}`,
-        400,
-      ],
-      [message({}).replace('{}', keys(200_000)), 413],
-    ] as const) {
-      const { decisions } = await world.refuses(post(body), status);
-      expect(decisions[0]?.['reason']).toMatch(/^body\./);
     }
   });
 

@@ -18,7 +18,6 @@ const world = startBeforeAll(() =>
 
 const asked = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
 const hidden = `[{"name":"hidden","title":"${UPSTREAM_TEXT}"}]`;
-const shown = `[{"name":"get_price","title":"${UPSTREAM_TEXT}"}]`;
 const around = (members: string): string => `{"jsonrpc":"2.0","id":1,${members}}`;
 const list = around(`"result":{"tools":${hidden}}`);
 const json = { 'content-type': 'application/json' };
@@ -71,31 +70,9 @@ describe('refuses a list at its first byte if the list cannot be read', () => {
   });
 });
 
-describe.each([
-  ['JSON', json, (text: string): string => text],
-  ['an event', events, (text: string): string => `data: ${text}\n\n`],
-])('a list that two parsers read differently, as %s', (_form, type, body) => {
-  test.each([
-    ['twice', 200, around(`"result":{"tools":${hidden},"tools":${shown}}`)],
-    ['in another case', 502, around(`"result":{"tools":${shown},"Tools":${hidden}}`)],
-  ])('stands there %s: %i', async (_what, status, text) => {
-    await expectAnswer(status, (response) => void response.writeHead(200, type).end(body(text)));
-  });
-});
-
-test.each([
-  ['with 201', 201, json, list],
-  ['behind a mark', 200, events, `\uFEFFdata: ${list}\n\n`],
-])('a list is filtered %s too', async (_what, status, type, body) => {
-  const answer = await expectAnswer(status, (response) => void response.writeHead(status, type).end(body));
+test('a list is filtered with 201 too', async () => {
+  const answer = await expectAnswer(201, (response) => void response.writeHead(201, json).end(list));
   expect(answer).toContain('"tools":[]');
-});
-
-test.each(['\v', '\u2028'])('no list is in a comment that ends with %j for some', async (end) => {
-  const comment = `: x${end}data: ${list.replace('hidden', 'secret')}${end}${end}`;
-  const text = `${comment}\n\n${comment}\ndata: ${around('"result":{"tools":[]}')}\n\n`;
-  const answer = await expectAnswer(200, (response) => void response.writeHead(200, events).end(text));
-  expect(Buffer.from(answer, 'latin1').toString()).not.toContain(end);
 });
 
 describe('an answer that no client should take a list from, under a lock', () => {
@@ -125,8 +102,6 @@ describe('an answer that no client should take a list from, under a lock', () =>
   });
 
   test.each([
-    ['NaN beside it', changed.replace('"id":1', '"id":NaN'), {}],
-    ['a mark before it', `\uFEFF${changed}`, {}],
     ['the list twice', changed.replace('"result"', '"result":{},"result"'), {}],
     ['a compressed one', gzipSync(changed), { 'content-encoding': 'gzip' }],
   ])('is refused as an error with %s', async (_what, body, headers) => {

@@ -4,8 +4,8 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { commands } from '../../src/cli/commands.ts';
 import { commandHelp, programHelp as listOf } from '../../src/cli/help.ts';
 import { casesOf } from '../config/edits.ts';
-import { base, edited, inFolder } from '../config/folder.ts';
-import { outcome } from './run.ts';
+import { base, edited, folderWith, type Situation } from '../config/folder.ts';
+import { outcome, outcomeIn } from './run.ts';
 
 const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for MCP servers and HTTP APIs
 
@@ -136,76 +136,64 @@ serve --worker=2 → "--worker" is not an option of serve; did you mean --worker
 });
 
 describe('check', () => {
-  test('R-222: prints a warning to stderr, and fails only with --strict', async () => {
-    await inFolder({ yaml: `${base}trusted_proxies: [0.0.0.0/0]\n` }, async (folder) => {
-      const warning = 'trusted_proxies[0]: "0.0.0.0/0" trusts every address: each client can choose its own address';
-      const printed = {
-        stdout: 'gateway.yaml: 1 route, 0 policies: ok, with 1 warning\n',
-        stderr: `warning: gateway.yaml:13:19: ${warning}\n`,
-      };
-      expect(await outcome(['check'], folder)).toEqual({ code: 0, ...printed });
-      expect(await outcome(['check', '--strict'], folder)).toEqual({ code: 1, ...printed });
-    });
-  });
+  const warning = 'trusted_proxies[0]: "0.0.0.0/0" trusts every address: each client can choose its own address';
+  const warned = {
+    stdout: 'gateway.yaml: 1 route, 0 policies: ok, with 1 warning\n',
+    stderr: `warning: gateway.yaml:13:19: ${warning}\n`,
+  };
+  const trusting = { yaml: `${base}trusted_proxies: [0.0.0.0/0]\n` };
+  const tested = { 'policies/a.yaml': '{}', 'policies/a.test.yaml': '- { name: x, given: {}, when: {}, then: ok }\n' };
+  const wrong = edited(['name: api', 'name: a/b'], ['http://127.0.0.1:3000', 'ftp://x']);
 
-  test('reads the tests of policies too', async () => {
-    const files = {
-      'policies/a.yaml': '{}',
-      'policies/a.test.yaml': '- name: x\n  given: {}\n  when: {}\n  then: ok\n',
-    };
-    await inFolder({ yaml: base, files }, async (folder) => {
-      expect(await outcome(['check'], folder)).toEqual({
-        code: 1,
-        stdout: '',
-        stderr: `policies/a.test.yaml:4:9: [0].then: "ok" is not allow, shadow or { deny: REASON }
+  test.each<[title: string, situation: Situation, option: string[], code: number, printed: Partial<typeof warned>]>([
+    ['R-222: prints a warning to stderr', trusting, [], 0, warned],
+    ['R-222: fails for a warning with --strict', trusting, ['--strict'], 1, warned],
+    [
+      'reads the tests of policies too',
+      { yaml: base, files: tested },
+      [],
+      1,
+      {
+        stderr: `policies/a.test.yaml:1:41: [0].then: "ok" is not allow, shadow or { deny: REASON }
 gateway.yaml: 1 problem
 `,
-      });
-    });
-  });
-
-  const files = { 'policies/a.yaml': '{}' };
-
-  test('counts routes and policies', async () => {
-    await inFolder({ yaml: base, files }, async (folder) => {
-      expect(await outcome(['check'], folder)).toEqual({
-        code: 0,
-        stdout: 'gateway.yaml: 1 route, 1 policy: ok\n',
-        stderr: '',
-      });
-    });
-  });
-
-  test('accepts another file', async () => {
-    await inFolder({ yaml: base, files: { ...files, 'policies/b.yaml': '{}' } }, async (folder) => {
-      const stdout = `${folder}/gateway.yaml: 1 route, 2 policies: ok\n`;
-      expect(await outcome(['check', `--config=${folder}/gateway.yaml`])).toEqual({ code: 0, stdout, stderr: '' });
-    });
-  });
-
-  test('R-173: prints every problem on a line, then their number', async () => {
-    const yaml = edited(['name: api', 'name: a/b'], ['http://127.0.0.1:3000', 'ftp://x']);
-    await inFolder({ yaml, files: { 'policies/a.yaml': '' } }, async (folder) => {
-      expect(await outcome(['check'], folder)).toEqual({
-        code: 1,
-        stdout: '',
+      },
+    ],
+    [
+      'counts routes and policies',
+      { yaml: base, files: { 'policies/a.yaml': '{}' } },
+      [],
+      0,
+      { stdout: 'gateway.yaml: 1 route, 1 policy: ok\n' },
+    ],
+    [
+      'R-173: prints every problem on a line, then their number',
+      { yaml: wrong, files: { 'policies/a.yaml': '' } },
+      [],
+      1,
+      {
         stderr: `gateway.yaml:8:11: routes[0].name: "a/b" is not a name of letters, digits, dots, dashes and underscores
 gateway.yaml:12:12: routes[0].upstream.url: "ftp://x" is not an http(s) URL
 policies/a.yaml:1:1: is empty; write \`{}\` to accept any valid token
 gateway.yaml: 3 problems
 `,
-      });
-    });
+      },
+    ],
+    [
+      'reports a missing file',
+      { yaml: base },
+      ['--config', 'nope.yaml'],
+      1,
+      { stderr: 'nope.yaml: does not exist; sallyport init writes one\nnope.yaml: 1 problem\n' },
+    ],
+  ])('%s', async (_title, situation, options, code, printed) => {
+    expect(await outcomeIn(situation, ['check', ...options])).toEqual({ code, stdout: '', stderr: '', ...printed });
   });
 
-  test('reports a missing file', async () => {
-    await inFolder({ yaml: base }, async (folder) => {
-      expect(await outcome(['check', '--config', 'nope.yaml'], folder)).toEqual({
-        code: 1,
-        stdout: '',
-        stderr: 'nope.yaml: does not exist; sallyport init writes one\nnope.yaml: 1 problem\n',
-      });
-    });
+  test('accepts another file', async () => {
+    const folder = await folderWith({ yaml: base, files: { 'policies/a.yaml': '{}', 'policies/b.yaml': '{}' } });
+    const stdout = `${folder}/gateway.yaml: 1 route, 2 policies: ok\n`;
+    expect(await outcome(['check', `--config=${folder}/gateway.yaml`])).toEqual({ code: 0, stdout, stderr: '' });
   });
 
   test('accepts the configuration of the repository', async () => {
@@ -231,16 +219,15 @@ test('colours mark the result on a terminal, and NO_COLOR turns them off', async
     'policies/a.yaml': '{}',
     'policies/a.test.yaml': '- { name: n, given: {}, when: {}, then: { deny: claim.denied } }\n',
   };
-  await inFolder({ yaml: `${base}trusted_proxies: [0.0.0.0/0]\n`, files }, async (folder) => {
-    const run = (args: readonly string[], env = {}) => outcome(args, folder, { isTerminal: true, env });
-    const { stdout, stderr } = await run(['check']);
-    expect(stderr).toContain('\u001b[33mwarning\u001b[39m: gateway.yaml');
-    expect(stdout).toContain('1 policy: \u001b[33mok, with 1 warning\u001b[39m\n');
-    expect((await run(['test'])).stdout).toContain('\u001b[31mFAILED\u001b[39m\n');
-    expect((await run(['check', '--config', 'nope.yaml'])).stderr).toContain(
-      'nope.yaml: \u001b[31m1 problem\u001b[39m\n',
-    );
-    const plain = await run(['check'], { NO_COLOR: '1' });
-    expect(plain.stdout + plain.stderr).not.toContain('\u001b');
-  });
+  const run = (args: readonly string[], env = {}) =>
+    outcomeIn({ yaml: `${base}trusted_proxies: [0.0.0.0/0]\n`, files }, args, { isTerminal: true, env });
+  const { stdout, stderr } = await run(['check']);
+  expect(stderr).toContain('\u001b[33mwarning\u001b[39m: gateway.yaml');
+  expect(stdout).toContain('1 policy: \u001b[33mok, with 1 warning\u001b[39m\n');
+  expect((await run(['test'])).stdout).toContain('\u001b[31mFAILED\u001b[39m\n');
+  expect((await run(['check', '--config', 'nope.yaml'])).stderr).toContain(
+    'nope.yaml: \u001b[31m1 problem\u001b[39m\n',
+  );
+  const plain = await run(['check'], { NO_COLOR: '1' });
+  expect(plain.stdout + plain.stderr).not.toContain('\u001b');
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { base, edited, inFolder } from '../config/folder.ts';
-import { outcome } from './run.ts';
+import { base, edited } from '../config/folder.ts';
+import { outcomeIn } from './run.ts';
 
 const page = readFileSync('docs/properties.md', 'utf8');
 const [policy = '', properties = ''] = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, block]) => block ?? '');
@@ -13,9 +13,9 @@ function run(
   before: Readonly<Record<string, string>>,
   after: Readonly<Record<string, string>>,
   ...args: readonly string[]
-): ReturnType<typeof outcome> {
+): ReturnType<typeof outcomeIn> {
   const files = { ...inFolderOf('before', before), ...inFolderOf('policies', after) };
-  return inFolder({ yaml: base, files }, (folder) => outcome(['compare', '--from', 'before', ...args], folder));
+  return outcomeIn({ yaml: base, files }, ['compare', '--from', 'before', ...args]);
 }
 
 function inFolderOf(folder: string, policies: Readonly<Record<string, string>>): Record<string, string> {
@@ -29,7 +29,7 @@ test('R-248: prints the differences of docs/properties.md, each with its witness
 
 test('the properties of docs/properties.md hold for its policy', async () => {
   const files = { 'policies/demo-tools.yaml': policy, 'policies/demo-tools.test.yaml': properties };
-  const { code, stdout } = await inFolder({ yaml: base, files }, (folder) => outcome(['test'], folder));
+  const { code, stdout } = await outcomeIn({ yaml: base, files }, ['test']);
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('3 passed, 0 failed') });
 });
 
@@ -123,9 +123,7 @@ test('R-248: reports routes that have another policy, and another hierarchy of s
     ...inFolderOf('before/policies', policies),
     ...inFolderOf('policies', policies),
   };
-  const { code, stdout } = await inFolder({ yaml: after, files }, (folder) =>
-    outcome(['compare', '--from', 'before/gateway.yaml'], folder),
-  );
+  const { code, stdout } = await outcomeIn({ yaml: after, files }, ['compare', '--from', 'before/gateway.yaml']);
   expect(code).toBe(1);
   expect(stdout).toBe(`route api
   policy changed            was one, now two
@@ -144,6 +142,6 @@ test.each([
   ['no policies before the edit', [], '--from is missing'],
 ])('R-248: exits with 2 for %s', async (_, args, message) => {
   const files = { 'before/api.yaml': '{}\n', 'broken/api.yaml': 'scop: read\n' };
-  const { code, stderr } = await inFolder({ yaml: base, files }, (folder) => outcome(['compare', ...args], folder));
+  const { code, stderr } = await outcomeIn({ yaml: base, files }, ['compare', ...args]);
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
 });

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { inFolder } from '../config/folder.ts';
+import { folderWith } from '../config/folder.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 import { startWorld } from '../worlds/gateway.ts';
 import { outcome } from './run.ts';
@@ -24,7 +24,7 @@ let calls = 0;
 beforeAll(async () => {
   const files = Object.fromEntries(Object.entries(policies).map(([name, text]) => [`policies/${name}.yaml`, text]));
   const own = `public_url: http://gateway.test\n${yaml(world.issuer.url, world.upstream.url)}`;
-  folder = await inFolder({ yaml: own, files }, async (path) => path);
+  folder = await folderWith({ yaml: own, files });
 });
 
 const pay = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pay' } };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { edited, inFolder } from '../config/folder.ts';
-import { outcome } from './run.ts';
+import { edited } from '../config/folder.ts';
+import { outcomeIn } from './run.ts';
 
 const situation = {
   yaml: edited(
@@ -15,7 +15,7 @@ const situation = {
 };
 
 const explainOn = (route: string, ...args: readonly string[]) =>
-  inFolder(situation, (folder) => outcome(['explain', '--route', route, ...args], folder));
+  outcomeIn(situation, ['explain', '--route', route, ...args]);
 const explain = (...args: readonly string[]) => explainOn('tools', ...args);
 
 describe('sallyport explain', () => {
@@ -55,10 +55,10 @@ describe('sallyport explain', () => {
 
   test('takes the only route, and asks which one if there are several', async () => {
     const args = ['explain', '--tool', 'get_item', '--scope', 'read'];
-    const one = await inFolder(situation, (folder) => outcome(args, folder));
+    const one = await outcomeIn(situation, args);
     expect(one).toMatchObject({ code: 0, stdout: expect.stringMatching(/^allow .*route tools/) as string });
     const yaml = `${situation.yaml}  - { name: page, path: /page, public: true, upstream: { url: "http://x" } }\n`;
-    const several = await inFolder({ ...situation, yaml }, (folder) => outcome(args, folder));
+    const several = await outcomeIn({ ...situation, yaml }, args);
     expect(several).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--route is missing; there are: tools, page') as string,
@@ -70,9 +70,7 @@ describe('sallyport explain', () => {
     const explained = async (lock: string, ...args: readonly string[]): Promise<string> => {
       const policy = `${lock}\nscope: read\ntools: { get_item: {} }\nmethods: { ping: {} }\n`;
       const files = { 'policies/tools.yaml': policy, 'policies/tools.lock.yaml': '{}' };
-      const { code, stdout } = await inFolder({ ...situation, files }, (folder) =>
-        outcome(['explain', '--scope', 'read', ...args], folder),
-      );
+      const { code, stdout } = await outcomeIn({ ...situation, files }, ['explain', '--scope', 'read', ...args]);
       expect(code).toBe(0);
       return stdout;
     };
@@ -102,8 +100,7 @@ test('on a route whose policy has requests, the request is required, and decided
     yaml: edited(['path: /api', 'path: /api\n    policy: api']),
     files: { 'policies/api.yaml': 'scope: read\nrequests: { GET /api/*: {}, POST /api: { scope: write } }\n' },
   };
-  const run = (...args: readonly string[]) =>
-    inFolder(http, (folder) => outcome(['explain', '--scope', 'read', ...args], folder));
+  const run = (...args: readonly string[]) => outcomeIn(http, ['explain', '--scope', 'read', ...args]);
   expect((await run()).stderr).toContain("the policy of api decides by method and path: add --request 'GET /PATH'");
   expect((await run('--request', 'get /api')).stderr).toContain('--request: "get /api" is not a method in capitals');
   expect((await run('--tool', 'x')).stderr).toContain('--tool: api is not protocol: mcp');

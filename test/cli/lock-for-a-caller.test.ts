@@ -7,9 +7,9 @@ import { McpServer } from '@modelcontextprotocol/server';
 import type { AuthorizationServer } from '../../demo/authorization-server.ts';
 import type { Running } from '../../demo/listen.ts';
 import { obtainToken, registerClient } from '../../demo/obtain-token.ts';
-import { inFolder } from '../config/folder.ts';
+import { folderWith } from '../config/folder.ts';
 import { apiAudience, mcpResource, start } from '../demo/authorization-server-requests.ts';
-import { outcome } from './run.ts';
+import { outcome, outcomeIn } from './run.ts';
 import { mcpHandler, startHttp } from '../support/mcp-servers.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 
@@ -62,37 +62,38 @@ const files = (...names: readonly string[]): Record<string, string> =>
 const withToken = ['--token', '-'];
 
 test('R-259: locks a server that refuses callers without credentials, for the caller of a token', async () => {
-  await inFolder({ yaml: yaml(route('tools', exchange('read'))), files: files('tools') }, async (folder) => {
-    const strange = await outcome(['lock'], folder);
-    expect(strange).toEqual({
-      code: 1,
-      stdout: `fail ${upstream.url}/mcp answered 401: it demands credentials of its own; ask for a caller: sallyport lock --route tools --token - < token.txt\n`,
-      stderr: '',
-    });
-    seen = [];
-    const locked = await outcome(['lock', ...withToken], folder, { stdin: `${token}\n` });
-    expect(locked).toEqual({
-      code: 0,
-      stdout:
-        'ok   policies/tools.lock.yaml: tool "pay" is new\n' +
-        'ok   policies/tools.lock.yaml: 1 tool, 0 prompts, no instructions\n',
-      stderr: '',
-    });
-    expect(seen.length).toBeGreaterThan(0);
-    // The token is for the gateway alone.
-    for (const [authorization] of seen) expect(authorization).not.toBe(`Bearer ${token}`);
-    expect(await readFile(join(folder, 'policies/tools.lock.yaml'), 'utf8')).not.toContain(token);
-    const args = ['lock', '--check', '--route', 'tools', ...withToken];
-    expect(await outcome(args, folder, { stdin: token })).toMatchObject({ code: 0 });
+  const folder = await folderWith({ yaml: yaml(route('tools', exchange('read'))), files: files('tools') });
+  const strange = await outcome(['lock'], folder);
+  expect(strange).toEqual({
+    code: 1,
+    stdout: `fail ${upstream.url}/mcp answered 401: it demands credentials of its own; ask for a caller: sallyport lock --route tools --token - < token.txt\n`,
+    stderr: '',
   });
+  seen = [];
+  const locked = await outcome(['lock', ...withToken], folder, { stdin: `${token}\n` });
+  expect(locked).toEqual({
+    code: 0,
+    stdout:
+      'ok   policies/tools.lock.yaml: tool "pay" is new\n' +
+      'ok   policies/tools.lock.yaml: 1 tool, 0 prompts, no instructions\n',
+    stderr: '',
+  });
+  expect(seen.length).toBeGreaterThan(0);
+  // The token is for the gateway alone.
+  for (const [authorization] of seen) expect(authorization).not.toBe(`Bearer ${token}`);
+  expect(await readFile(join(folder, 'policies/tools.lock.yaml'), 'utf8')).not.toContain(token);
+  const args = ['lock', '--check', '--route', 'tools', ...withToken];
+  expect(await outcome(args, folder, { stdin: token })).toMatchObject({ code: 0 });
 });
 
 test('R-259: presents the identity headers of the route', async () => {
   const settings = `upstream: { ${url()}, identity: { x-auth-subject: sub, signed: x-identity } }`;
-  await inFolder({ yaml: yaml(route('tools', settings)), files: files('tools') }, async (folder) => {
-    expect(await outcome(['lock', ...withToken], folder, { stdin: token })).toMatchObject({ code: 0 });
-    for (const each of seen) expect(each).toEqual([undefined, 'alice']);
-  });
+  expect(
+    await outcomeIn({ yaml: yaml(route('tools', settings)), files: files('tools') }, ['lock', ...withToken], {
+      stdin: token,
+    }),
+  ).toMatchObject({ code: 0 });
+  for (const each of seen) expect(each).toEqual([undefined, 'alice']);
 });
 
 test('R-259: asks nothing with a token that the route refuses, or that it could not present', async () => {
@@ -101,38 +102,39 @@ test('R-259: asks nothing with a token that the route refuses, or that it could 
     route('plain', `upstream: { ${url()} }`),
     route('more', exchange('read, write')),
   );
-  await inFolder({ yaml: routes, files: files('tools', 'plain', 'more') }, async (folder) => {
-    const results = await Promise.all(
-      (
-        [
-          ['tools', 'unknown'],
-          ['plain', token],
-          ['more', token],
-        ] as const
-      ).map(([name, stdin]) => outcome(['lock', '--route', name, ...withToken], folder, { stdin })),
-    );
-    expect(results.map(({ code }) => code)).toEqual([1, 1, 1]);
-    expect(results.map(({ stdout }) => stdout)).toEqual([
-      expect.stringMatching(/^fail routes\.tools refuses the token: token\.inactive: .*\n$/),
-      'fail routes.plain presents no caller to its upstream: omit --token\n',
-      expect.stringMatching(/^fail routes\.more refuses the token: exchange\.insufficient_scope: .*\n$/),
-    ]);
-    expect(seen).toEqual([]);
-    const plain = await outcome(['lock', '--route', 'plain'], folder);
-    expect(plain.stdout).toMatch(/its own; disable its own authorization, or set upstream\.token\n$/);
-  });
+  const folder = await folderWith({ yaml: routes, files: files('tools', 'plain', 'more') });
+  const results = await Promise.all(
+    (
+      [
+        ['tools', 'unknown'],
+        ['plain', token],
+        ['more', token],
+      ] as const
+    ).map(([name, stdin]) => outcome(['lock', '--route', name, ...withToken], folder, { stdin })),
+  );
+  expect(results.map(({ code }) => code)).toEqual([1, 1, 1]);
+  expect(results.map(({ stdout }) => stdout)).toEqual([
+    expect.stringMatching(/^fail routes\.tools refuses the token: token\.inactive: .*\n$/),
+    'fail routes.plain presents no caller to its upstream: omit --token\n',
+    expect.stringMatching(/^fail routes\.more refuses the token: exchange\.insufficient_scope: .*\n$/),
+  ]);
+  expect(seen).toEqual([]);
+  const plain = await outcome(['lock', '--route', 'plain'], folder);
+  expect(plain.stdout).toMatch(/its own; disable its own authorization, or set upstream\.token\n$/);
 });
 
 test('a wrong use of --token and --route shows no token', async () => {
   const routes = yaml(route('tools', exchange('read')), route('more', exchange('read')));
-  await inFolder({ yaml: routes, files: files('tools', 'more') }, async (folder) => {
-    const usage = async (...args: readonly string[]): Promise<string> => {
-      const { code, stdout, stderr } = await outcome(['lock', ...args], folder, { stdin: token });
-      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      return stderr.replace('; see sallyport help lock\n', '');
-    };
-    expect(await usage('--token', `x${token}`)).toBe('sallyport: --token takes only -, and reads the token from stdin');
-    expect(await usage(...withToken)).toBe('sallyport: --token needs --route, one of tools, more');
-    expect(await usage('--route', 'other')).toBe('sallyport: --route: "other" has no lock; these have: tools, more');
-  });
+  const usage = async (...args: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await outcomeIn(
+      { yaml: routes, files: files('tools', 'more') },
+      ['lock', ...args],
+      { stdin: token },
+    );
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    return stderr.replace('; see sallyport help lock\n', '');
+  };
+  expect(await usage('--token', `x${token}`)).toBe('sallyport: --token takes only -, and reads the token from stdin');
+  expect(await usage(...withToken)).toBe('sallyport: --token needs --route, one of tools, more');
+  expect(await usage('--route', 'other')).toBe('sallyport: --route: "other" has no lock; these have: tools, more');
 });

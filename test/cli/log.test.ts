@@ -231,6 +231,20 @@ describe('--summary', () => {
   });
 });
 
+/** Erases the screen, moves the cursor, starts a line, rings, reverses the text: as a foreign writer may log it. */
+const hostile = 'a\u001b[2J\u009b2J\r\n\u0007\u202eb\u2028c\u0085d';
+
+test.each([[[]], [['--json']], [['--summary']], [['--summary', '--json']]])(
+  'R-224: prints no character that acts on a terminal: %j',
+  async (options) => {
+    const names = ['decision', 'route', 'reason', 'subject', 'client_id', 'method', 'tool'];
+    const members = Object.fromEntries(names.map((name) => [name, hostile]));
+    const text = await shown(options, line({ ...members, allow: false }));
+    expect(text).toContain('[2J');
+    expect(text).not.toMatch(/[^\n\P{Cc}]|[\u2028-\u202e\u2066-\u2069]/u);
+  },
+);
+
 describe('wrong usage', () => {
   const times =
     'write a duration such as 30m or 1d, a time of day such as 22:27, or a date such as 2026-01-31T22:27 (UTC)';

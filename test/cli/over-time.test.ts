@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { base, edited, inFolder } from '../config/folder.ts';
-import { outcome } from './run.ts';
+import { base, edited } from '../config/folder.ts';
+import { outcomeIn } from './run.ts';
 
 const policy = `tools:
   approve: {}
@@ -45,9 +45,9 @@ const examples: readonly (readonly [history: string, call: string, then: string]
   ['{ tool: export_all, ago: 0s, outcome: unanswered }', mail, '{ deny: history.forbidden }'],
 ];
 
-function run(tests: string, ...args: readonly string[]): ReturnType<typeof outcome> {
+function run(tests: string, ...args: readonly string[]): ReturnType<typeof outcomeIn> {
   const files = { 'policies/mcp.yaml': policy, 'policies/mcp.test.yaml': tests };
-  return inFolder({ yaml: base, files }, (folder) => outcome(['test', ...args], folder));
+  return outcomeIn({ yaml: base, files }, ['test', ...args]);
 }
 
 describe('R-273: sallyport test decides examples with a history', () => {
@@ -116,7 +116,7 @@ describe('R-273: sallyport test decides examples with a history', () => {
       'policies/mcp.yaml': `mode: shadow\n${policy}`,
       'policies/mcp.test.yaml': `- name: it\n  given: { ${alice} }\n  ${disburse}\n  then: shadow\n`,
     };
-    const { stdout } = await inFolder({ yaml: base, files }, (folder) => outcome(['test'], folder));
+    const { stdout } = await outcomeIn({ yaml: base, files }, ['test']);
     expect(stdout).toContain('\n1 passed, 0 failed');
   });
 });
@@ -133,10 +133,8 @@ const situation = {
     'broken.yaml': '- tool: approve\n',
   },
 };
-const explain = (...args: readonly string[]): ReturnType<typeof outcome> =>
-  inFolder(situation, (folder) =>
-    outcome(['explain', '--route', 'tools', '--claims', '{"sub":"alice","tenant":"acme"}', ...args], folder),
-  );
+const explain = (...args: readonly string[]): ReturnType<typeof outcomeIn> =>
+  outcomeIn(situation, ['explain', '--route', 'tools', '--claims', '{"sub":"alice","tenant":"acme"}', ...args]);
 const pay = ['--tool', 'disburse', '--arguments', '{"claim_id":7,"amount":20}'];
 
 describe('R-274: sallyport explain shows what each rule over time found', () => {

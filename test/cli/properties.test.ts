@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { base, inFolder } from '../config/folder.ts';
-import { outcome } from './run.ts';
+import { base, folderWith } from '../config/folder.ts';
+import { outcome, outcomeIn } from './run.ts';
 
 const policy = `scope: read
 tools:
@@ -11,7 +11,7 @@ tools:
 
 function run(tests: string, ...args: readonly string[]): ReturnType<typeof outcome> {
   const files = { 'policies/mcp.yaml': policy, 'policies/mcp.test.yaml': tests };
-  return inFolder({ yaml: base, files }, (folder) => outcome(['test', ...args], folder));
+  return outcomeIn({ yaml: base, files }, ['test', ...args]);
 }
 
 const unlisted = `- name: nothing else can be called
@@ -51,15 +51,14 @@ ${counterexample}`);
 
 test('a property that holds counts for coverage, and is a case of the JUnit report', async () => {
   const files = { 'policies/mcp.yaml': policy, 'policies/mcp.test.yaml': holding + unlisted };
-  await inFolder({ yaml: base, files }, async (folder) => {
-    const { code, stdout } = await outcome(['test', '--coverage', '--junit', 'report.xml'], folder);
-    expect(code).toBe(0);
-    expect(stdout).toContain('tools.list_accounts: no test passes it\n');
-    expect(stdout).not.toContain('tools: no test calls what is not listed\n');
-    expect(stdout).toMatch(/\n2 passed, 0 failed; \d of \d rules decided by a test\n$/);
-    const report = await readFile(`${folder}/report.xml`, 'utf8');
-    expect(report).toContain('name="only traders ever move money" file="policies/mcp.test.yaml" line="1"/>');
-  });
+  const folder = await folderWith({ yaml: base, files });
+  const { code, stdout } = await outcome(['test', '--coverage', '--junit', 'report.xml'], folder);
+  expect(code).toBe(0);
+  expect(stdout).toContain('tools.list_accounts: no test passes it\n');
+  expect(stdout).not.toContain('tools: no test calls what is not listed\n');
+  expect(stdout).toMatch(/\n2 passed, 0 failed; \d of \d rules decided by a test\n$/);
+  const report = await readFile(`${folder}/report.xml`, 'utf8');
+  expect(report).toContain('name="only traders ever move money" file="policies/mcp.test.yaml" line="1"/>');
 });
 
 test('a property that holds and denies counts for each rule that denies', async () => {
@@ -80,11 +79,9 @@ test('a property that holds and denies counts for each rule that denies', async 
   then: allow
 `,
   };
-  await inFolder({ yaml: base, files }, async (folder) => {
-    const { code, stdout } = await outcome(['test', '--require-coverage'], folder);
-    expect(stdout).toContain('3 passed, 0 failed; 5 of 5 rules decided by a test\n');
-    expect(code).toBe(0);
-  });
+  const { code, stdout } = await outcomeIn({ yaml: base, files }, ['test', '--require-coverage']);
+  expect(stdout).toContain('3 passed, 0 failed; 5 of 5 rules decided by a test\n');
+  expect(code).toBe(0);
 });
 
 test('R-230: a property that cannot be decided fails, and names the rule', async () => {

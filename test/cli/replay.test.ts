@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { explainDecision, explanationTable } from '../../src/cli/explain.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { inFolder } from '../config/folder.ts';
+import { folderWith } from '../config/folder.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 import { startWorld } from '../worlds/gateway.ts';
 import { request } from '../worlds/mcp.ts';
@@ -44,13 +44,10 @@ beforeAll(async () => {
   log = await world.gateway.decisions(10);
 
   const lines = log.map((line) => `gateway-1  | ${JSON.stringify(line)}`);
-  folder = await inFolder(
-    {
-      yaml: `public_url: http://gateway.test\n${yaml(world.issuer.url, world.upstream.url)}`,
-      files: { log: ['not JSON', 'gateway-1  | {"msg":"listening"}', ...lines].join('\n') },
-    },
-    async (path) => path,
-  );
+  folder = await folderWith({
+    yaml: `public_url: http://gateway.test\n${yaml(world.issuer.url, world.upstream.url)}`,
+    files: { log: ['not JSON', 'gateway-1  | {"msg":"listening"}', ...lines].join('\n') },
+  });
   await writePolicies('policies', policies);
 });
 

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { runCommand } from '../../src/cli/run-command.ts';
+import { folderWith, type Situation } from '../config/folder.ts';
 import { printed } from '../support/secrecy.ts';
 
 /** What is different from a command without input whose output is piped. */
@@ -35,6 +36,11 @@ export async function outcome(args: readonly string[], cwd = process.cwd(), star
   const own = last.then(() => here(args, cwd, start));
   last = own.catch(() => {});
   return own;
+}
+
+/** The same in a folder with the files of a situation. */
+export async function outcomeIn(situation: Situation, args: readonly string[], start?: Start): Promise<Outcome> {
+  return outcome(args, await folderWith(situation), start);
 }
 
 async function here(args: readonly string[], cwd: string, { env, stdin, isTerminal }: Start): Promise<Outcome> {

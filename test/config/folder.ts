@@ -40,15 +40,20 @@ export function edited(...edits: readonly (readonly [from: string, to: string])[
   return text;
 }
 
-/** Writes files into a folder of their own, lets `use` look at it, and removes it. */
-export async function inFolder<T>({ yaml, files = {} }: Situation, use: (folder: string) => Promise<T>): Promise<T> {
+/** A folder with the files of a situation. The end of the run removes it. */
+export async function folderWith({ yaml, files = {} }: Situation): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-config-'));
   await mkdir(join(folder, 'policies'));
   for (const [path, content] of Object.entries({ 'gateway.yaml': yaml, ...files })) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), content);
   }
-  return await use(folder);
+  return folder;
+}
+
+/** Lets `use` look at a folder with the files of a situation. */
+export async function inFolder<T>(situation: Situation, use: (folder: string) => Promise<T>): Promise<T> {
+  return use(await folderWith(situation));
 }
 
 const FOLDER = '/a/folder/in/memory';

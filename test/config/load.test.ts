@@ -5,7 +5,7 @@ import { load, loadConfig } from '../../src/config/load.ts';
 import { ConfigError } from '../../src/config/problems.ts';
 import { refuses, top } from './edits.ts';
 import { everyKey } from './every-key.ts';
-import { base, edited, inFolder, loaded } from './folder.ts';
+import { base, edited, folderWith, loaded } from './folder.ts';
 
 describe('a configuration', () => {
   test('holds every value', async () => {
@@ -277,14 +277,12 @@ describe('load', () => {
       yaml: edited(['client_secret: s3cr3t', 'client_secret: "${file:s}"']),
       files: { s: 'x', 'policies/a.yaml': '{}' },
     };
-    await inFolder(situation, async (folder) => {
-      expect((await load(join(folder, 'gateway.yaml'), {})).files).toEqual(names(folder));
-    });
-    await inFolder({ ...situation, yaml: `${situation.yaml}oops: 1\n` }, async (folder) => {
-      const refused = await load(join(folder, 'gateway.yaml'), {}).catch((error: unknown) => error);
-      expect(refused).toBeInstanceOf(ConfigError);
-      expect((refused as ConfigError).files).toEqual(names(folder));
-    });
+    const folder = await folderWith(situation);
+    expect((await load(join(folder, 'gateway.yaml'), {})).files).toEqual(names(folder));
+    const broken = await folderWith({ ...situation, yaml: `${situation.yaml}oops: 1\n` });
+    const refused = await load(join(broken, 'gateway.yaml'), {}).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ConfigError);
+    expect((refused as ConfigError).files).toEqual(names(broken));
   });
 
   test('hashes the YAML texts without secrets', async () => {
@@ -299,9 +297,8 @@ describe('load', () => {
   });
 
   test('reads the environment of the process by default', async () => {
-    await inFolder({ yaml: base }, async (folder) => {
-      expect((await loadConfig(join(folder, 'gateway.yaml'))).routes).toHaveLength(1);
-    });
+    const folder = await folderWith({ yaml: base });
+    expect((await loadConfig(join(folder, 'gateway.yaml'))).routes).toHaveLength(1);
   });
 
   test('refuses a missing file without a line number', async () => {

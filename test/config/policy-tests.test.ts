@@ -4,7 +4,7 @@ import type { Files } from '../../src/config/files.ts';
 import { readPolicyTests, type Tested } from '../../src/config/policy-tests.ts';
 import { policyReasons } from '../../src/model/reasons.ts';
 import { casesOf } from './edits.ts';
-import { base, inFolder } from './folder.ts';
+import { base, folderWith } from './folder.ts';
 
 const anyPolicy: Tested = { listed: [], listsRequests: false };
 const reasons = policyTestSchema.$defs.reason.enum.join(', ');
@@ -88,10 +88,9 @@ describe('R-218: a mistake in a test has its place and its remedy', () => {
   });
 
   test('is not UTF-8 text', async () => {
-    await inFolder({ yaml: base, files: { 'policies/api.test.yaml': Buffer.from([0xff]) } }, async (folder) => {
-      const { problems } = await readPolicyTests(`${folder}/policies`, 'policies', new Map([['api', anyPolicy]]));
-      expect(problems.map(String)).toEqual(['policies/api.test.yaml: is not UTF-8 text']);
-    });
+    const folder = await folderWith({ yaml: base, files: { 'policies/api.test.yaml': Buffer.from([0xff]) } });
+    const { problems } = await readPolicyTests(`${folder}/policies`, 'policies', new Map([['api', anyPolicy]]));
+    expect(problems.map(String)).toEqual(['policies/api.test.yaml: is not UTF-8 text']);
   });
 });
 

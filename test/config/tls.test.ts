@@ -4,7 +4,7 @@ import { load } from '../../src/config/load.ts';
 import { ConfigError } from '../../src/config/problems.ts';
 import { certificate, pem } from '../support/certificates.ts';
 import { casesOf } from './edits.ts';
-import { base, edited, inFolder, loaded, refusals } from './folder.ts';
+import { base, edited, folderWith, loaded, refusals } from './folder.ts';
 
 const names = ['server', 'server-key', 'renewed', 'renewed-key', 'encrypted-key', 'expired', 'expired-key', 'ca'];
 const files = Object.fromEntries(names.map((name) => [`tls/${name}.pem`, pem(name)]));
@@ -15,13 +15,12 @@ const tls = (members: string): string => `${https}tls: { ${members} }\n`;
 
 describe('tls', () => {
   test('resolves file names relative to gateway.yaml', async () => {
-    await inFolder({ yaml: tls(pair), files }, async (folder) => {
-      const { config } = await load(join(folder, 'gateway.yaml'), {});
-      expect(config.tls).toEqual({
-        cert: join(folder, 'tls/server.pem'),
-        key: join(folder, 'tls/server-key.pem'),
-        clientCa: undefined,
-      });
+    const folder = await folderWith({ yaml: tls(pair), files });
+    const { config } = await load(join(folder, 'gateway.yaml'), {});
+    expect(config.tls).toEqual({
+      cert: join(folder, 'tls/server.pem'),
+      key: join(folder, 'tls/server-key.pem'),
+      clientCa: undefined,
     });
   });
 
@@ -96,15 +95,13 @@ describe('tls', () => {
   });
 
   test('the loader watches the files of tls only while they have problems', async () => {
-    await inFolder({ yaml: tls('cert: a.pem, key: b.pem'), files }, async (folder) => {
-      const error: unknown = await load(join(folder, 'gateway.yaml'), {}).catch((found: unknown) => found);
-      expect((error as ConfigError).files).toEqual(
-        expect.arrayContaining([join(folder, 'a.pem'), join(folder, 'b.pem')]),
-      );
-    });
-    await inFolder({ yaml: tls(pair), files }, async (folder) => {
-      const { files: watched } = await load(join(folder, 'gateway.yaml'), {});
-      expect(watched.filter((file) => file.endsWith('.pem'))).toEqual([]);
-    });
+    const folder = await folderWith({ yaml: tls('cert: a.pem, key: b.pem'), files });
+    const error: unknown = await load(join(folder, 'gateway.yaml'), {}).catch((found: unknown) => found);
+    expect((error as ConfigError).files).toEqual(
+      expect.arrayContaining([join(folder, 'a.pem'), join(folder, 'b.pem')]),
+    );
+    const good = await folderWith({ yaml: tls(pair), files });
+    const { files: watched } = await load(join(good, 'gateway.yaml'), {});
+    expect(watched.filter((file) => file.endsWith('.pem'))).toEqual([]);
   });
 });

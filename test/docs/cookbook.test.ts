@@ -3,7 +3,7 @@ import { cp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { outcome } from '../cli/run.ts';
-import { inFolder, loaded, type Situation } from '../config/folder.ts';
+import { folderWith, loaded, type Situation } from '../config/folder.ts';
 import { pem } from '../support/certificates.ts';
 import { blocksIn, sectionsOf } from './page.ts';
 
@@ -57,14 +57,13 @@ test.each([...sections.keys()])('%s: the files load, and the tests decide every 
   if (names.length === 0) return;
   // Each policy is used by a route, so that the recipe shows its purpose.
   expect(new Set(config.routes.flatMap(({ policy }) => policy?.name ?? []))).toEqual(new Set(names));
-  await inFolder(situation, async (folder) => {
-    for (const name of names.filter((name) => tests.has(name))) {
-      await cp(new URL(`${name}.test.yaml`, testFolder), join(folder, `policies/${name}.test.yaml`));
-    }
-    const { code, stdout } = await outcome(['test', '--require-coverage'], folder, { env });
-    expect({ code, stdout }).toMatchObject({ code: 0 });
-    for (const name of names) expect(stdout).toContain(`${name}.test.yaml`);
-  });
+  const folder = await folderWith(situation);
+  for (const name of names.filter((name) => tests.has(name))) {
+    await cp(new URL(`${name}.test.yaml`, testFolder), join(folder, `policies/${name}.test.yaml`));
+  }
+  const { code, stdout } = await outcome(['test', '--require-coverage'], folder, { env });
+  expect({ code, stdout }).toMatchObject({ code: 0 });
+  for (const name of names) expect(stdout).toContain(`${name}.test.yaml`);
 });
 
 test('the other pages have parts of the files, and docs/configuration.md has one in each section', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { inFolder } from '../config/folder.ts';
+import { folderWith } from '../config/folder.ts';
 import { sallyport } from '../serve/process.ts';
 import { pids } from '../serve/workers/with-workers.ts';
 import { startIssuer } from '../support/issuer.ts';
@@ -82,82 +82,79 @@ async function stop(...running: readonly Awaited<ReturnType<typeof serve>>[]): P
 describe('revocation.file', () => {
   test('R-320: a gateway that is killed while events arrive has lost none that it acknowledged, and takes the rest', async () => {
     const { yaml, revoke, token } = await parts('file: revocations.jsonl');
-    await inFolder({ yaml, files: {} }, async (folder) => {
-      const names = Array.from({ length: 200 }, (_, index) => `person-${index}`);
-      const tokens = await Promise.all(names.map(token));
-      const first = await serve(folder);
-      let taken = 0;
-      const all = names.map(async (sub) => {
-        const status = await revoke(first.url, sub, { jti: sub }).catch(() => 0);
-        taken += status === 202 ? 1 : 0;
-        if (taken === 20) process.kill(first.gateway.pid, 'SIGKILL');
-        return status;
-      });
-      const statuses = await Promise.all(all);
-      await first.gateway.ended;
-      const second = await serve(folder);
-      const kept = names.filter((_, index) => statuses[index] === 202);
-      expect(kept.length).toBeGreaterThanOrEqual(20);
-      const acknowledged = tokens.filter((_, index) => statuses[index] === 202);
-      expect(new Set(await Promise.all(acknowledged.map((each) => ask(second.url, each))))).toEqual(new Set([401]));
-      expect(new Set(await Promise.all(names.map((sub) => revoke(second.url, sub, { jti: sub }))))).toEqual(
-        new Set([202]),
-      );
-      expect(new Set(await Promise.all(tokens.map((each) => ask(second.url, each))))).toEqual(new Set([401]));
-      await stop(second);
+    const folder = await folderWith({ yaml, files: {} });
+    const names = Array.from({ length: 200 }, (_, index) => `person-${index}`);
+    const tokens = await Promise.all(names.map(token));
+    const first = await serve(folder);
+    let taken = 0;
+    const all = names.map(async (sub) => {
+      const status = await revoke(first.url, sub, { jti: sub }).catch(() => 0);
+      taken += status === 202 ? 1 : 0;
+      if (taken === 20) process.kill(first.gateway.pid, 'SIGKILL');
+      return status;
     });
+    const statuses = await Promise.all(all);
+    await first.gateway.ended;
+    const second = await serve(folder);
+    const kept = names.filter((_, index) => statuses[index] === 202);
+    expect(kept.length).toBeGreaterThanOrEqual(20);
+    const acknowledged = tokens.filter((_, index) => statuses[index] === 202);
+    expect(new Set(await Promise.all(acknowledged.map((each) => ask(second.url, each))))).toEqual(new Set([401]));
+    expect(new Set(await Promise.all(names.map((sub) => revoke(second.url, sub, { jti: sub }))))).toEqual(
+      new Set([202]),
+    );
+    expect(new Set(await Promise.all(tokens.map((each) => ask(second.url, each))))).toEqual(new Set([401]));
+    await stop(second);
   });
 
   test('R-345: a second gateway on the file of a running one does not start', async () => {
     const { yaml, revoke, token } = await parts('file: revocations.jsonl');
-    await inFolder({ yaml, files: {} }, async (folder) => {
-      const alice = await token('alice');
-      const first = await serve(folder, ['--workers', '2']);
-      expect(await revoke(first.url, 'alice')).toBe(202);
-      const second = sallyport(['serve'], folder);
-      expect(await second.ended).toBe(1);
-      expect(second.stderr()).toMatch(/revocation\.file: another gateway uses .*revocations\.jsonl: stop it/);
-      expect(await ask(first.url, alice)).toBe(401);
-      await stop(first);
-    });
+    const folder = await folderWith({ yaml, files: {} });
+    const alice = await token('alice');
+    const first = await serve(folder, ['--workers', '2']);
+    expect(await revoke(first.url, 'alice')).toBe(202);
+    const second = sallyport(['serve'], folder);
+    expect(await second.ended).toBe(1);
+    expect(second.stderr()).toMatch(/revocation\.file: another gateway uses .*revocations\.jsonl: stop it/);
+    expect(await ask(first.url, alice)).toBe(401);
+    await stop(first);
   });
 });
 
 test('R-321: all workers refuse a revoked token, end its streams, and a new worker knows it too', async () => {
   const { yaml, revoke, token } = await parts();
-  await inFolder({ yaml, files: {} }, async (folder) => {
-    const { gateway, url } = await serve(folder, ['--workers', '2']);
-    const alice = await token('alice');
-    const streamsOf = async (person: string): Promise<readonly { readonly over: Promise<string> }[]> => {
-      const headers = { authorization: `Bearer ${await token(person)}`, connection: 'close' };
-      return Promise.all(
-        Array.from({ length: 6 }, async () => {
-          const over = (await fetch(`${url}/api/stream`, { headers })).text();
-          // Streams that are not revoked break when the gateway stops.
-          over.catch(() => {});
-          return { over };
-        }),
-      );
-    };
-    const open = Object.fromEntries(
-      await Promise.all(people.map(async (person) => [person, await streamsOf(person)] as const)),
+  const folder = await folderWith({ yaml, files: {} });
+  const { gateway, url } = await serve(folder, ['--workers', '2']);
+  const alice = await token('alice');
+  const streamsOf = async (person: string): Promise<readonly { readonly over: Promise<string> }[]> => {
+    const headers = { authorization: `Bearer ${await token(person)}`, connection: 'close' };
+    return Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const over = (await fetch(`${url}/api/stream`, { headers })).text();
+        // Streams that are not revoked break when the gateway stops.
+        over.catch(() => {});
+        return { over };
+      }),
     );
-    const endMs = await shortest(url, async (person) => {
-      expect(await revoke(url, person)).toBe(202);
-      await Promise.all(open[person]?.map(({ over }) => over) ?? []);
-    });
-    expect(endMs).toBeLessThan(1_000);
-    const everywhere = async (): Promise<Set<number>> =>
-      new Set(await Promise.all(Array.from({ length: 8 }, () => ask(url, alice))));
-    expect(await everywhere()).toEqual(new Set([401]));
-    const [victim = 0] = await pids(gateway);
-    process.kill(victim, 'SIGKILL');
-    await gateway.says(/a worker ended and is replaced/);
-    await expect.poll(() => pids(gateway)).toHaveLength(2);
-    expect(await everywhere()).toEqual(new Set([401]));
-    gateway.signal('SIGTERM');
-    await gateway.ended;
+  };
+  const open = Object.fromEntries(
+    await Promise.all(people.map(async (person) => [person, await streamsOf(person)] as const)),
+  );
+  const endMs = await shortest(url, async (person) => {
+    expect(await revoke(url, person)).toBe(202);
+    await Promise.all(open[person]?.map(({ over }) => over) ?? []);
   });
+  expect(endMs).toBeLessThan(1_000);
+  const everywhere = async (): Promise<Set<number>> =>
+    new Set(await Promise.all(Array.from({ length: 8 }, () => ask(url, alice))));
+  expect(await everywhere()).toEqual(new Set([401]));
+  const [victim = 0] = await pids(gateway);
+  process.kill(victim, 'SIGKILL');
+  await gateway.says(/a worker ended and is replaced/);
+  await expect.poll(() => pids(gateway)).toHaveLength(2);
+  expect(await everywhere()).toEqual(new Set([401]));
+  gateway.signal('SIGTERM');
+  await gateway.ended;
 });
 
 describe.skipIf(!hasRedis)('shared', () => {
@@ -168,40 +165,39 @@ describe.skipIf(!hasRedis)('shared', () => {
     const redis = await startRedis();
     onTestFinished(() => redis.close());
     const { yaml, revoke, token } = await parts('', shared(redis.url));
-    await inFolder({ yaml, files: {} }, async (folder) => {
-      const [one, two] = await Promise.all([serve(folder), serve(folder)]);
-      const [alice, bob, carol] = await Promise.all(['alice', 'bob', 'carol'].map(token));
-      // Before the event: a token of a later second is a new sign-in.
-      const theirs = Object.fromEntries(
-        await Promise.all(people.map(async (each) => [each, await token(each)] as const)),
-      );
-      const knownMs = await shortest(two.url, async (person) => {
-        expect(await revoke(one.url, person, { jti: person === 'alice' ? 'once' : person })).toBe(202);
-        await expect.poll(() => ask(two.url, theirs[person] ?? ''), { interval: 20 }).toBe(401);
-      });
-      expect(knownMs).toBeLessThan(1_000);
-      expect(await revoke(two.url, 'alice', { jti: 'once' })).toBe(202);
-      await two.gateway.says(/"result":"repeated"/);
-      process.kill(two.gateway.pid, 'SIGSTOP');
-      expect(await revoke(one.url, 'bob')).toBe(202);
-      process.kill(two.gateway.pid, 'SIGCONT');
-      await expect.poll(() => ask(two.url, bob ?? ''), { interval: 20 }).toBe(401);
-      const three = await serve(folder);
-      expect(await ask(three.url, alice ?? '')).toBe(401);
-      // What is known goes on without the store, and what cannot be kept is not acknowledged.
-      redis.pause();
-      expect(await ask(three.url, bob ?? '')).toBe(401);
-      expect(await revoke(one.url, 'carol')).toBe(503);
-      expect(await ask(one.url, carol ?? '')).toBe(401);
-      redis.resume();
-      await expect.poll(() => revoke(one.url, 'carol')).toBe(202);
-      await expect.poll(() => ask(two.url, carol ?? '')).toBe(401);
-      // A store that lost everything gets it back from those who know.
-      await redis.client.flushAll();
-      const four = await serve(folder);
-      await expect.poll(() => ask(four.url, alice ?? '')).toBe(401);
-      await stop(one, two, three, four);
+    const folder = await folderWith({ yaml, files: {} });
+    const [one, two] = await Promise.all([serve(folder), serve(folder)]);
+    const [alice, bob, carol] = await Promise.all(['alice', 'bob', 'carol'].map(token));
+    // Before the event: a token of a later second is a new sign-in.
+    const theirs = Object.fromEntries(
+      await Promise.all(people.map(async (each) => [each, await token(each)] as const)),
+    );
+    const knownMs = await shortest(two.url, async (person) => {
+      expect(await revoke(one.url, person, { jti: person === 'alice' ? 'once' : person })).toBe(202);
+      await expect.poll(() => ask(two.url, theirs[person] ?? ''), { interval: 20 }).toBe(401);
     });
+    expect(knownMs).toBeLessThan(1_000);
+    expect(await revoke(two.url, 'alice', { jti: 'once' })).toBe(202);
+    await two.gateway.says(/"result":"repeated"/);
+    process.kill(two.gateway.pid, 'SIGSTOP');
+    expect(await revoke(one.url, 'bob')).toBe(202);
+    process.kill(two.gateway.pid, 'SIGCONT');
+    await expect.poll(() => ask(two.url, bob ?? ''), { interval: 20 }).toBe(401);
+    const three = await serve(folder);
+    expect(await ask(three.url, alice ?? '')).toBe(401);
+    // What is known goes on without the store, and what cannot be kept is not acknowledged.
+    redis.pause();
+    expect(await ask(three.url, bob ?? '')).toBe(401);
+    expect(await revoke(one.url, 'carol')).toBe(503);
+    expect(await ask(one.url, carol ?? '')).toBe(401);
+    redis.resume();
+    await expect.poll(() => revoke(one.url, 'carol')).toBe(202);
+    await expect.poll(() => ask(two.url, carol ?? '')).toBe(401);
+    // A store that lost everything gets it back from those who know.
+    await redis.client.flushAll();
+    const four = await serve(folder);
+    await expect.poll(() => ask(four.url, alice ?? '')).toBe(401);
+    await stop(one, two, three, four);
   });
 
   test.each([

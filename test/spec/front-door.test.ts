@@ -170,13 +170,6 @@ describe('clients as they are', () => {
       expect(await world.listTools(body['access_token'])).toBe(200);
     }
   });
-
-  // test/front-door/url-pattern.test.ts has the table.
-  test('R-294: a loopback redirect URI is good for any port', async () => {
-    const { id } = await registerClient(world.issuer, { redirect_uris: ['http://127.0.0.1:33418/'] });
-    const { body } = await oauthClient(world.issuer, id, 'http://127.0.0.1:59656/').token();
-    expect(await world.listTools(body['access_token'])).toBe(200);
-  });
 });
 
 test('R-294: the way back is a page where one of the provider came between, else a redirect', async () => {
@@ -349,11 +342,8 @@ test('R-243: a code is used once, by its client, with its redirect URI and verif
 });
 
 // test/front-door/url-pattern.test.ts has the table.
-test.each([
-  'http://127.0.0.1.evil.example/callback',
-  'https://claude.ai/api/mcp/auth_callback/../../evil',
-  'javascript:alert(1)',
-])('R-244: refuses to register the redirect URI %s', async (redirectUri) => {
+test('R-244: refuses to register a redirect URI that only begins like an allowed one', async () => {
+  const redirectUri = 'http://127.0.0.1.evil.example/callback';
   const { status, body } = await register(world.issuer, { redirect_uris: [redirectUri] });
   expect([status, body['error']]).toEqual([400, 'invalid_redirect_uri']);
 });

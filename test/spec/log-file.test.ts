@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { inFolder } from '../config/folder.ts';
+import { folderWith } from '../config/folder.ts';
 import { outcome, sallyport, type Sallyport } from '../serve/process.ts';
 
 const yaml = `
@@ -24,17 +24,16 @@ interface Started {
 }
 
 async function started(args: readonly string[], use: (started: Started) => Promise<void>): Promise<void> {
-  await inFolder({ yaml }, async (folder) => {
-    await mkdir(join(folder, 'logs'));
-    const gateway = sallyport(['serve', ...args], folder);
-    const [, url = '', adminUrl = ''] = await gateway.says(
-      /"msg":"listening","url":"(http:[^"]+)","admin":"(http:[^"]+)"/,
-    );
-    await use({ gateway, folder, url, adminUrl, file: join(folder, 'logs/decisions.jsonl') });
-    gateway.signal('SIGTERM');
-    expect(await gateway.ended).toBe(0);
-    expect(gateway.stderr(), 'R-225: without a terminal').toBe('');
-  });
+  const folder = await folderWith({ yaml });
+  await mkdir(join(folder, 'logs'));
+  const gateway = sallyport(['serve', ...args], folder);
+  const [, url = '', adminUrl = ''] = await gateway.says(
+    /"msg":"listening","url":"(http:[^"]+)","admin":"(http:[^"]+)"/,
+  );
+  await use({ gateway, folder, url, adminUrl, file: join(folder, 'logs/decisions.jsonl') });
+  gateway.signal('SIGTERM');
+  expect(await gateway.ended).toBe(0);
+  expect(gateway.stderr(), 'R-225: without a terminal').toBe('');
 }
 
 /** Calls that are refused without a token, each on a connection of its own. */
@@ -80,13 +79,12 @@ test.for([
 );
 
 test('R-223: a file that cannot be opened is an error at start, in one line', async () => {
-  await inFolder({ yaml }, async (folder) => {
-    const { code, stderr } = await outcome(['serve'], folder);
-    const place = join(folder, 'logs/decisions.jsonl');
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: `log.file: ENOENT: no such file or directory, open '${place}'\n`,
-    });
+  const folder = await folderWith({ yaml });
+  const { code, stderr } = await outcome(['serve'], folder);
+  const place = join(folder, 'logs/decisions.jsonl');
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: `log.file: ENOENT: no such file or directory, open '${place}'\n`,
   });
 });
 
@@ -109,16 +107,15 @@ test('R-223: SIGHUP keeps the open file if the path cannot be opened, and opens 
 });
 
 test('R-223, R-169: counts the lines that the file does not take', async () => {
-  await inFolder({ yaml: yaml.replace('logs/decisions.jsonl', '/dev/full') }, async (folder) => {
-    const gateway = sallyport(['serve'], folder);
-    const [, url = '', adminUrl = ''] = await gateway.says(
-      /"msg":"listening","url":"(http:[^"]+)","admin":"(http:[^"]+)"/,
-    );
-    await call(url, '/api', 5);
-    await expect
-      .poll(async () => (await fetch(`${adminUrl}/metrics`)).text())
-      .toContain('sallyport_log_lines_lost_total{output="file"} 5');
-    gateway.signal('SIGTERM');
-    expect(await gateway.ended).toBe(0);
-  });
+  const folder = await folderWith({ yaml: yaml.replace('logs/decisions.jsonl', '/dev/full') });
+  const gateway = sallyport(['serve'], folder);
+  const [, url = '', adminUrl = ''] = await gateway.says(
+    /"msg":"listening","url":"(http:[^"]+)","admin":"(http:[^"]+)"/,
+  );
+  await call(url, '/api', 5);
+  await expect
+    .poll(async () => (await fetch(`${adminUrl}/metrics`)).text())
+    .toContain('sallyport_log_lines_lost_total{output="file"} 5');
+  gateway.signal('SIGTERM');
+  expect(await gateway.ended).toBe(0);
 });

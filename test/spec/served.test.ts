@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inFolder } from '../config/folder.ts';
+import { folderWith } from '../config/folder.ts';
 import { hasTerminal, startOnTerminal } from '../serve/terminal.ts';
 
 const yaml = `
@@ -16,24 +16,23 @@ routes:
 const files = { 'policies/a.yaml': '{}' };
 
 test.runIf(hasTerminal)('R-225: serve prints on a terminal what it serves', async () => {
-  await inFolder({ yaml, files }, async (folder) => {
-    const gateway = startOnTerminal(['serve'], folder);
-    await gateway.says(/ decisions .*\n/);
-    gateway.interrupt();
-    expect(await gateway.ended).toBe(0);
-    const lines = gateway
-      .text()
-      .split('\n')
-      .filter((line) => line.startsWith('  '));
-    expect(lines.map((line) => line.replaceAll(/127\.0\.0\.1:\d+/g, 'HOST').replace(folder, 'FOLDER'))).toEqual([
-      '  listens on   http://HOST',
-      '  route        tools       https://tools.example/mcp     policy a',
-      '  route        api-of-old  https://tools.example/api/v1  any valid token',
-      '  route        site        https://tools.example/        public',
-      '  metadata     https://tools.example/.well-known/oauth-protected-resource/mcp',
-      '  console      http://HOST/',
-      '  metrics      http://HOST/metrics',
-      '  decisions    stdout, FOLDER/decisions.jsonl',
-    ]);
-  });
+  const folder = await folderWith({ yaml, files });
+  const gateway = startOnTerminal(['serve'], folder);
+  await gateway.says(/ decisions .*\n/);
+  gateway.interrupt();
+  expect(await gateway.ended).toBe(0);
+  const lines = gateway
+    .text()
+    .split('\n')
+    .filter((line) => line.startsWith('  '));
+  expect(lines.map((line) => line.replaceAll(/127\.0\.0\.1:\d+/g, 'HOST').replace(folder, 'FOLDER'))).toEqual([
+    '  listens on   http://HOST',
+    '  route        tools       https://tools.example/mcp     policy a',
+    '  route        api-of-old  https://tools.example/api/v1  any valid token',
+    '  route        site        https://tools.example/        public',
+    '  metadata     https://tools.example/.well-known/oauth-protected-resource/mcp',
+    '  console      http://HOST/',
+    '  metrics      http://HOST/metrics',
+    '  decisions    stdout, FOLDER/decisions.jsonl',
+  ]);
 });

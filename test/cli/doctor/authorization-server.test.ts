@@ -1,18 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { examineServer } from '../../../src/cli/doctor/authorization-server.ts';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { examineClock } from '../../../src/cli/doctor/doctor.ts';
 import { loaded } from '../../config/folder.ts';
-import { createKey, startIssuer, type Issuer } from '../../support/issuer.ts';
+import { createKey, startIssuer } from '../../support/issuer.ts';
 import { startOidcProvider } from '../../support/oidc-provider.ts';
+import { startBeforeEach } from '../../support/start-before.ts';
+import { sendJson } from '../../support/upstream.ts';
 import { linesOf } from './found.ts';
 
-let issuer: Issuer;
-beforeEach(async () => {
-  issuer = await startIssuer();
-});
-afterEach(() => issuer.close());
-
+const issuer = startBeforeEach(startIssuer);
 const policy = 'scope: read\ntools: { get: {}, pay: { scope: payments } }\n';
 
 async function configured(settings = 'jwt: { algorithms: [RS256] }', url = issuer.url, ofRoute = '', more = '') {
@@ -37,18 +34,20 @@ async function examined(...settings: Parameters<typeof configured>): Promise<rea
   return linesOf(findings(...settings));
 }
 
-/** Adds members to the metadata, or replaces them. */
-function publish(more: object): void {
-  issuer.intercept = (request, response) => {
-    if (request.url !== '/.well-known/oauth-authorization-server') return false;
-    const metadata = {
-      issuer: issuer.url,
-      jwks_uri: `${issuer.url}/jwks`,
-      introspection_endpoint: `${issuer.url}/introspect`,
-    };
-    response.setHeader('content-type', 'application/json').end(JSON.stringify({ ...metadata, ...more }));
+/** Answers each request whose URL has this in it with JSON. */
+function answer(within: string, document: object): void {
+  issuer.intercept = ({ url = '' }, response) => {
+    if (!url.includes(within)) return false;
+    sendJson(response, 200, document);
     return true;
   };
+}
+
+/** Adds members to the metadata, or replaces them. */
+function publish(more: object): void {
+  const { url } = issuer;
+  const metadata = { issuer: url, jwks_uri: `${url}/jwks`, introspection_endpoint: `${url}/introspect` };
+  answer('/.well-known/oauth-authorization-server', { ...metadata, ...more });
 }
 
 const introspection = (secret: string) =>
@@ -58,20 +57,17 @@ test('a real server that is set up well has no failure', async () => {
   const provider = await startOidcProvider([
     { client_id: 'gateway', client_secret: 'right-secret', token_endpoint_auth_method: 'client_secret_post' },
   ]);
-  try {
-    const settings = `jwt: { algorithms: [RS256, ES256] }, ${introspection('right-secret')}`;
-    expect(await examined(settings, provider.issuer)).toEqual([
-      `ok authorization_servers.main: its metadata names the issuer ${provider.issuer}`,
-      'ok authorization_servers.main: it supports PKCE with S256',
-      'warn authorization_servers.main: it offers neither client metadata documents nor dynamic registration',
-      'ok authorization_servers.main: its keys fit jwt.algorithms: RS256, ES256',
-      'ok authorization_servers.main: introspection accepts the credentials of the gateway',
-    ]);
-    const wrong = await examined(introspection('wrong-secret'), provider.issuer);
-    expect(wrong.at(-1)).toMatch(/^fail .*introspection answered 401; check introspection.client_id/);
-  } finally {
-    await provider.close();
-  }
+  onTestFinished(() => provider.close());
+  const settings = `jwt: { algorithms: [RS256, ES256] }, ${introspection('right-secret')}`;
+  expect(await examined(settings, provider.issuer)).toEqual([
+    `ok authorization_servers.main: its metadata names the issuer ${provider.issuer}`,
+    'ok authorization_servers.main: it supports PKCE with S256',
+    'warn authorization_servers.main: it offers neither client metadata documents nor dynamic registration',
+    'ok authorization_servers.main: its keys fit jwt.algorithms: RS256, ES256',
+    'ok authorization_servers.main: introspection accepts the credentials of the gateway',
+  ]);
+  const wrong = await examined(introspection('wrong-secret'), provider.issuer);
+  expect(wrong.at(-1)).toMatch(/^fail .*introspection answered 401; check introspection.client_id/);
 });
 
 describe('metadata', () => {
@@ -102,31 +98,38 @@ describe('metadata', () => {
     ]);
   });
 
-  test('without S256 fail, since MCP clients then refuse', async () => {
-    publish({ code_challenge_methods_supported: ['plain'] });
-    expect((await examined())[1]).toMatch(/^fail .* do not list S256/);
-  });
-
-  test.for([
-    [{ client_id_metadata_document_supported: true }, 'ok', 'client metadata documents'],
-    [{ registration_endpoint: 'http://x/r' }, 'ok', 'dynamic registration'],
-    [{}, 'warn', 'neither client metadata documents nor dynamic registration'],
-  ] as const)('%j: registration is %s', async ([more, status, text]) => {
-    publish(more);
-    const line = (await examined())[2];
-    expect(line).toMatch(new RegExp(`^${status} `));
-    expect(line).toContain(text);
+  const rs256 = 'jwt: { algorithms: [RS256] }';
+  const ours = 'http://127.0.0.1:8080/mcp';
+  test.for<[title: string, published: object, line: string | RegExp, settings?: string]>([
+    [
+      'without S256 fail, since MCP clients then refuse',
+      { code_challenge_methods_supported: ['plain'] },
+      /^fail .* do not list S256/,
+    ],
+    ['with documents', { client_id_metadata_document_supported: true }, /^ok .*client metadata documents/],
+    ['with registration', { registration_endpoint: 'http://x/r' }, /^ok .*dynamic registration/],
+    ['with neither warn', {}, /^warn .*neither client metadata documents nor dynamic registration/],
+    ['that list our resource are ok', { protected_resources: [ours] }, `it lists the resource ${ours}`],
+    [
+      'that list other resources warn',
+      { protected_resources: ['http://elsewhere'] },
+      /^warn .*: its protected_resources lack http:\/\/127\.0\.0\.1:8080\/mcp$/,
+    ],
+    [
+      'with registration name the scopes of a later challenge as clients request them',
+      { registration_endpoint: 'http://x/r', code_challenge_methods_supported: ['S256'] },
+      'route tools asks for api://tools/payments only later',
+      `${rs256}, scope_prefix: "api://tools/"`,
+    ],
+  ])('%s', async ([, published, line, settings]) => {
+    publish(published);
+    expect(await examined(settings)).toContainEqual(expect.stringMatching(line));
   });
 
   test('of Entra ID fail without scope_prefix, and its remedies are not to enable something there', async () => {
     const entra = 'https://login.microsoftonline.com/tenant/v2.0';
-    issuer.intercept = ({ url }, response) => {
-      if (url?.includes('/.well-known/') !== true) return false;
-      const document = { issuer: entra, jwks_uri: `${issuer.url}/jwks` };
-      response.setHeader('content-type', 'application/json').end(JSON.stringify(document));
-      return true;
-    };
-    const settings = `backchannel: "${issuer.url}", jwt: { algorithms: [RS256] }`;
+    answer('/.well-known/', { issuer: entra, jwks_uri: `${issuer.url}/jwks` });
+    const settings = `backchannel: "${issuer.url}", ${rs256}`;
     const found = await findings(settings, entra);
     const failed = found.filter(({ status }) => status === 'fail').map(({ text, remedy }) => [text, remedy]);
     expect(failed).toEqual([
@@ -141,23 +144,6 @@ describe('metadata', () => {
     ]);
     const prefixed = await examined(`${settings}, scope_prefix: "api://tools/"`, entra);
     expect(prefixed.filter((line) => line.includes('prefix'))).toEqual([]);
-  });
-
-  test('with registration name the scopes of a later challenge as clients request them', async () => {
-    publish({ registration_endpoint: `${issuer.url}/register`, code_challenge_methods_supported: ['S256'] });
-    const lines = await examined('jwt: { algorithms: [RS256] }, scope_prefix: "api://tools/"');
-    expect(lines).toContainEqual(expect.stringContaining('route tools asks for api://tools/payments only later'));
-  });
-
-  test('that list resources, but not ours, are a warning', async () => {
-    publish({ protected_resources: ['http://127.0.0.1:8080/mcp'] });
-    expect(await examined()).toContain(
-      'ok authorization_servers.main: it lists the resource http://127.0.0.1:8080/mcp',
-    );
-    publish({ protected_resources: ['http://elsewhere'] });
-    expect(await examined()).toContain(
-      'warn authorization_servers.main: its protected_resources lack http://127.0.0.1:8080/mcp',
-    );
   });
 
   test('with registration are one warning where a later challenge asks for more than the first', async () => {
@@ -187,32 +173,26 @@ describe('metadata', () => {
   });
 });
 
-describe('keys', () => {
-  test('for no accepted algorithm fail', async () => {
-    expect((await examined('jwt: { algorithms: [ES256] }')).at(-1)).toBe(
-      'fail authorization_servers.main: it publishes keys for RS256; jwt.algorithms accepts ES256',
-    );
-  });
-
-  test('for an algorithm that is not accepted are a warning', async () => {
-    issuer.keys = [...issuer.keys, (await createKey('k2', 'ES256')).publicJwk];
-    expect((await examined()).at(-1)).toBe(
-      'warn authorization_servers.main: it also publishes keys for ES256, which jwt.algorithms does not accept',
-    );
-  });
-
-  test('that cannot be read fail', async () => {
-    issuer.keys = {} as never;
-    expect((await examined()).at(-1)).toMatch(/^fail .* is not a JWK Set/);
-  });
+test.for<[title: string, line: string | RegExp, algorithm?: string, publishKeys?: () => unknown]>([
+  [
+    'for no accepted algorithm fail',
+    'fail authorization_servers.main: it publishes keys for RS256; jwt.algorithms accepts ES256',
+    'ES256',
+  ],
+  [
+    'for an algorithm that is not accepted warn',
+    'warn authorization_servers.main: it also publishes keys for ES256, which jwt.algorithms does not accept',
+    'RS256',
+    async () => (issuer.keys = [...issuer.keys, (await createKey('k2', 'ES256')).publicJwk]),
+  ],
+  ['that cannot be read fail', /^fail .* is not a JWK Set/, 'RS256', () => (issuer.keys = {} as never)],
+])('keys %s', async ([, line, algorithm, publishKeys]) => {
+  await publishKeys?.();
+  expect((await examined(`jwt: { algorithms: [${algorithm}] }`)).at(-1)).toEqual(expect.stringMatching(line));
 });
 
 test('introspection that calls a made-up token active fails', async () => {
-  issuer.intercept = (request, response) => {
-    if (request.url !== '/introspect') return false;
-    response.setHeader('content-type', 'application/json').end('{"active":true,"aud":"a","sub":"x"}');
-    return true;
-  };
+  answer('/introspect', { active: true, aud: 'a', sub: 'x' });
   expect((await examined(introspection('s3cr3t'))).at(-1)).toBe(
     'fail authorization_servers.main: its introspection calls a made-up token active',
   );

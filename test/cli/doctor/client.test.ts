@@ -1,25 +1,22 @@
 /** `doctor --client NAME`: where a known client would stop at a deployment, and what to change. */
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { examineClient, examineKnownClients } from '../../../src/cli/doctor/client.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../../worlds/front-door.ts';
-import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { type Issuer, startIssuer } from '../../support/issuer.ts';
-import { loadConfig } from '../../../src/config/load.ts';
-import { inFolder } from '../../config/folder.ts';
+import { startFrontDoorWorld } from '../../worlds/front-door.ts';
+import { startTestGateway } from '../../support/gateway.ts';
+import { startIssuer } from '../../support/issuer.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
+import { sendJson } from '../../support/upstream.ts';
+import { loaded } from '../../config/folder.ts';
 import { freePort } from '../../support/ports.ts';
 import { outcome } from '../run.ts';
-import type { Config } from '../../../src/model/config.ts';
 import { linesOf } from './found.ts';
 
 describe('at the front door', () => {
-  let world: FrontDoorWorld;
-  beforeAll(async () => {
-    world = await startFrontDoorWorld({
+  const world = startBeforeAll(() =>
+    startFrontDoorWorld({
       frontDoor: 'clients: { registration: { redirect_uris: ["known:claude", "known:loopback"] } }',
-    });
-  });
-  afterAll(() => world.close());
+    }),
+  );
 
   test('R-312: a client that goes through has no failure, and is registered only where that is asked for', async () => {
     const registrations = (): number => world.observed.filter((line) => line.startsWith('registration')).length;
@@ -62,48 +59,40 @@ describe('at the front door', () => {
 });
 
 describe('at a server that publishes what Entra ID does', () => {
-  let issuer: Issuer;
-  let gateway: TestGateway;
-  let config: Config;
-  beforeAll(async () => {
-    issuer = await startIssuer();
-    const base = `${issuer.url}/tenant/v2.0`;
-    issuer.intercept = ({ url }, response) => {
-      if (url !== '/tenant/v2.0/.well-known/openid-configuration') return false;
-      const document = {
-        issuer: base,
-        jwks_uri: `${issuer.url}/jwks`,
-        authorization_endpoint: 'https://other.example/a',
-      };
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
-      return true;
-    };
-    const publicUrl = `http://127.0.0.1:${await freePort()}`;
-    const yaml = `
-authorization_servers: { main: { issuer: "${base}", jwt: { algorithms: [RS256] } } }
+  const issuer = startBeforeAll(startIssuer);
+  const yaml = (): string => `
+authorization_servers: { main: { issuer: "${issuer.url}/tenant/v2.0", jwt: { algorithms: [RS256] } } }
 routes:
   - { name: tools, path: /mcp, protocol: mcp, resource: {}, upstream: { url: "http://127.0.0.1:9/mcp" } }
 `;
-    gateway = await startTestGateway({ yaml, publicUrl, policies: {}, env: {} });
-    config = await inFolder({ yaml: `public_url: ${gateway.url}\n${yaml}` }, (folder) =>
-      loadConfig(join(folder, 'gateway.yaml'), {}),
-    );
+  const gateway = startBeforeAll(async () =>
+    startTestGateway({ yaml: yaml(), publicUrl: `http://127.0.0.1:${await freePort()}` }),
+  );
+  beforeAll(() => {
+    const base = `${issuer.url}/tenant/v2.0`;
+    const endpoints = { jwks_uri: `${issuer.url}/jwks`, authorization_endpoint: 'https://other.example/a' };
+    issuer.intercept = ({ url }, response) => {
+      if (url !== '/tenant/v2.0/.well-known/openid-configuration') return false;
+      sendJson(response, 200, { issuer: base, ...endpoints });
+      return true;
+    };
   });
-  afterAll(() => Promise.all([gateway.close(), issuer.close()]));
 
   test.each([
     ['claude', 'discovery: it refuses metadata without code_challenge_methods_supported'],
     ['claude-code', 'discovery: it looks for metadata only at the bare well-known path, and the issuer has a path'],
     ['codex', 'discovery: it refuses an authorization endpoint on another origin than the issuer without iss'],
   ])('R-312: %s stops at %s', async (name, cause) => {
+    const config = await loaded({ yaml: `public_url: ${gateway.url}\n${yaml()}` });
     const lines = await linesOf(examineClient(name, config, false));
     expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^fail .*it stops at ${cause}`)));
     expect(lines).toContainEqual(expect.stringMatching(/^warn .*the server takes no registration of it/));
   });
 });
 
-test('doctor --client takes the names of known clients, and no token beside it', async () => {
-  expect((await outcome(['doctor', '--client', 'teapot'])).code).toBe(2);
-  expect((await outcome(['doctor', '--client', 'claude', '--token', '-'])).code).toBe(2);
-  expect((await outcome(['doctor', '--register'])).code).toBe(2);
-});
+test.each(['--client teapot', '--client claude --token -', '--register'])(
+  'doctor %s is wrong usage',
+  async (options) => {
+    expect((await outcome(['doctor', ...options.split(' ')])).code).toBe(2);
+  },
+);

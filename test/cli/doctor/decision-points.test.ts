@@ -31,26 +31,28 @@ routes:
 
 const named = (url: string) => ({ policy_decision_point: url, access_evaluation_endpoint: `${url}/ask` });
 
-test('says where each decision point that a route uses is asked', async () => {
-  expect(await examined(() => undefined)).toEqual([
-    'ok decision_points.acme: it has no metadata: the gateway asks URL/access/v1/evaluation',
-  ]);
-  expect(await examined((url) => ({ ...named(url), access_evaluations_endpoint: `${url}/lists` }))).toEqual([
-    'ok decision_points.acme: its metadata name URL/ask',
-  ]);
-});
-
-test('fails for metadata that are not used', async () => {
-  expect(await examined((url) => ({ ...named(url), policy_decision_point: `${url}/` }))).toEqual([
-    'fail decision_points.acme: the metadata have another policy_decision_point than url',
-  ]);
-});
-
-test('fails if lists are filtered and the decision point decides on none', async () => {
-  expect(await examined(named)).toEqual([
-    'fail decision_points.acme: its metadata have no access_evaluations_endpoint: lists on mcp get 503',
-  ]);
-  expect(await examined(named, 'lists: show\ntools: { one: {} }')).toEqual([
-    'ok decision_points.acme: its metadata name URL/ask',
-  ]);
+test.each<[title: string, metadata: (url: string) => object | undefined, line: string, policy?: string]>([
+  [
+    'where it is asked without metadata',
+    () => undefined,
+    'ok : it has no metadata: the gateway asks URL/access/v1/evaluation',
+  ],
+  [
+    'where its metadata say',
+    (url) => ({ ...named(url), access_evaluations_endpoint: `${url}/lists` }),
+    'ok : its metadata name URL/ask',
+  ],
+  [
+    'that its metadata are not used',
+    (url) => ({ ...named(url), policy_decision_point: `${url}/` }),
+    'fail : the metadata have another policy_decision_point than url',
+  ],
+  [
+    'that lists are filtered, and it decides on none',
+    named,
+    'fail : its metadata have no access_evaluations_endpoint: lists on mcp get 503',
+  ],
+  ['nothing of lists that are shown', named, 'ok : its metadata name URL/ask', 'lists: show\ntools: { one: {} }'],
+])('says of each decision point that a route uses %s', async (_title, metadata, line, policy) => {
+  expect(await examined(metadata, policy)).toEqual([line.replace(' :', ' decision_points.acme:')]);
 });

@@ -1,9 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { listen } from '../../../demo/listen.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
 import { examineServer } from '../../../src/cli/doctor/authorization-server.ts';
 import { examine } from '../../../src/cli/doctor/doctor.ts';
@@ -13,16 +11,14 @@ import type { AuthorizationServer } from '../../../src/model/authorization-serve
 import type { Config } from '../../../src/model/config.ts';
 import type { FrontDoor, IdentityProvider } from '../../../src/model/front-door.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
+import { startHttp } from '../../support/mcp-servers.ts';
+import { sendJson } from '../../support/upstream.ts';
 import { startQuirkyServer } from '../../support/quirky-server.ts';
-import { type FrontDoorWorld, startFrontDoorWorld, writeFrontDoorFiles } from '../../worlds/front-door.ts';
+import { startFrontDoorWorld, writeFrontDoorFiles } from '../../worlds/front-door.ts';
 import { linesOf } from './found.ts';
 
 const key = 'k3y-of-at-least-thirty-two-characters';
-let world: FrontDoorWorld;
-beforeAll(async () => {
-  world = await startFrontDoorWorld({ top: `session_key: ${key}` });
-});
-afterAll(() => world.close());
+const world = startBeforeAll(() => startFrontDoorWorld({ top: `session_key: ${key}` }));
 
 /** Examines the front door of the world with other settings. The lines name its issuer ISSUER, and its provider IDP. */
 async function examined(changes: Partial<FrontDoor> = {}, more: Partial<Config> = {}): Promise<readonly string[]> {
@@ -35,6 +31,13 @@ function providersWith(changes: object): FrontDoor['providers'] {
   return new Map([[name, { ...provider, ...changes }]]) as unknown as FrontDoor['providers'];
 }
 
+/** What doctor finds on a whole configuration. */
+async function allOf(config: Config): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for await (const finding of examine(config, undefined)) findings.push(finding);
+  return findings;
+}
+
 const good = [
   'ok front_door.issuer: ISSUER/.well-known/oauth-authorization-server has the metadata',
   'ok front_door.issuer: ISSUER/.well-known/openid-configuration has the metadata',
@@ -45,31 +48,29 @@ const good = [
 
 test('finds that all is well, and doctor includes it', async () => {
   expect(await examined()).toEqual(good);
-  const all: Finding[] = [];
-  for await (const finding of examine(world.config, undefined)) all.push(finding);
+  const all = await allOf(world.config);
   expect(all.map(({ subject }) => subject)).toContain('front_door.identity_providers.corporate');
   // Clients register for read, and payments is asked for later: the front door grants a client more than that.
   expect(all.filter(({ subject }) => subject === 'authorization_servers.front_door')).toEqual([]);
 });
 
 test('finds an issuer that leads elsewhere, or nowhere', async () => {
-  const [first] = await examined({ issuer: `${world.provider.issuer}/nowhere` });
-  expect(first).toBe(
+  const { issuer } = world.provider;
+  expect((await examined({ issuer: `${issuer}/nowhere` }))[0]).toBe(
     'fail front_door.issuer: IDP/.well-known/oauth-authorization-server/nowhere answered 404, not the metadata',
   );
-  const [, second] = await examined({ issuer: world.provider.issuer.replace('127.0.0.1', 'localhost') });
-  expect(second).toContain('openid-configuration names the issuer "IDP"');
-  const [third] = await examined({ issuer: 'http://127.0.0.1:1024' });
-  expect(third).toMatch(/^warn front_door\.issuer: .* cannot be reached \(ECONNREFUSED\)$/);
+  const elsewhere = await examined({ issuer: issuer.replace('127.0.0.1', 'localhost') });
+  expect(elsewhere[1]).toContain('openid-configuration names the issuer "IDP"');
+  expect((await examined({ issuer: 'http://127.0.0.1:1024' }))[0]).toMatch(
+    /^warn front_door\.issuer: .* cannot be reached \(ECONNREFUSED\)$/,
+  );
 });
 
 test.each([undefined, '/signin'])('has one warning before serve starts it, at the path %s', async (below) => {
   const files = await writeFrontDoorFiles({ top: `session_key: ${key}`, ...(below && { below }) });
   onTestFinished(() => files.close());
   const config = await loadConfig(join(files.folder, 'gateway.yaml'));
-  const findings: Finding[] = [];
-  for await (const finding of examine(config, undefined)) findings.push(finding);
-  expect(findings.filter(({ status }) => status !== 'ok')).toEqual([
+  expect((await allOf(config)).filter(({ status }) => status !== 'ok')).toEqual([
     expect.objectContaining({ status: 'warn', subject: 'public_url' }),
     {
       status: 'warn',
@@ -100,10 +101,10 @@ test.each([
 test('fails where a front door elsewhere does not answer', async () => {
   const server = { ...world.config.frontDoor.server, backchannel: 'http://127.0.0.1:1024' };
   const authorizationServers = new Map([[server.name, server]]);
-  const lines: string[] = [];
-  const config = { ...world.configWith({ server }), authorizationServers };
-  for await (const { status, subject } of examine(config, undefined)) lines.push(`${status} ${subject}`);
-  expect(lines).toContain('fail authorization_servers.front_door');
+  const findings = await allOf({ ...world.configWith({ server }), authorizationServers });
+  expect(findings).toContainEqual(
+    expect.objectContaining({ status: 'fail', subject: 'authorization_servers.front_door' }),
+  );
 });
 
 test.each([
@@ -154,23 +155,16 @@ describe('another provider', () => {
 });
 
 test('says that it cannot see the registration where the provider shows a page', async () => {
-  const server = createServer((request, response) => {
-    const answers: Record<string, object> = {
-      '/.well-known/openid-configuration': {
-        issuer: url,
-        authorization_endpoint: `${url}/auth`,
-        token_endpoint: `${url}/token`,
-      },
-      '/token': { error: 'invalid_grant' },
-    };
-    const answer = answers[request.url ?? ''];
-    response.writeHead(request.url === '/token' ? 400 : 200, { 'content-type': 'application/json' });
-    response.end(answer === undefined ? '<h1>Sign in</h1>' : JSON.stringify(answer));
+  const page = await startHttp((request, response) => {
+    const { url } = page;
+    const endpoints = { authorization_endpoint: `${url}/auth`, token_endpoint: `${url}/token` };
+    if (request.url === '/token') sendJson(response, 400, { error: 'invalid_grant' });
+    else if (request.url === '/.well-known/openid-configuration')
+      sendJson(response, 200, { issuer: url, ...endpoints });
+    else response.end('<h1>Sign in</h1>');
   });
-  const page = await listen(server, 0);
   onTestFinished(() => page.close());
-  const { url } = page;
-  const lines = await examined({ providers: providersWith({ issuer: url, backchannel: url }) });
+  const lines = await examined({ providers: providersWith({ issuer: page.url, backchannel: page.url }) });
   expect(lines.at(-1)).toBe(
     'ok front_door.identity_providers.corporate: register the redirect URI ISSUER/callback/corporate there ' +
       '(whether it is cannot be seen without a sign-in)',

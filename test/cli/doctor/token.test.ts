@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { examineToken } from '../../../src/cli/doctor/token.ts';
 import type { Config } from '../../../src/model/config.ts';
 import { loaded } from '../../config/folder.ts';
-import { startIssuer, type Issuer } from '../../support/issuer.ts';
+import { startIssuer } from '../../support/issuer.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 import { linesOf } from './found.ts';
 
-let issuer: Issuer;
+const issuer = startBeforeAll(startIssuer);
 let config: Config;
 beforeAll(async () => {
-  issuer = await startIssuer();
   config = await loaded({
     yaml: `public_url: http://127.0.0.1:8080
 authorization_servers:
@@ -23,7 +23,6 @@ routes:
     files: { 'policies/tools.yaml': 'scope: read\n' },
   });
 });
-afterAll(() => issuer.close());
 
 async function examined(token: string, route?: string, within = config): Promise<readonly string[]> {
   const lines = await linesOf(examineToken(token, route, within, Date.now()));
@@ -106,11 +105,8 @@ ${more}`;
   expect(await examined('opaque-token-1', undefined, two)).toEqual([
     'fail token: it is opaque, and no route accepts opaque tokens',
   ]);
-  for (const [name, each] of [
-    ['tools', one],
-    [undefined, two],
-  ] as const) {
-    const remedies = (await examineToken('opaque-token-1', name, each, Date.now())).map(({ remedy }) => remedy);
-    expect(remedies.at(-1)).toMatch(/^configure introspection of its authorization server/);
+  for (const [name, each] of [['tools', one] as const, [undefined, two] as const]) {
+    const findings = await examineToken('opaque-token-1', name, each, Date.now());
+    expect(findings.at(-1)?.remedy).toMatch(/^configure introspection of its authorization server/);
   }
 });

@@ -246,9 +246,15 @@ describe('--issuer', () => {
   test.for<[string, (url: string) => object, string, flags?: readonly string[]]>([
     ['no way to verify tokens', () => ({}), '--issuer: URL publishes neither usable keys nor introspection'],
     ['no introspection for --opaque', withKeys, '--opaque: URL publishes no introspection endpoint', ['--opaque']],
-  ])('refuses a server with %s, and writes nothing', async ([, metadata, fault, flags = []]) => {
+    [
+      'the metadata of another issuer',
+      () => ({ issuer: 'https://as.example' }),
+      '--issuer: URL/.well-known/oauth-authorization-server names the issuer "https://as.example", not "URL": ' +
+        'check that the server is up, and write its issuer byte for byte as its metadata do',
+    ],
+  ])('R-227: refuses a server with %s, and writes nothing', async ([, metadata, fault, flags = []]) => {
     const issuer = await issuerThatSays((url) => ({ issuer: url, ...metadata(url) }));
-    const stderr = `sallyport: nothing was written: ${fault.replace('URL', issuer)}\n`;
+    const stderr = `sallyport: nothing was written: ${fault.replaceAll('URL', issuer)}\n`;
     expect(await outcome(['init', ...flags, '--issuer', issuer], folder)).toEqual({ code: 1, stdout: '', stderr });
     expect(await filesIn(folder)).toEqual([]);
   });

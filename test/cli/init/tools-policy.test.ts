@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { compilePolicy } from '../../../src/policy/compile.ts';
 import { escaped, toolsPolicy } from '../../../src/cli/init/tools-policy.ts';
 
 const tool = (name: string, readOnly = false) => ({ name, readOnly });
@@ -43,7 +44,7 @@ test('a name that a server chose stays one key, whatever characters it has', () 
   expect(new Set(called)).toEqual(new Set([...names, 'no_such_tool_']));
 });
 
-test('a name that a policy would read as a pattern, or that does not show, is omitted', () => {
+test('R-226: a name that a policy would read as a pattern, or that does not show, is omitted', () => {
   const names = [
     '*',
     'get_*',
@@ -51,6 +52,7 @@ test('a name that a policy would read as a pattern, or that does not show, is om
     ' x',
     'x ',
     'a\nb: {}',
+    'x: {}\n  "*"',
     'a\u{202e}b',
     'a\u{200b}',
     '\u{1b}[2J',
@@ -59,6 +61,8 @@ test('a name that a policy would read as a pattern, or that does not show, is om
   ];
   const { policy, omitted } = toolsPolicy([...names, 'kept'].map((name) => tool(name, true)));
   expect(Object.keys(parse(policy).tools)).toEqual(['kept']);
+  const compiled = compilePolicy('tools', parse(policy));
+  expect([compiled.toolEntry('kept'), compiled.toolEntry('other')]).toEqual(['kept', undefined]);
   expect(omitted).toHaveLength(names.length);
   expect(omitted).toContain('"a\\nb: {}"');
   expect(omitted).toContain('"a\\u202eb"');
