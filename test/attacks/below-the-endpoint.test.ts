@@ -3,16 +3,14 @@ import { bodyOf, get } from './requests.ts';
 import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { lastHead } from '../support/raw.ts';
 import { startBeforeAll } from '../support/start-before.ts';
+import { sendJson } from '../support/upstream.ts';
 
 const world = startBeforeAll(() =>
   startAttackWorld({
     routes: [
       'name: legacy, path: /legacy, protocol: mcp, audience: https://api.example, authorization_servers: [main], policy: tools, below: pass, query: pass, upstream: { url: UPSTREAM/old }',
     ],
-    answer: (_request, response) =>
-      void response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { text: UPSTREAM_TEXT } })),
+    answer: (_request, response) => sendJson(response, 200, { jsonrpc: '2.0', id: 1, result: { text: UPSTREAM_TEXT } }),
   }),
 );
 

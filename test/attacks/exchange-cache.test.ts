@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { get } from './requests.ts';
 import { AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
 import { startBeforeAll } from '../support/start-before.ts';
+import { sendJson } from '../support/upstream.ts';
 
 let granted: (form: URLSearchParams) => object;
 const now = Date.now();
@@ -34,7 +35,7 @@ beforeAll(async () => {
       ...granted(form),
     };
     const status = 'error' in answer ? 400 : 200;
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    sendJson(response, status, answer);
     return true;
   };
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { outcome } from './run.ts';
 import { startMcpWorld } from '../worlds/mcp.ts';
+import { sendJson } from '../support/upstream.ts';
 
 const policy = `
 scope: read
@@ -25,10 +26,7 @@ beforeAll(async () => {
   const world = await startMcpWorld({ policy });
   const call = async (name: string, isError = false): Promise<number> => {
     const result = { content: [], isError };
-    world.handle = (_request, response) =>
-      void response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
+    world.handle = (_request, response) => sendJson(response, 200, { jsonrpc: '2.0', id: 1, result });
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } };
     const response = await world.send(message, { claims: { sub: 'alice', scope: 'read' } });
     await response.text();

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Upstream } from '../../src/model/route.ts';
 import { notFree, refused, refuses, route, upstream } from './edits.ts';
 import { edited, loaded } from './folder.ts';
+import { wordsIn } from '../support/words-in.ts';
 
 const identity = (members: string): string => edited(upstream(`identity: { ${members} }`));
 
@@ -11,28 +12,19 @@ async function read(members: string): Promise<Upstream | undefined> {
 }
 
 describe('signed', () => {
-  test('has the URL of the upstream as its audience by default', async () => {
-    expect(await read('signed: X-Auth-Identity, x-sub: sub')).toMatchObject({
-      signedIdentity: { header: 'x-auth-identity', audience: 'http://127.0.0.1:3000', claims: [] },
-      identity: new Map([['x-sub', 'sub']]),
-    });
-  });
-
-  test('reads every key', async () => {
-    expect(await read('signed: { header: x-id, audience: b, claims: [risk, /a/b] }')).toMatchObject({
-      signedIdentity: { header: 'x-id', audience: 'b', claims: ['risk', '/a/b'] },
-    });
-  });
-
-  test('accepts placeholders', async () => {
-    expect(await read('signed: "${env:HEADER}"')).toMatchObject({ signedIdentity: { header: 'x-env' } });
-    expect(await read('signed: { header: "${env:HEADER}", claims: ["${env:CLAIM}"] }')).toMatchObject({
-      signedIdentity: { header: 'x-env', claims: ['/a~1b'] },
-    });
-  });
-
-  test('is off by default', async () => {
-    expect(await read('x-sub: sub')).toMatchObject({ signedIdentity: undefined });
+  const audience = 'http://127.0.0.1:3000';
+  test.each([
+    // The URL of the upstream is the audience by default.
+    ['signed: X-Auth-Identity, x-sub: sub', { header: 'x-auth-identity', audience, claims: [] }],
+    [
+      'signed: { header: x-id, audience: b, claims: [risk, /a/b] }',
+      { header: 'x-id', audience: 'b', claims: ['risk', '/a/b'] },
+    ],
+    ['signed: "${env:HEADER}"', { header: 'x-env', audience, claims: [] }],
+    ['signed: { header: "${env:HEADER}", claims: ["${env:CLAIM}"] }', { header: 'x-env', audience, claims: ['/a~1b'] }],
+    ['x-sub: sub', undefined],
+  ])('%s', async (members, signedIdentity) => {
+    expect((await read(members))?.signedIdentity).toEqual(signedIdentity);
   });
 
   refuses(`
@@ -64,11 +56,11 @@ no audience & route public: true & upstream identity: { signed: x-a }
 });
 
 describe('a plain header', () => {
-  test.each(
-    'Host authorization Transfer-Encoding connection content-length cookie x-forwarded-for x_forwarded_for mcp-session-id CF-Connecting-IP True-Client-IP X-Client-IP Client-Cert x-envoy-external-address X-Azure-ClientIP X-AppEngine-User-IP X-SSL-Client-Verify X-Remote-Addr X.Forwarded.For Accept-Encoding DPoP'.split(
-      ' ',
-    ),
-  )('refuses %s, which proxies and servers trust', async (name) => {
+  test.each(wordsIn`
+    Host authorization Transfer-Encoding connection content-length cookie x-forwarded-for x_forwarded_for mcp-session-id
+    CF-Connecting-IP True-Client-IP X-Client-IP Client-Cert x-envoy-external-address X-Azure-ClientIP
+    X-AppEngine-User-IP X-SSL-Client-Verify X-Remote-Addr X.Forwarded.For Accept-Encoding DPoP
+  `)('refuses %s, which proxies and servers trust', async (name) => {
     expect(await refused(identity(`${name}: sub`))).toEqual([expect.stringContaining(notFree)]);
   });
 

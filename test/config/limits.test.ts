@@ -13,11 +13,7 @@ describe('a rate', () => {
 
   test.each<readonly [title: string, written: string, rate: unknown]>([
     ['a rate with a burst', '{ requests: 100, per: 1s, burst: 200 }', { requests: 100, perMs: 1000, burst: 200 }],
-    [
-      'a rate without burst, which is then `requests`',
-      '{ requests: 5, per: 1m }',
-      { requests: 5, perMs: 60_000, burst: 5 },
-    ],
+    ['a rate without burst: `requests`', '{ requests: 5, per: 1m }', { requests: 5, perMs: 60_000, burst: 5 }],
     ['a burst below `requests`', '{ requests: 9, per: 1h, burst: 1 }', { requests: 9, perMs: 3_600_000, burst: 1 }],
     [
       'a rate from placeholders',

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { load, loadConfig } from '../../src/config/load.ts';
 import { ConfigError } from '../../src/config/problems.ts';
-import { refuses, top } from './edits.ts';
+import { refuses, top, upstream } from './edits.ts';
 import { everyKey } from './every-key.ts';
 import { base, edited, folderWith, loaded } from './folder.ts';
 
@@ -85,15 +85,13 @@ describe('a configuration', () => {
   });
 
   test('a public route has no server and accepts no token', async () => {
-    const { routes } = await loaded({
-      yaml: edited(['    audience: https://api.example\n', '    public: true\n']),
-    });
+    const { routes } = await loaded({ yaml: edited(['audience: https://api.example', 'public: true']) });
     const none = { authorizationServers: [], audiences: [], tokens: new Set(), statesTokens: false };
     expect(routes).toMatchObject([{ public: true, ...none, resource: undefined, firstChallenge: 'none' }]);
   });
 
   test('has a safe default for every optional key', async () => {
-    const config = await loaded({ yaml: edited(['    audience: https://api.example\n', '    protocol: mcp\n']) });
+    const config = await loaded({ yaml: edited(['audience: https://api.example', 'protocol: mcp']) });
     expect(config).toMatchObject({
       listen: { host: '127.0.0.1', port: 8080 },
       admin: { listen: { host: '127.0.0.1', port: 9090 }, hosts: [], token: undefined },
@@ -147,10 +145,9 @@ describe('a configuration', () => {
   });
 
   test('keeps an issuer byte for byte, its trailing slash included', async () => {
-    const config = await loaded({
-      yaml: edited(['issuer: http://127.0.0.1:9000', 'issuer: https://As.example:443/t1/']),
-    });
-    expect(config.authorizationServers.get('main')?.issuer).toBe('https://As.example:443/t1/');
+    const issuer = 'https://As.example:443/t1/';
+    const config = await loaded({ yaml: edited(['issuer: http://127.0.0.1:9000', `issuer: ${issuer}`]) });
+    expect(config.authorizationServers.get('main')?.issuer).toBe(issuer);
   });
 
   test('accepts only the forms of tokens that a trusted authorization server can validate', async () => {
@@ -164,18 +161,15 @@ describe('a configuration', () => {
       return config.authorizationServers.get('main')?.introspection?.response;
     };
     expect(await signed('response: jwt')).toEqual({ kind: 'jwt', algorithms: ['RS256'] });
-    expect(await signed('response: jwt, algorithms: [ES256, PS256]')).toEqual({
-      kind: 'jwt',
-      algorithms: ['ES256', 'PS256'],
-    });
+    const two = { kind: 'jwt', algorithms: ['ES256', 'PS256'] };
+    expect(await signed('response: jwt, algorithms: [ES256, PS256]')).toEqual(two);
     expect(await signed('response: json')).toEqual({ kind: 'json' });
   });
 
   test('exchanges with the credentials of introspection by default, or with its own', async () => {
-    const upstream = 'url: http://127.0.0.1:3000\n';
-    const plain = await loaded({
-      yaml: edited([upstream, `${upstream}      token: exchange\n      exchange: { audience: https://b.example }\n`]),
-    });
+    const exchanging = (members: string) =>
+      loaded({ yaml: edited(upstream(`token: exchange\n      exchange: ${members}`)) });
+    const plain = await exchanging('{ audience: https://b.example }');
     expect(plain.routes[0]?.upstream.token).toEqual({
       kind: 'exchange',
       exchange: {
@@ -194,9 +188,7 @@ describe('a configuration', () => {
     const own = `{ server: main, client_id: x, client_secret: y, client_auth: client_secret_post, scope: [a, b],
         audience: [a, b], resource: ['https://x/', 'https://y/'], token_type: jwt, subject_token_type: jwt,
         actor: client_credentials }`;
-    const other = await loaded({
-      yaml: edited([upstream, `${upstream}      token: exchange\n      exchange: ${own}\n`]),
-    });
+    const other = await exchanging(own);
     expect(other.routes[0]?.upstream.token).toMatchObject({
       exchange: {
         credentials: { clientId: 'x', clientSecret: 'y', clientAuth: 'client_secret_post' },
@@ -219,28 +211,18 @@ describe('placeholders', () => {
     ['a file, without its last line break', 'http://${file:secrets/host}', {}, 'http://three'],
     ['several', 'http://${env:A}${env:B}:${env:PORT:-81}', { A: 'a', B: 'b' }, 'http://ab:81'],
   ])('R-158: are replaced: %s', async (_title, url, env, origin) => {
-    const config = await loaded({
-      yaml: edited(['url: http://127.0.0.1:3000', `url: ${url}`]),
-      env,
-      files: { 'secrets/host': 'three\r\n' },
-    });
-    expect(config.routes[0]?.upstream.origin).toBe(origin);
+    const yaml = edited(['url: http://127.0.0.1:3000', `url: ${url}`]);
+    const { routes } = await loaded({ yaml, env, files: { 'secrets/host': 'three\r\n' } });
+    expect(routes[0]?.upstream.origin).toBe(origin);
   });
 
-  test('are not expanded again in an inserted value', async () => {
-    const yaml = edited(['client_secret: s3cr3t', 'client_secret: "${env:A}"']);
-    const config = await loaded({ yaml, env: { A: '${env:B}' } });
-    expect(config.authorizationServers.get('main')?.introspection?.credentials).toMatchObject({
-      clientSecret: '${env:B}',
-    });
-  });
-
-  test('insert a file without its last line break', async () => {
-    const yaml = edited(['client_secret: s3cr3t', 'client_secret: "${file:s}"']);
-    const config = await loaded({ yaml, files: { s: ' a\nb \n\n' } });
-    expect(config.authorizationServers.get('main')?.introspection?.credentials).toMatchObject({
-      clientSecret: ' a\nb \n',
-    });
+  test.each([
+    ['are not expanded again in an inserted value', '${env:A}', '${env:B}'],
+    ['insert a file without its last line break', '${file:s}', ' a\nb \n'],
+  ])('%s', async (_title, placeholder, clientSecret) => {
+    const yaml = edited(['client_secret: s3cr3t', `client_secret: "${placeholder}"`]);
+    const config = await loaded({ yaml, env: { A: '${env:B}' }, files: { s: ' a\nb \n\n' } });
+    expect(config.authorizationServers.get('main')?.introspection?.credentials).toMatchObject({ clientSecret });
   });
 
   test('work in the place of a word, a duration or a size', async () => {
@@ -331,52 +313,35 @@ describe('shared', () => {
 });
 
 describe('shared is refused and never shown', () => {
+  refuses(
+    `
+shared: http://u:hunter2@h → :14:9: shared: the value is not a redis:// or rediss:// URL, nor one that begins with redis+sentinel:// or redis+cluster://
+shared: u:hunter2@h → :14:9: shared: the value is not a redis:// or rediss:// URL, nor one that begins with redis+sentinel:// or redis+cluster://
+shared: \${env:SECRET} → :14:9: shared: the value is not a redis:// or rediss:// URL, nor one that begins with redis+sentinel:// or redis+cluster://
+shared: 6379 → :14:9: shared: expected a URL such as redis://user:password@redis:6379/0, found a number
+shared: redis://:hunter2@ → :14:9: shared: the value is not a URL: percent-encode special characters in the password
+shared: redis://:hunter2@h/a/b → :14:9: shared: the value has a path that is not a database number
+shared: redis+cluster://u:hunter2@h1:6379,h2:6379/0 → :14:9: shared: the value has a path or query: a cluster has database 0 alone
+shared: redis+cluster://u:hunter2@h1?db=1 → :14:9: shared: the value has a path or query: a cluster has database 0 alone
+shared: redis+cluster://u:hunter2@h1,h2:x → :14:9: shared: the value has a host that is not of the form host:port
+shared: redis+sentinel://u:hunter2@h1,h2:26379 → :14:9: shared: the value names no primary: write its name at the sentinels after the hosts, as /mymaster
+shared: redis+sentinel://u:hunter2@h1,:26379/m → :14:9: shared: the value has a host that is not of the form host:port
+shared: redis+sentinel://u:hunter2@h1:70000/m → :14:9: shared: the value has a host that is not of the form host:port
+shared: redis+sentinel://u:hunt@er2@h1/m → :14:9: shared: the value is not a URL: percent-encode special characters in users and passwords
+shared: redis+sentinel://u:hunter%2@h1/m → :14:9: shared: the value has a user, password or name that is not percent-encoded
+shared: redis+sentinel://h1/m?db=-1 → :14:9: shared: the value has a db that is not a database number
+shared: redis+sentinel://h1/m?password=hunter2 → :14:9: shared: the value has a parameter besides db, sentinel_username, sentinel_password
+shared: redis+sentinel://h1/m?db=1&db=2 → :14:9: shared: the value has db twice
+shared: redis://h/0?password=hunter2 → :14:9: shared: the value has a query or fragment: percent-encode special characters in the password
+shared: "redis://:hunter2#x@h" → :14:9: shared: the value is not a URL: percent-encode special characters in the password
+shared: redis://:hunter2%@h → :14:9: shared: the value has a user or password that is not percent-encoded
+shared: "redis://:hunter 2@h" → :14:9: shared: the value is not a URL: percent-encode special characters in the password
+shared: redis://h⏎on_store_failure: maybe → :15:19: on_store_failure: "maybe" is neither closed nor open
+`,
+    'top session_key: k3y-of-at-least-thirty-two-characters & top ',
+  );
   refuses(`
-top shared: http://u:hunter2@h⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value is not a redis:// or rediss:// URL, nor one that begins with redis+sentinel:// or redis+cluster://
-top shared: u:hunter2@h⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value is not a redis:// or rediss:// URL, nor one that begins with redis+sentinel:// or redis+cluster://
-top shared: \${env:SECRET}⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value is not a redis:// or rediss:// URL, nor one that begins with redis+sentinel:// or redis+cluster://
-top shared: 6379⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: expected a URL such as redis://user:password@redis:6379/0, found a number
-top shared: redis://:hunter2@⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value is not a URL: percent-encode special characters in the password
-top shared: redis://:hunter2@h/a/b⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value has a path that is not a database number
-top shared: redis+cluster://u:hunter2@h1:6379,h2:6379/0⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value has a path or query: a cluster has database 0 alone
-top shared: redis+cluster://u:hunter2@h1?db=1⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value has a path or query: a cluster has database 0 alone
-top shared: redis+cluster://u:hunter2@h1,h2:x⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value has a host that is not of the form host:port
-top shared: redis+sentinel://u:hunter2@h1,h2:26379⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value names no primary: write its name at the sentinels after the hosts, as /mymaster
-top shared: redis+sentinel://u:hunter2@h1,:26379/m⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value has a host that is not of the form host:port
-top shared: redis+sentinel://u:hunter2@h1:70000/m⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value has a host that is not of the form host:port
-top shared: redis+sentinel://u:hunt@er2@h1/m⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value is not a URL: percent-encode special characters in users and passwords
-top shared: redis+sentinel://u:hunter%2@h1/m⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value has a user, password or name that is not percent-encoded
-top shared: redis+sentinel://h1/m?db=-1⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value has a db that is not a database number
-top shared: redis+sentinel://h1/m?password=hunter2⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value has a parameter besides db, sentinel_username, sentinel_password
-top shared: redis+sentinel://h1/m?db=1&db=2⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value has db twice
-top shared: redis://h/0?password=hunter2⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value has a query or fragment: percent-encode special characters in the password
-top shared: "redis://:hunter2#x@h"⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value is not a URL: percent-encode special characters in the password
-top shared: redis://:hunter2%@h⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value has a user or password that is not percent-encoded
-top shared: "redis://:hunter 2@h"⏎session_key: k3y-of-at-least-thirty-two-characters
-  :13:9: shared: the value is not a URL: percent-encode special characters in the password
 top shared: redis://:hunter2@h⏎ → :13:1: shared: needs session_key: set the same one on all replicas
-top shared: redis://h⏎on_store_failure: maybe⏎session_key: k3y-of-at-least-thirty-two-characters
-  :14:19: on_store_failure: "maybe" is neither closed nor open
 top on_store_failure: open → :13:1: on_store_failure: applies only with shared
 `);
 });

@@ -10,22 +10,15 @@ describe('telemetry', () => {
   });
 
   test('needs only the URL of the collector', async () => {
-    const config = await loaded({ yaml: telemetry('otlp: http://collector:4318') });
-    expect(config.telemetry).toEqual({
-      otlp: 'http://collector:4318',
-      serviceName: 'sallyport',
-      sample: 1,
-      headers: {},
-    });
+    const otlp = 'http://collector:4318';
+    const config = await loaded({ yaml: telemetry(`otlp: ${otlp}`) });
+    expect(config.telemetry).toEqual({ otlp, serviceName: 'sallyport', sample: 1, headers: {} });
   });
 
   test('reads every key', async () => {
-    const config = await loaded({
-      yaml: telemetry(
-        'otlp: https://collector.example/otlp/, service_name: edge, sample: 0.1, headers: { Authorization: "${env:KEY}" }',
-      ),
-      env: { KEY: 'Bearer s3cr3t' },
-    });
+    const others = 'service_name: edge, sample: 0.1, headers: { Authorization: "${env:KEY}" }';
+    const yaml = telemetry(`otlp: https://collector.example/otlp/, ${others}`);
+    const config = await loaded({ yaml, env: { KEY: 'Bearer s3cr3t' } });
     expect(config.telemetry).toEqual({
       otlp: 'https://collector.example/otlp',
       serviceName: 'edge',

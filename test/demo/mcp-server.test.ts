@@ -6,13 +6,14 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { listen } from '../../demo/listen.ts';
 import { startMcpServer } from '../../demo/mcp-server.ts';
 import { startBeforeAll } from '../support/start-before.ts';
+import { sendJson } from '../support/upstream.ts';
 
 /** Stands for the demo API: answers with what it was shown. */
 let url: URL;
 
 const api = startBeforeAll(async () => {
   const echo = createServer(({ url, headers: { authorization } }, response) => {
-    response.setHeader('content-type', 'application/json').end(JSON.stringify({ url, authorization }));
+    sendJson(response, 200, { url, authorization });
   });
   return listen(echo, 0);
 });

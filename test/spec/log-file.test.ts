@@ -15,22 +15,18 @@ routes:
   - { name: api, path: /api, audience: api, upstream: { url: "http://127.0.0.1:9" } }
 `;
 
-interface Started {
-  readonly gateway: Sallyport;
-  readonly folder: string;
-  readonly url: string;
-  readonly adminUrl: string;
-  readonly file: string;
-}
-
-async function started(args: readonly string[], use: (started: Started) => Promise<void>): Promise<void> {
-  const folder = await folderWith({ yaml });
+/** Starts a gateway, with a log file unless `text` has another; its end is checked after `use`. */
+async function started(
+  args: readonly string[],
+  use: (started: Readonly<Record<'folder' | 'url' | 'adminUrl' | 'file', string>>, gateway: Sallyport) => Promise<void>,
+  text = yaml,
+): Promise<void> {
+  const folder = await folderWith({ yaml: text });
   await mkdir(join(folder, 'logs'));
   const gateway = sallyport(['serve', ...args], folder);
-  const [, url = '', adminUrl = ''] = await gateway.says(
-    /"msg":"listening","url":"(http:[^"]+)","admin":"(http:[^"]+)"/,
-  );
-  await use({ gateway, folder, url, adminUrl, file: join(folder, 'logs/decisions.jsonl') });
+  const listening = /"msg":"listening","url":"(http:[^"]+)","admin":"(http:[^"]+)"/;
+  const [, url = '', adminUrl = ''] = await gateway.says(listening);
+  await use({ folder, url, adminUrl, file: join(folder, 'logs/decisions.jsonl') }, gateway);
   gateway.signal('SIGTERM');
   expect(await gateway.ended).toBe(0);
   expect(gateway.stderr(), 'R-225: without a terminal').toBe('');
@@ -57,7 +53,7 @@ test.for([
 ] as const)(
   'R-223: appends every decision to the file, opens it again on SIGHUP, and loses no line of a rotation: %s',
   async ([, args]) => {
-    await started(args, async ({ gateway, url, file }) => {
+    await started(args, async ({ url, file }, gateway) => {
       await call(url, '/api', 60);
       await expect.poll(() => linesOf(file)).toHaveLength(60);
       const lines = await linesOf(file);
@@ -89,7 +85,7 @@ test('R-223: a file that cannot be opened is an error at start, in one line', as
 });
 
 test('R-223: SIGHUP keeps the open file if the path cannot be opened, and opens it under a refused configuration', async () => {
-  await started([], async ({ gateway, folder, url, file }) => {
+  await started([], async ({ folder, url, file }, gateway) => {
     await rename(join(folder, 'logs'), join(folder, 'moved'));
     process.kill(gateway.pid, 'SIGHUP');
     await gateway.says(/the decision log file cannot be opened again; the gateway uses the open one/);
@@ -107,15 +103,11 @@ test('R-223: SIGHUP keeps the open file if the path cannot be opened, and opens 
 });
 
 test('R-223, R-169: counts the lines that the file does not take', async () => {
-  const folder = await folderWith({ yaml: yaml.replace('logs/decisions.jsonl', '/dev/full') });
-  const gateway = sallyport(['serve'], folder);
-  const [, url = '', adminUrl = ''] = await gateway.says(
-    /"msg":"listening","url":"(http:[^"]+)","admin":"(http:[^"]+)"/,
-  );
-  await call(url, '/api', 5);
-  await expect
-    .poll(async () => (await fetch(`${adminUrl}/metrics`)).text())
-    .toContain('sallyport_log_lines_lost_total{output="file"} 5');
-  gateway.signal('SIGTERM');
-  expect(await gateway.ended).toBe(0);
+  const counted = async ({ url, adminUrl }: { readonly url: string; readonly adminUrl: string }): Promise<void> => {
+    await call(url, '/api', 5);
+    await expect
+      .poll(async () => (await fetch(`${adminUrl}/metrics`)).text())
+      .toContain('sallyport_log_lines_lost_total{output="file"} 5');
+  };
+  await started([], counted, yaml.replace('logs/decisions.jsonl', '/dev/full'));
 });

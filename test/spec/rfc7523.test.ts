@@ -3,6 +3,7 @@ import { jwtVerify, type JWTPayload } from 'jose';
 import { beforeAll, expect, test } from 'vitest';
 import { startWorld } from '../worlds/gateway.ts';
 import { startBeforeAll } from '../support/start-before.ts';
+import { sendJson } from '../support/upstream.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
@@ -21,7 +22,7 @@ beforeAll(async () => {
     if (request.url !== '/token') return false;
     const issued = { issued_token_type: 'urn:ietf:params:oauth:token-type:access_token', token_type: 'Bearer' };
     const granted = { access_token: 'exchanged', ...issued, expires_in: 1 };
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(granted));
+    sendJson(response, 200, granted);
     return true;
   };
 });

@@ -67,7 +67,6 @@ test('R-63, RFC 9449 §7.1: serves a bound token with the proof of its key', asy
 describe('bound and unbound tokens', () => {
   // test/pipeline/authenticate/possession.test.ts and proof-check.test.ts have the tables of tokens and of proofs.
   test('R-65, RFC 9449 §6.1: binds a JWT by cnf.jkt', async () => {
-    expect((await prove('/api', await bound())).status).toBe(200);
     expect((await prove('/api', await bound({ cnf: (await createProver()).cnf }))).status).toBe(401);
     expect(await reason()).toBe('token.binding');
   });
@@ -92,15 +91,10 @@ describe('bound and unbound tokens', () => {
     }
   });
 
-  test('R-67, RFC 9449 §7.2: serves an unbound token as Bearer beside DPoP', async () => {
+  test('R-67, RFC 9449 §7.2: serves an unbound token as Bearer, but not where the route requires a bound one', async () => {
     const unbound = await bound({ cnf: undefined });
     expect((await world.send('/api', { token: unbound })).status).toBe(200);
-    expect((await prove('/api', unbound)).status).toBe(401);
-    expect(await reason()).toBe('token.unbound');
-  });
-
-  test('R-67, RFC 9449 §7.2: refuses an unbound token where the route requires a bound one', async () => {
-    const { status, challenge } = await world.send('/required', { token: await bound({ cnf: undefined }) });
+    const { status, challenge } = await world.send('/required', { token: unbound });
     expect(status).toBe(401);
     expect(challenge).toContain(', DPoP algs="');
     expect(await reason()).toBe('token.unbound');
@@ -188,14 +182,8 @@ describe('nonces', () => {
 
 test('R-70, RFC 9449 §9: lets a page send a proof and read the nonce', async () => {
   const origin = { origin: 'http://localhost:5173' };
-  const preflight = await world.send('/nonce', {
-    method: 'OPTIONS',
-    headers: {
-      ...origin,
-      'access-control-request-method': 'GET',
-      'access-control-request-headers': 'authorization,dpop',
-    },
-  });
+  const asks = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization,dpop' };
+  const preflight = await world.send('/nonce', { method: 'OPTIONS', headers: { ...origin, ...asks } });
   expect(preflight.status).toBe(204);
   expect(preflight.headers.get('access-control-allow-headers')).toMatch(/(?:^|, )DPoP(?:,|$)/);
   const { headers } = await world.send('/nonce', { headers: origin });

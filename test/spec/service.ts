@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { filesIn } from '../architecture/source-files.ts';
 import type { SignOptions } from '../support/issuer.ts';
 import { startWorld, publicUrl, type Answer, type World } from '../worlds/gateway.ts';
+import { sendJson } from '../support/upstream.ts';
 
 export const mcpAudience = `${publicUrl}/mcp`;
 export const apiAudience = 'https://api.demo.example';
@@ -52,7 +53,7 @@ export async function startService(): Promise<Service> {
     const token = grantType === 'client_credentials' ? 'of-the-gateway' : 'exchanged';
     const type = 'urn:ietf:params:oauth:token-type:access_token';
     const granted = { access_token: token, issued_token_type: type, token_type: 'Bearer', expires_in: 60 };
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(granted));
+    sendJson(response, 200, granted);
     return true;
   };
   return {

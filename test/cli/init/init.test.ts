@@ -11,6 +11,7 @@ import { load } from '../../../src/config/load.ts';
 import { violations } from '../../../src/config/schema.ts';
 import { startOidcProvider } from '../../support/oidc-provider.ts';
 import { outcome } from '../run.ts';
+import { sendJson } from '../../support/upstream.ts';
 
 const files = [
   'gateway.yaml',
@@ -287,7 +288,7 @@ describe('--client', () => {
 async function issuerThatSays(metadata: (url: string) => object): Promise<string> {
   const server = await listen(
     createServer((_, response) => {
-      response.setHeader('content-type', 'application/json').end(JSON.stringify(metadata(server.url)));
+      sendJson(response, 200, metadata(server.url));
     }),
     0,
   );

@@ -12,7 +12,7 @@ import { startTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { freePort } from '../../support/ports.ts';
 import { ownClient, type ProviderName, startQuirkyServer } from '../../support/quirky-server.ts';
 import { Stopped, walk } from '../../support/simulated-client.ts';
-import { type RequestHandler, startUpstream } from '../../support/upstream.ts';
+import { sendJson, type RequestHandler, startUpstream } from '../../support/upstream.ts';
 import { startFrontDoorWorld } from '../../worlds/front-door.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 
@@ -31,7 +31,7 @@ const tools: RequestHandler = (_request, response, body) => {
   const { id, method } = JSON.parse(body) as { readonly id: number; readonly method: string };
   const list = ['look', 'pay', 'admin'].map((name) => ({ name, inputSchema: { type: 'object' } }));
   const result = method === 'tools/list' ? { tools: list } : { content: [{ type: 'text', text: 'done' }] };
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  sendJson(response, 200, { jsonrpc: '2.0', id, result });
 };
 
 const upstream = startBeforeAll(() => startUpstream(tools));
