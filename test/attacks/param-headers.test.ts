@@ -79,16 +79,9 @@ test('a newer list replaces the declarations of an older one', async () => {
 test('checks the headers of a tool that the list hid from another caller', async () => {
   // What one caller was shown does not matter: the upstream said it.
   await list();
-  await world.refuses(
-    modernPost(
-      world.authorization,
-      'tools/call',
-      { name: 'hidden', arguments: { region: 'eu' } },
-      'Mcp-Param-Region: us',
-    ),
-    400,
-    'message.header_mismatch',
-  );
+  const params = { name: 'hidden', arguments: { region: 'eu' } };
+  const hidden = modernPost(world.authorization, 'tools/call', params, 'Mcp-Param-Region: us');
+  await world.refuses(hidden, 400, 'message.header_mismatch');
 });
 
 test('forwards headers unchanged before any list has passed', async () => {

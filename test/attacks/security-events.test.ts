@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { expect, test } from 'vitest';
+import { head, open } from '../support/raw.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 import { caep, startTransmitter } from '../support/transmitter.ts';
 import { startRevocationWorld } from '../worlds/revocation.ts';
@@ -19,15 +18,9 @@ test.each<[string, string, () => Promise<string>]>([
     'invalid_key',
     async () => {
       const stranger = await startTransmitter();
-      const set = await stranger.sign(
-        revoked,
-        world.person(),
-        {},
-        {
-          claims: { iss: world.transmitter.url },
-          header: { jwk: stranger.key.publicJwk, kid: 'mine' },
-        },
-      );
+      const header = { jwk: stranger.key.publicJwk, kid: 'mine' };
+      const otherwise = { claims: { iss: world.transmitter.url }, header };
+      const set = await stranger.sign(revoked, world.person(), {}, otherwise);
       await stranger.close();
       return set;
     },
@@ -55,61 +48,39 @@ test.each<[string, string, () => Promise<string>]>([
 
 test('300 forged events at once delay neither requests nor a good event', async () => {
   const [good, victim] = await Promise.all([world.token(), world.token({ sub: 'mallory' })]);
-  const [head = '', body = ''] = (await signed({})).split('.');
-  const forged = Array.from(
-    { length: 300 },
-    (_, index) => `${head}.${body}.${Buffer.from(`forged ${index}`).toString('base64url')}`,
-  );
-  const keysBefore = world.transmitter.requests.filter(({ path }) => path === '/jwks').length;
+  const [header = '', body = ''] = (await signed({})).split('.');
+  const forged = Array.from({ length: 300 }, (_, index) => `${header}.${body}.${btoa(`forged ${index}`)}`);
+  const fetches = (): number => world.transmitter.requests.filter(({ path }) => path === '/jwks').length;
+  const keysBefore = fetches();
   const flood = Promise.all(forged.map((set) => world.push(set)));
   const [status, event] = await Promise.all([api(good), world.event(revoked, world.person('mallory'))]);
   expect([status, event.status, await api(victim), await api(good)]).toEqual([200, 202, 401, 200]);
-  expect(new Set((await flood).map(({ status: each, body: answer }) => `${each} ${String(answer?.['err'])}`))).toEqual(
-    new Set(['400 invalid_key']),
-  );
-  expect(world.transmitter.requests.filter(({ path }) => path === '/jwks').length - keysBefore).toBeLessThan(3);
+  const answers = (await flood).map(({ status: each, body: answer }) => `${each} ${String(answer?.['err'])}`);
+  expect(new Set(answers)).toEqual(new Set(['400 invalid_key']));
+  expect(fetches() - keysBefore).toBeLessThan(3);
 });
 
 test('bodies that never end do not keep a good event out', async () => {
-  const { hostname, port } = new URL(world.gateway.url);
-  const sockets = await Promise.all(
-    Array.from({ length: 300 }, async () => {
-      const socket = connect(Number(port), hostname);
-      socket.on('error', () => {});
-      await once(socket, 'connect');
-      const head =
-        'POST /events HTTP/1.1\r\nHost: gateway.test\r\nContent-Type: application/secevent+jwt\r\nContent-Length: 60000\r\n\r\n';
-      socket.write(head + 'x'.repeat(50_000));
-      return socket;
-    }),
-  );
+  const endless = head('POST /events', 'Content-Type: application/secevent+jwt', 'Content-Length: 60000');
+  await Promise.all(Array.from({ length: 300 }, () => open(world.gateway.url, endless + 'x'.repeat(50_000))));
   expect((await world.event(revoked, world.person('trent'))).status).toBe(202);
-  for (const socket of sockets) socket.destroy();
 });
 
 test('a client that does not read keeps no stream open at the upstream', async () => {
   const token = await world.token({ sub: 'slow' });
-  const { hostname, port } = new URL(world.gateway.url);
-  const socket = connect(Number(port), hostname);
-  socket.on('error', () => {});
-  socket.write(`GET /api/stream HTTP/1.1\r\nHost: gateway.test\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-  await once(socket, 'data');
-  socket.pause();
-  const open = world.upstream.sockets.size;
+  const client = await open(world.gateway.url, head('GET /api/stream', `Authorization: Bearer ${token}`));
+  await client.has('data: ');
+  client.socket.pause();
+  const before = world.upstream.sockets.size;
   expect((await world.event(revoked, world.person('slow'))).status).toBe(202);
   expect(await world.gateway.line({ msg: 'stream ended', reason: 'token.revoked' })).toBeDefined();
-  await expect.poll(() => world.upstream.sockets.size).toBeLessThan(open);
-  socket.destroy();
+  await expect.poll(() => world.upstream.sockets.size).toBeLessThan(before);
 });
 
 test('a transmitter that forgets acknowledgements is not polled without a pause', async () => {
   const transmitter = await startTransmitter();
-  const set = await transmitter.sign(
-    revoked,
-    { format: 'opaque', id: 'carol' },
-    {},
-    { claims: { jti: '__proto__', exp: 1 } },
-  );
+  const claims = { jti: '__proto__', exp: 1 };
+  const set = await transmitter.sign(revoked, { format: 'opaque', id: 'carol' }, {}, { claims });
   let polls = 0;
   transmitter.intercept = (request, response) => {
     if (request.url !== '/poll') return false;

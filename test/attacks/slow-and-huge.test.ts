@@ -37,9 +37,7 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
     await world.gateway.clearLog();
     const clients = await Promise.all(begun.map((bytes) => open(world.url, bytes)));
     const dribble = setInterval(() => clients.forEach(({ socket }) => socket.writable && socket.write('a')), 50);
-    await Promise.all(
-      clients.map((client) => until(() => client.ended() !== undefined, 'a slow client to be shown out')),
-    );
+    await until(() => clients.every((client) => client.ended() !== undefined), 'slow clients to be shown out');
     clearInterval(dribble);
     server.headersTimeout = before;
     for (const client of clients.slice(1)) expect(client.received()).toMatch(/^HTTP\/1\.1 408 /);
@@ -89,10 +87,8 @@ describe.each(['http', 'https'])('over %s', (scheme) => {
     ] as const) {
       world.upstream.seen.length = 0;
       const lines = [world.authorization, 'Content-Type: application/json', framing];
-      const client = await open(
-        world.url,
-        head(`POST ${target}`, ...lines) + (framing.startsWith('T') ? '3\r\n{"a\r\n' : '{"a'),
-      );
+      const begun = framing.startsWith('T') ? '3\r\n{"a\r\n' : '{"a';
+      const client = await open(world.url, head(`POST ${target}`, ...lines) + begun);
       client.socket.destroy();
       await until(() => client.ended() !== undefined);
       // What was begun upstream breaks off there as well.

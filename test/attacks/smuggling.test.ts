@@ -16,10 +16,7 @@ const framings: Readonly<Record<string, (body: string) => readonly [line: string
   'one chunk': (body) => ['Transfer-Encoding: chunked', `${chunk(body)}0\r\n\r\n`],
   'a chunk a byte': (body) => [
     'Transfer-Encoding: chunked',
-    `${body
-      .split('')
-      .map((byte) => chunk(byte))
-      .join('')}0\r\n\r\n`,
+    `${body.replaceAll(/[^]/g, (byte) => chunk(byte))}0\r\n\r\n`,
   ],
   'sizes with zeros and capitals': (body) => [
     'transfer-encoding: CHUNKED',

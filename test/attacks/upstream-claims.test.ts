@@ -153,13 +153,8 @@ describe.each([
 test.each(['', 'Connection: Upgrade', 'Upgrade: websocket'])(
   'answers 502 to a 101 without a valid switch: %s',
   async (field) => {
-    answer = [
-      'HTTP/1.1 101 Switching Protocols',
-      'X-Kept: 1',
-      ...(field === '' ? [] : [field]),
-      '',
-      UPSTREAM_TEXT,
-    ].join('\r\n');
+    const fields = ['X-Kept: 1', ...(field === '' ? [] : [field])];
+    answer = ['HTTP/1.1 101 Switching Protocols', ...fields, '', UPSTREAM_TEXT].join('\r\n');
     const { answers } = await world.withstand(head('GET /raw', world.authorization, ...handshakes), {
       statuses: [502],
       reasons: ['allow'],

@@ -97,17 +97,10 @@ test('reports an edit of the conditions of a policy once, not for each tool', as
 test('R-248: prints JSON', async () => {
   const { code, stdout } = await run({ api: 'scope: read\n' }, { api: '{}\n', b: '{}\n' }, '--json');
   expect(code).toBe(1);
+  const was = 'scope.insufficient';
   expect(JSON.parse(stdout)).toEqual({
     differences: [
-      {
-        policy: 'api',
-        kind: 'newly allowed',
-        rule: 'policy',
-        was: 'scope.insufficient',
-        now: 'allow',
-        given: {},
-        when: {},
-      },
+      { policy: 'api', kind: 'newly allowed', rule: 'policy', was, now: 'allow', given: {}, when: {} },
       { policy: 'b', kind: 'added', rule: null, was: null, now: null, given: null, when: null },
     ],
     undecided: [],

@@ -62,16 +62,15 @@ describe('from a server in shadow mode', () => {
   });
 
   test('R-330: writes each name that was seen, with the scopes that its callers had, and tests that pass', async () => {
-    await writeFile(
-      join(folder, 'gateway.yaml'),
-      `public_url: http://g.test\n${yaml(world.issuer.url, world.upstream.url)}`,
-    );
+    const gateway = `public_url: http://g.test\n${yaml(world.issuer.url, world.upstream.url)}`;
+    await writeFile(join(folder, 'gateway.yaml'), gateway);
     await writeFile(join(folder, 'log'), log.map((each) => JSON.stringify(each)).join('\n'));
-    const result = await outcome(
-      ['learn', 'log', '--route', 'tools', '--to', 'policies', '--by', 'claim:role', '--force'],
-      folder,
-    );
-    expect(result).toEqual({ code: 0, stdout: '7 decisions decided again: nothing is newly refused\n', stderr: '' });
+    const options = '--route tools --to policies --by claim:role --force'.split(' ');
+    expect(await outcome(['learn', 'log', ...options], folder)).toEqual({
+      code: 0,
+      stdout: '7 decisions decided again: nothing is newly refused\n',
+      stderr: '',
+    });
     expect(await readFile(join(folder, 'policies/tools.yaml'), 'utf8')).toBe(`\
 # Learnt from 7 calls on the route tools. It allows each of them, and nothing else.
 # Arguments are not logged: no entry has conditions on them.
@@ -137,33 +136,13 @@ test('a claim that not each call has is no condition', async () => {
 });
 
 describe('nothing is written', () => {
+  const a = line({ tool: 'a' });
   test.each<[string, readonly string[], readonly string[], string, code?: number]>([
-    [
-      'without a call of the route',
-      ['no line'],
-      [],
-      'nothing was written: the log has no allowed call of the route tools',
-    ],
-    [
-      'for an unknown route',
-      [line({ tool: 'a' })],
-      ['--route', 'x'],
-      'there is no route "x"; there are: tools, api, twin, bare',
-      2,
-    ],
-    [
-      'over files that exist',
-      [line({ tool: 'a' })],
-      ['--to', 'policies'],
-      'policies/tools.yaml exists already: pass --force',
-    ],
-    [
-      'to the policy of several routes',
-      [line({ route: 'api' })],
-      ['--route', 'api'],
-      'the policy api belongs to twin too',
-    ],
-    ['of a name with a path', [line({ tool: 'a' })], ['--name', '../x'], '--name: "../x" is not the name of a policy'],
+    ['without a call', ['no line'], [], 'nothing was written: the log has no allowed call of the route tools'],
+    ['for an unknown route', [a], ['--route', 'x'], 'there is no route "x"; there are: tools, api, twin, bare', 2],
+    ['over files that exist', [a], ['--to', 'policies'], 'policies/tools.yaml exists already: pass --force'],
+    ['of several routes', [line({ route: 'api' })], ['--route', 'api'], 'the policy api belongs to twin too'],
+    ['of a name with a path', [a], ['--name', '../x'], '--name: "../x" is not the name of a policy'],
   ])('%s', async (_title, lines, options, message, exit = 1) => {
     const before = await readFile(join(folder, 'policies/tools.yaml'), 'utf8');
     const { code, stderr } = await learn(lines, ...options);
@@ -172,6 +151,6 @@ describe('nothing is written', () => {
   });
 
   test('by what is no claim', async () => {
-    expect(await learn([line({ tool: 'a' })], '--by', 'role')).toMatchObject({ code: 2 });
+    expect(await learn([a], '--by', 'role')).toMatchObject({ code: 2 });
   });
 });

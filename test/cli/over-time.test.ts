@@ -22,6 +22,9 @@ const paid = (amount: number, ago: string, more = ''): string =>
   `{ tool: disburse, arguments: { claim_id: 7, amount: ${amount} }, ago: ${ago}${more} }`;
 const mail = 'when: { tool: send_email }';
 
+const example = (history: string, when: string, then: string): string =>
+  `- name: it\n  given: { ${alice}, history: [${history}] }\n  ${when}\n  then: ${then}\n`;
+
 /** Each: the earlier calls, the call, and what is decided. test/policy/history.test.ts has the table of the rules. */
 const examples: readonly (readonly [history: string, call: string, then: string])[] = [
   [approved, disburse, 'allow'],
@@ -52,14 +55,7 @@ function run(tests: string, ...args: readonly string[]): ReturnType<typeof outco
 
 describe('R-273: sallyport test decides examples with a history', () => {
   test('by the rules over time of the policy', async () => {
-    const { code, stdout } = await run(
-      examples
-        .map(
-          ([history, when, then]) =>
-            `- name: it\n  given: { ${alice}, history: [${history}] }\n  ${when}\n  then: ${then}\n`,
-        )
-        .join(''),
-    );
+    const { code, stdout } = await run(examples.map((row) => example(...row)).join(''));
     expect(stdout).toContain(`\n${examples.length} passed, 0 failed`);
     expect(code).toBe(0);
   });
@@ -74,17 +70,12 @@ describe('R-273: sallyport test decides examples with a history', () => {
   });
 
   test('of a caller with a subject, unless the example says that there is none', async () => {
-    const call = 'when: { tool: send_email }';
-    const before = 'history: [{ tool: read_secret, ago: 1m }]';
-    const { stdout } = await run(
-      `- name: a subject\n  given: { ${before} }\n  ${call}\n  then: { deny: history.forbidden }\n` +
-        `- name: others\n  given: { history: [{ tool: read_secret, ago: 1m, subject: bob }] }\n  ${call}\n  then: allow\n` +
-        ['null', '7']
-          .map(
-            (sub) => `- name: none\n  given: { claims: { sub: ${sub} } }\n  ${call}\n  then: { deny: claim.denied }\n`,
-          )
-          .join(''),
-    );
+    const { stdout } = await run(`
+- { name: a subject, given: { history: [{ tool: read_secret, ago: 1m }] }, ${mail}, then: { deny: history.forbidden } }
+- { name: others, given: { history: [{ tool: read_secret, ago: 1m, subject: bob }] }, ${mail}, then: allow }
+- { name: none, given: { claims: { sub: null } }, ${mail}, then: { deny: claim.denied } }
+- { name: a number, given: { claims: { sub: 7 } }, ${mail}, then: { deny: claim.denied } }
+`);
     expect(stdout).toContain('\n4 passed, 0 failed');
   });
 
@@ -97,12 +88,8 @@ describe('R-273: sallyport test decides examples with a history', () => {
   });
 
   test('and counts its rules over time for the coverage', async () => {
-    const test = (history: string, when: string, then: string): string =>
-      `- name: it\n  given: { ${alice}, history: [${history}] }\n  ${when}\n  then: ${then}\n`;
-    const { stdout } = await run(
-      test(approved, disburse, 'allow') + test('', disburse, '{ deny: history.missing }'),
-      '--coverage',
-    );
+    const tests = example(approved, disburse, 'allow') + example('', disburse, '{ deny: history.missing }');
+    const { stdout } = await run(tests, '--coverage');
     const gaps = stdout.split('\n').filter((line) => /after|quota/.test(line));
     expect(gaps).toEqual([
       'policies/mcp.yaml: tools.disburse.quota[0]: no test is denied by it',
@@ -164,12 +151,10 @@ describe('R-274: sallyport explain shows what each rule over time found', () => 
   });
 
   test('and without such a file what an allowed call depends on, also for programs', async () => {
-    expect(JSON.parse((await explain(...pay, '--json')).stdout)).toMatchObject({
-      allow: true,
-      depends_on: ['earlier_calls'],
-    });
-    const judged = JSON.parse((await explain(...pay, '--json', '--history', 'earlier.yaml')).stdout) as object;
-    expect(judged).not.toHaveProperty('depends_on');
+    const told = async (...more: readonly string[]): Promise<unknown> =>
+      JSON.parse((await explain(...pay, '--json', ...more)).stdout);
+    expect(await told()).toMatchObject({ allow: true, depends_on: ['earlier_calls'] });
+    expect(await told('--history', 'earlier.yaml')).not.toHaveProperty('depends_on');
   });
 
   test('and refuses without such a file what no earlier calls could allow', async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { outcome } from './run.ts';
-import { startMcpWorld } from '../worlds/mcp.ts';
+import { request, startMcpWorld } from '../worlds/mcp.ts';
 import { sendJson } from '../support/upstream.ts';
 
 const policy = `
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const call = async (name: string, isError = false): Promise<number> => {
     const result = { content: [], isError };
     world.handle = (_request, response) => sendJson(response, 200, { jsonrpc: '2.0', id: 1, result });
-    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } };
+    const message = request('tools/call', { name, arguments: {} });
     const response = await world.send(message, { claims: { sub: 'alice', scope: 'read' } });
     await response.text();
     return response.status;
@@ -71,29 +71,32 @@ test('the gateway answered the calls of the log', () => {
   expect(statuses).toEqual([403, 200, 200, 200, 200, 200, 200, 429, 200, 200]);
 });
 
-type Case = readonly [what: string, edit: (text: string) => string, changes: readonly string[]];
+type Case = readonly [what: string, from: string, to: string, changes: readonly string[]];
+
+const unlogged = 'depends on calls that are not logged';
+const beforeApprove = [
+  `1 unknown disburse allow → ${unlogged}`,
+  `1 unknown disburse deny history.missing → ${unlogged}`,
+];
 
 test.each<Case>([
-  ['the same rules', (text) => text, []],
+  ['the same rules', '', '', []],
   [
     'a lower quota: calls that gave their part back do not count',
-    (text) => text.replace('count: 3', 'count: 2'),
-    [
-      '1 would be denied get_price allow → deny quota.exceeded',
-      '3 unknown get_price allow → depends on calls that are not logged',
-    ],
+    'count: 3',
+    'count: 2',
+    ['1 would be denied get_price allow → deny quota.exceeded', `3 unknown get_price allow → ${unlogged}`],
   ],
   [
     'a higher quota: what passed passes again, and there is room for the others',
-    (text) => text.replace('count: 3', 'count: 5'),
+    'count: 3',
+    'count: 5',
     ['1 would be allowed get_price deny quota.exceeded → allow'],
   ],
   [
     'a higher quota beside another rule, by which fewer calls count than then',
-    (text) =>
-      text
-        .replace('get_price: { ', 'get_price: { never_after: { tool: approve, within: 1h }, ')
-        .replace('count: 3', 'count: 5'),
+    'get_price: { quota: [{ count: 3',
+    'get_price: { never_after: { tool: approve, within: 1h }, quota: [{ count: 5',
     [
       '1 would get another answer get_price deny quota.exceeded → deny history.forbidden',
       '4 would be denied get_price allow → deny history.forbidden',
@@ -101,54 +104,45 @@ test.each<Case>([
   ],
   [
     'a call that must not have come before',
-    (text) => text.replace('tool: read_secret', 'tool: approve'),
+    'tool: read_secret',
+    'tool: approve',
     ['1 would be denied mail allow → deny history.forbidden'],
   ],
-  [
-    'a call that must have come before, perhaps before the log began',
-    (text) => text.replace('tool: approve', 'tool: read_secret'),
-    [
-      '1 unknown disburse allow → depends on calls that are not logged',
-      '1 unknown disburse deny history.missing → depends on calls that are not logged',
-    ],
-  ],
-  [
-    'an argument that must be the same',
-    (text) => text.replace('tool: approve, within: 1h', 'tool: approve, within: 1h, same: [/claim]'),
-    [
-      '1 unknown disburse allow → depends on calls that are not logged',
-      '1 unknown disburse deny history.missing → depends on calls that are not logged',
-    ],
-  ],
+  ['one that must have come before, perhaps before the log', 'tool: approve', 'tool: read_secret', beforeApprove],
+  ['an argument that must be the same', 'approve, within: 1h', 'approve, within: 1h, same: [/claim]', beforeApprove],
   [
     'rules over time that are removed',
-    (text) => text.replace(/ {2}disburse: .*/, '  disburse: {}'),
+    'after: { tool: approve, within: 1h }',
+    '',
     ['1 would be allowed disburse deny history.missing → allow'],
   ],
   [
     'a scope that the caller lacks: what is refused for it does not count',
-    (text) => text.replace('approve: {}', 'approve: { scope: write }'),
+    'approve: {}',
+    'approve: { scope: write }',
     ['1 would be denied approve allow → deny scope.insufficient (read write)'],
   ],
-])('R-277: decides logged calls again by rules over time: %s', async (title, edit, changes) => {
-  expect(await replayed('log', title, edit)).toEqual({ decided: 10, changes });
+])('R-277: decides logged calls again by rules over time: %s', async (title, from, to, changes) => {
+  expect(await replayed('log', title, policy.replace(from, to))).toEqual({ decided: 10, changes });
 });
 
 test.each<Case>([
-  ['the same rules', (text) => text, []],
+  ['the same rules', '', '', []],
   [
     'a lower quota: what was refused is refused again',
-    (text) => text.replace('count: 3', 'count: 2'),
-    ['1 unknown get_price allow → depends on calls that are not logged'],
+    'count: 3',
+    'count: 2',
+    [`1 unknown get_price allow → ${unlogged}`],
   ],
   [
     'a higher quota: what passed passes again, and there is room for the others',
-    (text) => text.replace('count: 3', 'count: 4'),
+    'count: 3',
+    'count: 4',
     ['1 would be allowed get_price deny quota.exceeded → allow'],
   ],
-  ['another rule: a quota that stays decides as it did', (text) => text.replace('scope: read', 'max_lifetime: 1h'), []],
-])('R-277: decides calls again where the log begins late: %s', async (title, edit, changes) => {
-  expect(await replayed(late, title, edit)).toEqual({ decided: 4, changes });
+  ['another rule: a quota that stays decides as it did', 'scope: read', 'max_lifetime: 1h', []],
+])('R-277: decides calls again where the log begins late: %s', async (title, from, to, changes) => {
+  expect(await replayed(late, title, policy.replace(from, to))).toEqual({ decided: 4, changes });
 });
 
 test('explain --decision shows the rule over time that refused as the log has it', async () => {
@@ -172,9 +166,9 @@ test('explain --decision shows the rule over time that refused as the log has it
 });
 
 /** What replay says of a log under an edited policy. */
-async function replayed(log: string, title: string, edit: (text: string) => string) {
+async function replayed(log: string, title: string, edited: string) {
   const name = `${log}-${title.replaceAll(/\W+/g, '-')}`;
-  await write(name, edit(policy));
+  await write(name, edited);
   const { code, stdout, stderr } = await outcome(['replay', log, '--json', '--policies', name], folder);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const { decided, changes: found } = JSON.parse(stdout) as {
