@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { asEvents, asJson, type LockedWorld, startLockedWorld } from '../worlds/locked.ts';
 import { request } from '../worlds/mcp.ts';
 
@@ -35,38 +35,34 @@ test('the definition of one approved tool under the name of another', async () =
 });
 
 // test/mcp/definition.test.ts has what counts of a definition, test/mcp/lists.test.ts what clients read differently.
-describe('what two parsers read differently reaches no client', () => {
-  const twice = JSON.stringify(evil).replace(/^\{/, '{"description":"Pays.",');
-  test.for([
-    ['a member that appears twice', `{"jsonrpc":"2.0","id":1,"result":{"tools":[${twice}]}}`],
-    ['two results', `{"jsonrpc":"2.0","id":1,"result":{"tools":[${JSON.stringify(evil)}]},"result":{"tools":[]}}`],
-    ['no JSON', `{"jsonrpc":"2.0","id":1,"result":{"tools":[${JSON.stringify(evil)}]`],
-  ])('%s', async ([, text]) => {
-    const world = await start();
-    for (const form of [asJson, asEvents]) {
-      world.form = (response) => form(response, text as string);
-      expect(await read200(world, 'tools/list')).not.toContain('mallory');
-    }
-  });
+const twice = JSON.stringify(evil).replace(/^\{/, '{"description":"Pays.",');
+test.for([
+  ['a member that appears twice', `{"jsonrpc":"2.0","id":1,"result":{"tools":[${twice}]}}`],
+  ['two results', `{"jsonrpc":"2.0","id":1,"result":{"tools":[${JSON.stringify(evil)}]},"result":{"tools":[]}}`],
+  ['no JSON', `{"jsonrpc":"2.0","id":1,"result":{"tools":[${JSON.stringify(evil)}]`],
+])('what two parsers read differently reaches no client: %s', async ([, text]) => {
+  const world = await start();
+  for (const form of [asJson, asEvents]) {
+    world.form = (response) => form(response, text as string);
+    expect(await read200(world, 'tools/list')).not.toContain('mallory');
+  }
 });
 
-describe('a list where none was asked for', () => {
-  const list = JSON.stringify({ jsonrpc: '2.0', id: 2, result: { tools: [evil, read] } });
-  const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [] } });
-  test.for([
-    ['instead of the result of a call', asJson, list],
-    ['on its stream', asEvents, `${list}\n\ndata: ${answer}`],
-    ['under an escaped name', asJson, list.replace('"tools"', String.raw`"\u0074ools"`)],
-  ] as const)('%s is compared too', async ([, form, text]) => {
-    const world = await start();
-    await world.compared();
-    world.form = (response) => form(response, text);
-    const found = await read200(world, 'ping');
-    expect(found).not.toContain('mallory');
-    expect(found).toContain('Reads.');
-    world.form = asJson;
-    expect(await world.call('pay')).toBe('tool.changed');
-  });
+const list = JSON.stringify({ jsonrpc: '2.0', id: 2, result: { tools: [evil, read] } });
+const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [] } });
+test.for([
+  ['instead of the result of a call', asJson, list],
+  ['on its stream', asEvents, `${list}\n\ndata: ${answer}`],
+  ['under an escaped name', asJson, list.replace('"tools"', String.raw`"\u0074ools"`)],
+] as const)('a list where none was asked for is compared too: %s', async ([, form, text]) => {
+  const world = await start();
+  await world.compared();
+  world.form = (response) => form(response, text);
+  const found = await read200(world, 'ping');
+  expect(found).not.toContain('mallory');
+  expect(found).toContain('Reads.');
+  world.form = asJson;
+  expect(await world.call('pay')).toBe('tool.changed');
 });
 
 // test/mcp/lock has lists in pages, tools that appear twice, and very many of them.

@@ -75,14 +75,12 @@ describe('Last-Event-ID', () => {
   });
 });
 
-describe('MCP 2026-07-28, which resumes no stream', () => {
-  test('leaves the ids of events, and no legacy request can present one', async () => {
-    const { answers } = await world.forwards(modernPost(await by('alice'), 'prompts/list', {}), 'POST /mcp');
-    expect([...(answers[0] ?? '').matchAll(/(?<=[\r\n])id: ?(\d+)(?=[\r\n])/g)].map(([, id]) => id)).toEqual([
-      '41',
-      '42',
-      '43',
-    ]);
-    await refused(resume(await by('alice'), '42'));
-  });
+test('MCP 2026-07-28, which resumes no stream, leaves the ids of events, and no legacy request can present one', async () => {
+  const { answers } = await world.forwards(modernPost(await by('alice'), 'prompts/list', {}), 'POST /mcp');
+  expect([...(answers[0] ?? '').matchAll(/(?<=[\r\n])id: ?(\d+)(?=[\r\n])/g)].map(([, id]) => id)).toEqual([
+    '41',
+    '42',
+    '43',
+  ]);
+  await refused(resume(await by('alice'), '42'));
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { request, startMcpWorld } from '../worlds/mcp.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
@@ -36,21 +36,17 @@ async function words(claims: object, name: string, args: object = {}): Promise<s
 const ofPolicy = 'Access denied: Ask "support" <b>\\ at acme.';
 const ofEntry = 'Access denied: Only traders pay.';
 
-describe('no value of a caller gets into the text for a model', () => {
-  test.each([
-    ['the name of a tool', trader, injection, {}, ofPolicy],
-    ['an argument', trader, 'pay', { to: injection, amount: 1 }, ofEntry],
-    ['a claim', { tenant: 'acme', role: injection }, 'pay', {}, ofEntry],
-    ['a claim of the policy', { tenant: injection }, 'pay', {}, ofPolicy],
-  ])('%s', async (_what, claims, name, args, text) => {
-    expect(await words(claims, name, args)).toBe(text);
-  });
+test.each([
+  ['the name of a tool', trader, injection, {}, ofPolicy],
+  ['an argument', trader, 'pay', { to: injection, amount: 1 }, ofEntry],
+  ['a claim', { tenant: 'acme', role: injection }, 'pay', {}, ofEntry],
+  ['a claim of the policy', { tenant: injection }, 'pay', {}, ofPolicy],
+])('no value of a caller gets into the text for a model: %s', async (_what, claims, name, args, text) => {
+  expect(await words(claims, name, args)).toBe(text);
 });
 
-describe('the words tell nothing of the values that a rule wants', () => {
-  test('a caller of the policy gets the same words for every wrong value of an entry', async () => {
-    const wrong = [{ to: 'SE1', amount: 1001 }, { to: 'SE1', amount: 1e9 }, { to: 'SE3', amount: 1 }, {}];
-    const found = await Promise.all([words(acme, 'pay'), ...wrong.map((args) => words(trader, 'pay', args))]);
-    expect(new Set(found)).toEqual(new Set([ofEntry]));
-  });
+test('the words tell nothing of the values that a rule wants: they are the same for every wrong value of an entry', async () => {
+  const wrong = [{ to: 'SE1', amount: 1001 }, { to: 'SE1', amount: 1e9 }, { to: 'SE3', amount: 1 }, {}];
+  const found = await Promise.all([words(acme, 'pay'), ...wrong.map((args) => words(trader, 'pay', args))]);
+  expect(new Set(found)).toEqual(new Set([ofEntry]));
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { layoutFlaw } from '../../src/config/layout.ts';
 import { filesIn } from '../architecture/source-files.ts';
 
@@ -6,24 +6,19 @@ const valid = ['.', 'policies', 'templates', 'deploy', 'demo', 'test', 'bench'].
   filesIn(folder, /\.ya?ml$/).filter(({ path }) => !path.includes('/chart/') && !path.includes('/templates/')),
 );
 
-test.each(valid.map(({ path, text }) => [path, text] as const))('finds no mistake in %s', (_path, text) => {
+test.each<readonly [title: string, text: string]>([
+  ...valid.map(({ path, text }) => [path, text] as const),
+  ['items with the indentation of their key', 'a:\n- b: 1\n  c: 2\n- d\ne: f\n'],
+  ['items of items', 'a:\n  - - b\n    - c: 1\n      d: 2\n  - e\n'],
+  ['a text of several lines', 'a: |\n  b: {\n c"\nd: >-\n  [\n\ne: plain\n  and more\n'],
+  ['brackets and quotes over several lines', 'a: { b: [1,\n    2], # }\n  c: "x\n  y" }\nd: it\'s [fine\n'],
+  ['quoted keys and values with colons', '"a b": \'x: y\'\n\'c\': "\\"d: {"\n?x: http://a:1\n'],
+  ['words of a text without quotes', 'a: one\n  two\n  three\nb: 1\n'],
+  ['an anchor before a mapping', 'a: &x\n  b: 1\nc: *x\n'],
+  ['Windows line breaks', 'a:\r\n  b: 1\r\n  c: 2\r\n'],
+  ['nothing', ''],
+])('finds no mistake in %s', (_title, text) => {
   expect(layoutFlaw(text)).toBeUndefined();
-});
-
-describe('finds no mistake in', () => {
-  test.each([
-    ['items with the indentation of their key', 'a:\n- b: 1\n  c: 2\n- d\ne: f\n'],
-    ['items of items', 'a:\n  - - b\n    - c: 1\n      d: 2\n  - e\n'],
-    ['a text of several lines', 'a: |\n  b: {\n c"\nd: >-\n  [\n\ne: plain\n  and more\n'],
-    ['brackets and quotes over several lines', 'a: { b: [1,\n    2], # }\n  c: "x\n  y" }\nd: it\'s [fine\n'],
-    ['quoted keys and values with colons', '"a b": \'x: y\'\n\'c\': "\\"d: {"\n?x: http://a:1\n'],
-    ['words of a text without quotes', 'a: one\n  two\n  three\nb: 1\n'],
-    ['an anchor before a mapping', 'a: &x\n  b: 1\nc: *x\n'],
-    ['Windows line breaks', 'a:\r\n  b: 1\r\n  c: 2\r\n'],
-    ['nothing', ''],
-  ])('%s', (_title, text) => {
-    expect(layoutFlaw(text)).toBeUndefined();
-  });
 });
 
 test.each([

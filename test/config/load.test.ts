@@ -232,22 +232,20 @@ describe('placeholders', () => {
   });
 });
 
-describe('the folder of policies', () => {
-  test('is read whole, without tests and hidden files; a policy may be unused', async () => {
-    const config = await loaded({
-      yaml: `${base}policies: \${env:DIR}\n`,
-      env: { DIR: 'rules' },
-      files: {
-        'rules/a.yaml': 'scope: a',
-        'rules/b.yaml': '{}',
-        'rules/a.test.yaml': 'no: policy',
-        'rules/.c.yaml': 'half a sa',
-        'rules/d.yml': '?',
-        'rules/e.yaml~': '?',
-      },
-    });
-    expect([...config.policies.keys()]).toEqual(['a', 'b']);
+test('the folder of policies is read whole, without tests and hidden files; a policy may be unused', async () => {
+  const config = await loaded({
+    yaml: `${base}policies: \${env:DIR}\n`,
+    env: { DIR: 'rules' },
+    files: {
+      'rules/a.yaml': 'scope: a',
+      'rules/b.yaml': '{}',
+      'rules/a.test.yaml': 'no: policy',
+      'rules/.c.yaml': 'half a sa',
+      'rules/d.yml': '?',
+      'rules/e.yaml~': '?',
+    },
   });
+  expect([...config.policies.keys()]).toEqual(['a', 'b']);
 });
 
 const names = (folder: string): string[] =>

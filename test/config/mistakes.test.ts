@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { casesOf } from './edits.ts';
 import { base, edited, refusals, type Situation } from './folder.ts';
 
@@ -24,8 +24,9 @@ const mistakes = casesOf(readFileSync(new URL('mistakes.txt', import.meta.url), 
   return [mistake, written, messages] as const;
 });
 
-describe('R-218: a mistake has one message, with its place and its remedy', () => {
-  test.each(mistakes)('%s', async (_mistake, written, messages) => {
+test.each(mistakes)(
+  'R-218: a mistake has one message, with its place and its remedy: %s',
+  async (_mistake, written, messages) => {
     expect(await refusals(situationOf(written))).toEqual(messages);
-  });
-});
+  },
+);

@@ -56,20 +56,18 @@ const remote = edited(['issuer: http://127.0.0.1:9000', 'issuer: https://as.exam
 const inFile = (yaml: string, files: Situation['files'] = {}): Promise<readonly string[]> =>
   warningsIn({ yaml, files, env: { SECRET: 'x'.repeat(40) } });
 
-describe('an issuer that is http', () => {
-  test('is warned of, unless it is on loopback', async () => {
-    const issuer = (url: string) =>
-      inFile(edited(['issuer: http://127.0.0.1:9000', `issuer: ${url}`], ['s3cr3t', '"${env:SECRET}"']));
-    expect(await issuer('http://as.example')).toEqual([
-      'gateway.yaml:4:13: authorization_servers.main.issuer: "http://as.example" is http and not on loopback: a party on the way can replace its keys; use https',
-    ]);
-    for (const url of ['https://as.example', 'http://localhost:9000', 'http://127.0.0.2', 'http://[::1]:9000']) {
-      expect(await issuer(url)).toEqual([]);
-    }
-    for (const url of ['http://localhost.example', 'http://127.0.0.1.example', 'http://[::2]']) {
-      expect(await issuer(url)).toHaveLength(1);
-    }
-  });
+test('warns of an issuer that is http and not on loopback', async () => {
+  const issuer = (url: string) =>
+    inFile(edited(['issuer: http://127.0.0.1:9000', `issuer: ${url}`], ['s3cr3t', '"${env:SECRET}"']));
+  expect(await issuer('http://as.example')).toEqual([
+    'gateway.yaml:4:13: authorization_servers.main.issuer: "http://as.example" is http and not on loopback: a party on the way can replace its keys; use https',
+  ]);
+  for (const url of ['https://as.example', 'http://localhost:9000', 'http://127.0.0.2', 'http://[::1]:9000']) {
+    expect(await issuer(url)).toEqual([]);
+  }
+  for (const url of ['http://localhost.example', 'http://127.0.0.1.example', 'http://[::2]']) {
+    expect(await issuer(url)).toHaveLength(1);
+  }
 });
 
 test('warns of a decision point over http that is not on loopback', async () => {

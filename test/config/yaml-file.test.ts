@@ -130,19 +130,17 @@ describe('parseYaml', () => {
   });
 });
 
-describe('position', () => {
-  const file = parseYaml('f.yaml', 'a: &x { p: { q: 1 } }\nb: *x\nc:\nd:\n  - e\n  -\n');
+const file = parseYaml('f.yaml', 'a: &x { p: { q: 1 } }\nb: *x\nc:\nd:\n  - e\n  -\n');
 
-  test.each<[Path, 'key' | 'value', number, number, string]>([
-    [['b'], 'value', 2, 4, 'an alias itself'],
-    [['b', 'p', 'q'], 'value', 1, 17, 'what is behind an alias is where it is written'],
-    [['c'], 'value', 3, 3, 'an empty value is after its colon'],
-    [['d'], 'key', 4, 1, 'a key'],
-    [['d', 0], 'value', 5, 5, 'an element'],
-    [['d', 1], 'value', 6, 4, 'an empty element'],
-    [['nope', 'no'], 'value', 1, 1, 'what is missing would be in the mapping'],
-    [[], 'value', 1, 1, 'the whole'],
-  ])('of %j (%s) is %i:%i: %s', (path, part, line, column) => {
-    expect(file.position(path, part)).toEqual({ line, column });
-  });
+test.each<[Path, 'key' | 'value', number, number, string]>([
+  [['b'], 'value', 2, 4, 'an alias itself'],
+  [['b', 'p', 'q'], 'value', 1, 17, 'what is behind an alias is where it is written'],
+  [['c'], 'value', 3, 3, 'an empty value is after its colon'],
+  [['d'], 'key', 4, 1, 'a key'],
+  [['d', 0], 'value', 5, 5, 'an element'],
+  [['d', 1], 'value', 6, 4, 'an empty element'],
+  [['nope', 'no'], 'value', 1, 1, 'what is missing would be in the mapping'],
+  [[], 'value', 1, 1, 'the whole'],
+])('the position of %j (%s) is %i:%i: %s', (path, part, line, column) => {
+  expect(file.position(path, part)).toEqual({ line, column });
 });

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { stripVTControlCharacters } from 'node:util';
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, test } from 'vitest';
 
 import { listen, type Running } from '../../demo/listen.ts';
 import { busyPorts } from '../../demo/stack.ts';
@@ -52,16 +52,14 @@ async function standIn({ status }: { status: number }): Promise<Running> {
   return running;
 }
 
-describe('busyPorts', () => {
-  it('names a busy port, the server that needs it and the remedy', async () => {
-    const holder = await standIn({ status: 404 });
-    const port = Number(new URL(holder.url).port);
-    const [line, ...more] = await busyPorts([
-      { port, owner: 'gateway' },
-      { port: 0, owner: 'free port' },
-    ]);
-    expect(line).toContain(`Port ${port} is busy, and the demo's gateway needs it`);
-    expect(line).toContain(`lsof -i tcp:${port}`);
-    expect(more).toEqual([]);
-  });
+test('busyPorts names a busy port, the server that needs it and the remedy', async () => {
+  const holder = await standIn({ status: 404 });
+  const port = Number(new URL(holder.url).port);
+  const [line, ...more] = await busyPorts([
+    { port, owner: 'gateway' },
+    { port: 0, owner: 'free port' },
+  ]);
+  expect(line).toContain(`Port ${port} is busy, and the demo's gateway needs it`);
+  expect(line).toContain(`lsof -i tcp:${port}`);
+  expect(more).toEqual([]);
 });

@@ -56,21 +56,19 @@ test('a scope may have the name of a member that every object inherits', () => {
   expect(closeHierarchy({ write: ['constructor'] }).get('write')).toEqual(['constructor']);
 });
 
-describe('R-84: expandScopes', () => {
-  const hierarchy = closeHierarchy({ admin: ['write'], write: ['read'] });
-  test.each([
-    [[], []],
-    [['read'], ['read']],
-    [['write'], ['read', 'write']],
-    [['admin'], ['admin', 'read', 'write']],
-    [['other'], ['other']],
-    [
-      ['read', 'read', 'write'],
-      ['read', 'write'],
-    ],
-  ])('%j becomes %j', (granted, expected) => {
-    expect([...expandScopes(granted, hierarchy)].toSorted()).toEqual(expected);
-  });
+const hierarchy = closeHierarchy({ admin: ['write'], write: ['read'] });
+test.each([
+  [[], []],
+  [['read'], ['read']],
+  [['write'], ['read', 'write']],
+  [['admin'], ['admin', 'read', 'write']],
+  [['other'], ['other']],
+  [
+    ['read', 'read', 'write'],
+    ['read', 'write'],
+  ],
+])('R-84: the scopes %j expand to %j', (granted, expected) => {
+  expect([...expandScopes(granted, hierarchy)].toSorted()).toEqual(expected);
 });
 
 test('expanding expanded scopes adds nothing', () => {

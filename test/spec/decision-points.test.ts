@@ -332,33 +332,31 @@ test('R-334: it also decides where the policy only watches, and what a proxy ask
   expect(pdp.questions()).toHaveLength(4);
 });
 
-describe('on an HTTP route', () => {
-  const plain = startBeforeAll(() =>
-    startWorld({
-      top: yamlOf(pdp.server.url),
-      routes: [
-        'name: api, path: /api, audience: a, decision_point: acme, upstream: { url: "UPSTREAM", identity: { x-mail: email } }',
-      ],
-    }),
-  );
+const plain = startBeforeAll(() =>
+  startWorld({
+    top: yamlOf(pdp.server.url),
+    routes: [
+      'name: api, path: /api, audience: a, decision_point: acme, upstream: { url: "UPSTREAM", identity: { x-mail: email } }',
+    ],
+  }),
+);
 
-  test('R-335: it is asked about method and path, and claims of identity headers', async () => {
-    const token = await plain.token({ sub: 'alice', email: 'a@b.example' });
-    expect((await plain.send('/api/orders?page=1', { token, method: 'DELETE' })).status).toBe(200);
-    expect(questionBodies()).toEqual([
-      {
-        subject: {
-          type: 'identity',
-          id: 'alice',
-          properties: { email: 'a@b.example', issuer: plain.issuer.url, scope: '' },
-        },
-        action: { name: 'DELETE' },
-        resource: { type: 'path', id: '/api/orders' },
+test('R-335: on an HTTP route it is asked about method and path, and claims of identity headers', async () => {
+  const token = await plain.token({ sub: 'alice', email: 'a@b.example' });
+  expect((await plain.send('/api/orders?page=1', { token, method: 'DELETE' })).status).toBe(200);
+  expect(questionBodies()).toEqual([
+    {
+      subject: {
+        type: 'identity',
+        id: 'alice',
+        properties: { email: 'a@b.example', issuer: plain.issuer.url, scope: '' },
       },
-    ]);
-    pdp.evaluation = json(200, '{"decision":false}');
-    const reached = plain.upstream.seen.length;
-    expect((await plain.send('/api/orders', { token })).status).toBe(403);
-    expect(plain.upstream.seen).toHaveLength(reached);
-  });
+      action: { name: 'DELETE' },
+      resource: { type: 'path', id: '/api/orders' },
+    },
+  ]);
+  pdp.evaluation = json(200, '{"decision":false}');
+  const reached = plain.upstream.seen.length;
+  expect((await plain.send('/api/orders', { token })).status).toBe(403);
+  expect(plain.upstream.seen).toHaveLength(reached);
 });

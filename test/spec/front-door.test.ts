@@ -103,22 +103,20 @@ test('R-233: gives an opaque token for the resource, with a stable subject and t
   expect(first['issuer']).toBe(world.issuer);
 });
 
-describe('a resource', () => {
-  test.each([
-    ['an unknown one', ['http://other.example/mcp']],
-    ['two', ['MCP', 'MCP']],
-  ])('R-234: is refused: %s', async (_title, resources) => {
-    const client = await registerClient(world.issuer);
-    const url = client.authorizationUrl();
-    for (const resource of resources) url.searchParams.append('resource', resource.replace('MCP', world.mcpUrl.href));
-    const response = await fetch(url, { redirect: 'manual' });
-    const answer = new URL(response.headers.get('location') ?? '');
-    expect([answer.origin + answer.pathname, answer.searchParams.get('error')]).toEqual([
-      client.redirectUri,
-      'invalid_target',
-    ]);
-    expect(answer.searchParams.get('iss')).toBe(world.issuer);
-  });
+test.each([
+  ['an unknown one', ['http://other.example/mcp']],
+  ['two', ['MCP', 'MCP']],
+])('R-234: a resource is refused: %s', async (_title, resources) => {
+  const client = await registerClient(world.issuer);
+  const url = client.authorizationUrl();
+  for (const resource of resources) url.searchParams.append('resource', resource.replace('MCP', world.mcpUrl.href));
+  const response = await fetch(url, { redirect: 'manual' });
+  const answer = new URL(response.headers.get('location') ?? '');
+  expect([answer.origin + answer.pathname, answer.searchParams.get('error')]).toEqual([
+    client.redirectUri,
+    'invalid_target',
+  ]);
+  expect(answer.searchParams.get('iss')).toBe(world.issuer);
 });
 
 describe('clients as they are', () => {

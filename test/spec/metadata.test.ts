@@ -14,13 +14,11 @@ async function metadata(path = `${wellKnown}/mcp`): Promise<Record<string, unkno
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-describe('the document', () => {
-  test('R-2: names the URL that clients call, from public_url and never from Host', async () => {
-    expect(await metadata()).toMatchObject({ resource: `${publicUrl}/mcp` });
-    const raw = await service.sendRaw(`GET ${wellKnown}/mcp HTTP/1.1`, 'Host: localhost:1234');
-    expect(raw).toContain(`"resource":"${publicUrl}/mcp"`);
-    expect(raw).not.toContain('localhost');
-  });
+test('R-2: the document names the URL that clients call, from public_url and never from Host', async () => {
+  expect(await metadata()).toMatchObject({ resource: `${publicUrl}/mcp` });
+  const raw = await service.sendRaw(`GET ${wellKnown}/mcp HTTP/1.1`, 'Host: localhost:1234');
+  expect(raw).toContain(`"resource":"${publicUrl}/mcp"`);
+  expect(raw).not.toContain('localhost');
 });
 
 describe('the path of the document', () => {
