@@ -164,14 +164,10 @@ const reasons: Readonly<Record<string, Reason>> = {
   ERR_JWKS_NO_MATCHING_KEY: 'token.key',
 };
 
-const claimReasons: Readonly<Record<string, Reason>> = {
-  iss: 'token.issuer',
-  nbf: 'token.not_yet_valid',
-};
-
 function reasonOf(error: errors.JOSEError): Reason {
-  if (error instanceof errors.JWTClaimValidationFailed) return claimReasons[error.claim] ?? 'token.claims';
-  return reasons[error.code] ?? 'token.malformed';
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return reasons[error.code] ?? 'token.malformed';
+  if (error.claim === 'iss') return 'token.issuer';
+  return error.claim === 'nbf' && error.reason === 'check_failed' ? 'token.not_yet_valid' : 'token.claims';
 }
 
 /** The messages of jose name the claim and the check, never a value of the token. */

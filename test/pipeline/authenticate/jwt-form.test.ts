@@ -96,7 +96,7 @@ type Invalid = [reason: string, claims: object, header: object];
 test.for<Invalid>([
   ...[undefined, String(now + 60), null, [now + 60], true].map((exp): Invalid => ['token.claims', { exp }, {}]),
   ['token.claims', { iat: 'now' }, {}],
-  ['token.not_yet_valid', { nbf: '0' }, {}],
+  ['token.claims', { nbf: '0' }, {}],
   ...[now - 5, 1, -now].map((exp): Invalid => ['token.expired', { exp }, {}]),
   ['token.not_yet_valid', { nbf: 99_999_999_999 }, {}],
   ['token.not_yet_valid', { nbf: now + 6 }, {}],
