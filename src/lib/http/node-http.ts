@@ -44,8 +44,9 @@ export async function startListener(
   return {
     url,
     async close() {
-      const closed = once(server, 'close');
-      server.close();
+      const { promise: closed, resolve } = Promise.withResolvers<unknown>();
+      // Also of a listener that is closed already.
+      server.close(resolve);
       server.closeIdleConnections();
       const ending = setTimeout(() => server.closeAllConnections(), graceMs);
       await closed;
