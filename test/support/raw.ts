@@ -10,7 +10,7 @@ import { until } from './until.ts';
  *
  * @param localAddress The address of the client; default: the system's choice.
  */
-export function connectTo(url: string, onConnect: () => void, localAddress?: string): Socket {
+function connectTo(url: string, onConnect: () => void, localAddress?: string): Socket {
   const { protocol, hostname: host, port } = new URL(url);
   const options = { host, port: Number(port), ...(localAddress !== undefined && { localAddress }) };
   return protocol === 'https:' ? connectSecure({ ...options, ca: pem('ca') }, onConnect) : connect(options, onConnect);
