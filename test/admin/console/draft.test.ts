@@ -86,17 +86,22 @@ test('says what the edit means beside the policy in force, for every caller', as
   expect((await drafts.run({ ...base, inForce: base.text, decisions: [] })).meaning?.differences).toEqual([]);
 });
 
+/** A task that takes seconds and much memory. */
+const large = (): DraftTask => {
+  const tests = Array.from({ length: 60_000 }, (_, at) => `- { name: t${at}, given: {}, when: {}, then: allow }\n`);
+  return { ...base, tests: tests.join('') };
+};
+
 test('gives up a draft that takes too long, and tries the next one', async () => {
-  const impatient = new DraftProcess({ timeMs: 1, memoryMb: 128 });
-  await expect(impatient.run(base)).rejects.toThrow('The draft takes longer than 0.001 s.');
-  await expect(impatient.run(base)).rejects.toThrow('longer');
+  const impatient = new DraftProcess({ timeMs: 1, memoryMb: 1_000 });
+  await expect(impatient.run(large())).rejects.toThrow('The draft takes longer than 0.001 s.');
+  await expect(impatient.run(large())).rejects.toThrow('longer');
   impatient.close();
 });
 
 test('gives up a draft that needs too much memory, and goes on serving', async () => {
   const small = new DraftProcess({ timeMs: 60_000, memoryMb: 24 });
-  const tests = Array.from({ length: 60_000 }, (_, at) => `- { name: t${at}, given: {}, when: {}, then: allow }\n`);
-  await expect(small.run({ ...base, tests: tests.join('') })).rejects.toThrow(/more than 24 MB/);
+  await expect(small.run(large())).rejects.toThrow(/more than 24 MB/);
   await expect(small.run(base)).resolves.toMatchObject({ problems: [] });
   small.close();
 });
