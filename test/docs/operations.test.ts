@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { restartKeys } from '../../schema/compile.ts';
 import gatewaySchema from '../../schema/gateway.schema.json' with { type: 'json' };
 import { commands } from '../../src/cli/commands.ts';
-import { members } from '../../src/model/decision.ts';
 import { sectionsOf } from './page.ts';
 
 test('docs/running.md has every command', async () => {
@@ -17,13 +16,6 @@ test('docs/configuration.md marks each key that needs a restart', async () => {
   const text = await readFile('docs/configuration.md', 'utf8');
   for (const key of keys)
     expect(text).toMatch(new RegExp(`^- \`${key.replaceAll('.', '\\.')}\`:.*A change needs a restart`, 'm'));
-});
-
-test('docs/monitoring.md has the table of members of a log line', async () => {
-  const text = (await sectionsOf('monitoring.md')).get('The decision log') ?? '';
-  const rows = [...text.matchAll(/^\| `(\w+)` +\| (.*?) +\|$/gm)].map(([, name, about]) => ({ name, about }));
-  const written = Object.values(members).flatMap((row) => ('wire' in row ? [row.wire] : []));
-  expect(rows.filter(({ name }) => name !== 'level' && name !== 'msg')).toEqual(written);
 });
 
 test('every link between pages has a target', async () => {

@@ -1,7 +1,7 @@
-/** The tables of what clients and providers do are those of `src/model/quirks`, and each section that they link is there. */
+/** The tables of pages are those of `src/model`. */
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { tables, withTable } from '../../docs/quirks.ts';
+import { tables, withTable } from '../../docs/tables.ts';
 
 /** Without what a formatter aligns. */
 const unaligned = (text: string): string => text.replaceAll(/ {2,}/g, ' ').replaceAll(/-{3,}/g, '---');

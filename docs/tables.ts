@@ -1,5 +1,5 @@
 /**
- * Writes the tables of `clients.md` and `authorization-servers.md` from `src/model/quirks`, between their markers:
+ * Writes the tables of pages from the tables of `src/model`, between their markers:
  *
  *     npm run docs
  *
@@ -7,8 +7,15 @@
  */
 
 import { readFile, writeFile } from 'node:fs/promises';
+import { members } from '../src/model/decision.ts';
 import { type ClientQuirks, clients, obstaclesOf } from '../src/model/quirks/clients.ts';
 import { type ProviderQuirks, providers, type Facts, sourceUrl } from '../src/model/quirks/providers.ts';
+
+/** Members of every line of the log. */
+const everyLine = [
+  ['`level`', '`info`, also for refusals, to show the reason by default'],
+  ['`msg`', '`decision`'],
+];
 
 const rows = Object.entries<ClientQuirks>(clients);
 
@@ -34,18 +41,23 @@ export const tables: Readonly<Record<string, () => string>> = {
         listed(provider.facts),
       ]),
     ),
+  'monitoring.md': () => table(['member', 'meaning'], [...everyLine, ...Object.values(members).flatMap(memberLine)]),
 };
 
 /** The page with its table replaced. */
 export function withTable(page: string, name: string): string {
-  const [before = '', after] = page.split(/<!-- table: npm run docs -->[^]*<!-- end of the table -->/);
+  const [before = '', after] = page.split(/<!-- table: npm run docs -->[^]*<!-- end -->/);
   if (after === undefined) throw new Error(`docs/${name} has no place for its table`);
-  return `${before}<!-- table: npm run docs -->\n\n${tables[name]?.() ?? ''}\n<!-- end of the table -->${after}`;
+  return `${before}<!-- table: npm run docs -->\n\n${tables[name]?.() ?? ''}\n<!-- end -->${after}`;
 }
 
 function table(heads: readonly string[], cells: readonly (readonly string[])[]): string {
   const line = (parts: readonly string[]): string => `| ${parts.join(' | ')} |\n`;
   return line(heads) + line(heads.map(() => '---')) + cells.map(line).join('');
+}
+
+function memberLine(row: (typeof members)[keyof typeof members]): readonly (readonly string[])[] {
+  return 'wire' in row ? [[`\`${row.wire.name}\``, row.wire.about]] : [];
 }
 
 function listed(facts: Facts): string {
