@@ -249,7 +249,7 @@ const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> 
   },
   'token.issuer'({ principal, form, maySee, server }) {
     const { iss } = principal.claims;
-    if (principal.signature !== undefined && typeof iss === 'string' && !issuersOf(server).includes(iss))
+    if (typeof iss === 'string' && !issuersOf(server).includes(iss))
       throw new Denial('token.issuer', notAccepted('iss', iss, issuersOf(server)));
     if (form === 'jwt' || maySee) return;
     throw new Denial('token.issuer', 'it lacks the introspection.prefix of its authorization server');
@@ -262,9 +262,8 @@ const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> 
   },
   'token.audience'({ principal, server, audiences }) {
     const { claims, signature } = principal;
-    const hasAud = claims['aud'] !== undefined;
-    const audience = hasAud ? principal.audience : audienceOf(claims, signature?.type === 'at+jwt', server);
-    if (audience.length === 0 && !hasAud && server.introspection?.audience !== 'optional')
+    const audience = audienceOf(claims, signature?.type === 'at+jwt', server);
+    if (audience.length === 0 && claims['aud'] === undefined && server.introspection?.audience !== 'optional')
       throw new Denial('token.audience', 'the route no longer accepts tokens without aud');
     requireAudience({ ...principal, audience }, audiences);
   },
@@ -311,7 +310,7 @@ export function createRevocationGuard(check: RevocationCheck, keepMs: number, cl
     requireRecent(principal) {
       const { form, issuedAt } = principal;
       if (form !== 'jwt') return;
-      if (issuedAt !== undefined && issuedAt * 1000 > clock() - keepMs) return;
+      if ((issuedAt ?? -Infinity) * 1000 > clock() - keepMs) return;
       const limit = 'revocations are remembered for revocation.keep';
       throw new Denial('token.too_old', `${issuedWords(principal)}, and ${limit}, ${keepMs / 1000} s`);
     },

@@ -21,7 +21,14 @@ const prefixed = {
   issuer: 'https://prefixed.example',
   introspection: { ...explains, prefix: 'bank_' },
 };
-const servers = [opaqueOnly, jwtOnly, lenient, prefixed] as unknown as readonly AuthorizationServer[];
+const claimed = {
+  name: 'claimed',
+  issuer: 'https://claimed.example',
+  jwt,
+  introspection: explains,
+  audienceClaim: 'cid',
+};
+const servers = [opaqueOnly, jwtOnly, lenient, prefixed, claimed] as unknown as readonly AuthorizationServer[];
 
 const dpop = { required: false, nonce: false, algorithms: ['ES256'], lifetimeMs: 60_000 };
 const byKey: Confirmation = { jwkThumbprint: 'k', certificateThumbprint: undefined };
@@ -42,6 +49,7 @@ function accept(
   otherwise: Partial<Principal>,
   route: Partial<Route> = {},
   token = otherwise.form === 'jwt' ? jwtText : 't',
+  guard: typeof revocation | null = revocation,
 ): Principal {
   const clients = new Map(servers.map((server) => [server.name, { server } as AuthorizationServerClient]));
   const authenticators = createAuthenticators(() => {}, Date.now);
@@ -50,7 +58,7 @@ function accept(
     clients,
     new Map([['write', ['read']]]),
     unlimitedFailures,
-    revocation,
+    guard ?? undefined,
   )(whole as Route, (principal) => principal).accept(
     {
       issuer: opaqueOnly.issuer,
@@ -73,6 +81,7 @@ const ofJwt = (algorithm: string, type: string): Partial<Principal> => ({
 });
 const typed = ofJwt('ES256', 'at+jwt');
 const without = { audience: [], claims: {} };
+const byClaim = { issuer: claimed.issuer, audience: [], claims: { cid: 's', scope: 'read' } };
 
 const refusedOnReload: readonly (readonly [Reason, string, Partial<Principal>, Partial<Route>, token?: string])[] = [
   ['token.issuer', 'an unknown server', { issuer: 'https://other.example' }, {}],
@@ -85,6 +94,12 @@ const refusedOnReload: readonly (readonly [Reason, string, Partial<Principal>, P
     { ...typed, claims: { aud: ['s'], iss: 'https://old.example' } },
     {},
   ],
+  [
+    'token.issuer',
+    'an answer that names an issuer that its server no longer has',
+    { claims: { iss: 'https://x' } },
+    {},
+  ],
   ['token.form', 'opaque where only JWTs are accepted', {}, { tokens: new Set(['jwt'] as const) }],
   ['token.form', 'a JWT where none is accepted', typed, { tokens: new Set(['opaque'] as const) }],
   ['token.form', 'a JWT of a server without jwt', { ...typed, issuer: opaqueOnly.issuer }, {}],
@@ -93,6 +108,14 @@ const refusedOnReload: readonly (readonly [Reason, string, Partial<Principal>, P
   ['token.audience', 'no aud where it is required', without, {}],
   ['token.audience', 'no aud in a JWT', { ...typed, ...without }, {}],
   ['token.audience', 'the aud of another route', {}, { audiences: ['other'] }],
+  ['token.audience', 'an empty aud', { issuer: lenient.issuer, audience: [], claims: { aud: [] } }, {}],
+  ['token.audience', 'an opaque token for another resource by audience_claim', byClaim, { audiences: ['other'] }],
+  [
+    'token.audience',
+    'an untyped JWT, of which its client is no audience',
+    { ...ofJwt('ES256', 'jwt'), ...byClaim, claims: { cid: 's' } },
+    { authorizationServers: [{ ...claimed, jwt: { ...jwt, types: ['jwt'] } }] as never },
+  ],
   ['token.revoked', 'a subject whose rights ended', { subject: 'revoked' }, {}],
   ['token.too_old', 'a JWT that does not say when it was issued', { ...typed, issuedAt: undefined }, {}],
   ['token.too_old', 'a JWT from before what is remembered', { ...typed, issuedAt: Date.now() / 1000 - 86_401 }, {}],
@@ -114,6 +137,8 @@ describe('a token that was validated before a reload', () => {
     ['bound to a certificate without DPoP', { confirmation: byCertificate }, {}],
     ['with a JWT that its server was asked about', {}, { tokens: new Set(['jwt'] as const) }, jwtText],
     ['without aud, of a server that may leave it out', { ...without, issuer: lenient.issuer }, {}],
+    ['by audience_claim', byClaim, {}],
+    ['with a JWT, by audience_claim', { ...typed, ...byClaim, claims: { cid: 's' } }, {}],
     ['with the prefix of its server', { issuer: prefixed.issuer }, {}, 'bank_t'],
     ['with a JWT that a server with a prefix was asked about', { issuer: prefixed.issuer }, {}, jwtText],
   ])('is accepted %s', ([, principal, route, token]) => {
@@ -126,11 +151,19 @@ describe('a token that was validated before a reload', () => {
 
   test('is refused with what it says, and what the route accepts now', () => {
     const detailOf = (detail: string): Error => expect.objectContaining({ detail }) as Error;
+    const old = { ...typed, claims: { aud: ['s'], iss: 'https://old.example' } };
+    expect(() => accept(old)).toThrow(detailOf(`iss is "https://old.example"; accepted: "${jwtOnly.issuer}"`));
     const route = { authorizationServers: servers.slice(0, 1), audiences: ['other'] };
     const issuer = JSON.stringify(servers[0]?.issuer);
     const unknown = `iss is "https://other.example"; accepted: ${issuer}`;
     expect(() => accept({ issuer: 'https://other.example' }, route)).toThrow(detailOf(unknown));
-    expect(() => accept({ audience: ['r', 's'] }, route)).toThrow(detailOf('aud is "r", "s"; accepted: "other"'));
+    expect(() => accept({ claims: { aud: ['r', 's'] } }, route)).toThrow(
+      detailOf('aud is "r", "s"; accepted: "other"'),
+    );
+  });
+
+  test('is accepted where no revocations are kept', () => {
+    expect(() => accept({ ...typed, issuedAt: 1, subject: 'revoked' }, {}, jwtText, null)).not.toThrow();
   });
 
   test('is refused for exactly the reasons that `refusals` checks on reload', () => {

@@ -349,10 +349,12 @@ describe('revalidation', () => {
     expect(told).toEqual(heard.map((refused) => ({ key: tokenKey(bearer(jwt)), ...refused })));
   });
 
-  test('validates an evicted token at its next use', async () => {
-    await authenticate('t');
+  test('validates an evicted token at its next use, and no other', async () => {
+    for (const token of ['t', 'u', 'v']) await authenticate(token);
     verifier.evict(tokenKey(bearer('t')));
-    await authenticate('t');
-    expect(asked).toHaveLength(2);
+    const evicted = verifier.evictWhere(({ subject }) => subject === 'u');
+    expect(evicted).toEqual([{ key: tokenKey(bearer('u')), issuer: undefined }]);
+    for (const token of ['t', 'u', 'v']) await authenticate(token);
+    expect(asked.slice(3)).toEqual(['known for 192.0.2.1: t', 'known for 192.0.2.1: u']);
   });
 });

@@ -63,6 +63,12 @@ describe('RFC 9449 §4.3 — refuses as a proof', () => {
     expect(() => readProof(text, accepted)).toThrow(invalid);
   });
 
+  test('2: with a cause for the operator', () => {
+    expect(() => readProof('a.b.c', accepted)).toThrow(
+      expect.objectContaining({ cause: expect.any(Error) as unknown }),
+    );
+  });
+
   test('2: a JWT of more than 8192 characters', () => {
     const rest = proof({}, {}, '').length;
     expect(readProof(proof({}, {}, 'A'.repeat(8192 - rest)), accepted).id).toBe('one');

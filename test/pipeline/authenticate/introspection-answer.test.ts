@@ -29,6 +29,7 @@ test.each<[claims: Record<string, unknown>, detail: string]>([
   [{ nbf: now + 65 }, 'nbf is 65 s ahead; clock_tolerance is 5 s'],
   [{ nbf: 'now' }, 'nbf is "now"; it must be a number'],
   [{ token_type: 'N_A' }, 'token_type is "N_A"; accepted: "bearer", "access_token", "dpop"'],
+  [{ aud: undefined }, 'the introspection answer has no aud (see introspection.audience and audience_claim)'],
   [{ aud: { r: 1 } }, 'aud is an object of 1; it must be a string or a list of strings'],
 ])('a refused answer says what it has and what is accepted: %j', (claims, detail) => {
   expect(() => principal(claims)).toThrow(expect.objectContaining({ detail }) as Error);
@@ -84,8 +85,17 @@ describe('RFC 7662 §2.2 — the answer about an active token', () => {
   test('is accepted without aud only if the configuration allows it', () => {
     const optional = { ...server, introspection: { audience: 'optional' } } as AuthorizationServer;
     expect(principal({ aud: undefined }, 0, optional).audience).toEqual([]);
+    expect(principal({ aud: [] }).audience).toEqual([]);
+    const byClaim = { ...server, audienceClaim: 'cid' } as const;
+    expect(principal({ aud: undefined, cid: 'r', scope: '' }, 0, byClaim).audience).toEqual(['r']);
     const unconfigured = { ...server, introspection: undefined };
     expect(() => principal({ aud: undefined }, 0, unconfigured)).toThrow(refused('token.audience'));
+  });
+
+  test('may name any issuer of its server', () => {
+    const jwt = { algorithms: [], types: undefined, jwksUri: undefined, issuers: ['https://old.example'] };
+    for (const iss of ['https://as.example', 'https://old.example'])
+      expect(principal({ iss }, 0, { ...server, jwt }).issuer).toBe('https://as.example');
   });
 
   test('keeps its JWT for the upstream', () => {

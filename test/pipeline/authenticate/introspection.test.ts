@@ -119,7 +119,7 @@ test('asks each server in turn, on behalf of the caller, until one knows the tok
 });
 
 test('refuses a token that no server knows', async () => {
-  const inactive = { reason: 'token.inactive' };
+  const inactive = { reason: 'token.inactive', detail: 'no trusted authorization server reports it as active' };
   await expect(ask([saying('a', undefined), silent, saying('b', undefined)])).rejects.toMatchObject(inactive);
   await expect(ask([])).rejects.toMatchObject(inactive);
 });

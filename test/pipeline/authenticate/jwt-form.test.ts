@@ -1,7 +1,13 @@
 import * as fc from 'fast-check';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, SignJWT, type JWTVerifyGetKey } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { claimedIssuer, createJwtVerifier, isEncrypted } from '../../../src/pipeline/authenticate/jwt.ts';
+import {
+  claimedIssuer,
+  createJwtVerifier,
+  isEncrypted,
+  requireAlgorithm,
+  requireType,
+} from '../../../src/pipeline/authenticate/jwt.ts';
 import type { AuthorizationServer, JwtValidation } from '../../../src/model/authorization-server.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import { createKey } from '../../support/issuer.ts';
@@ -111,7 +117,15 @@ test.for<Invalid>([
   ['token.algorithm', {}, { alg: 'ES384' }],
   ['token.signature', {}, { kid: 'k2' }],
 ])('RFC 9068 §4 — each invalid token has its own reason: %s: %j %j', async ([reason, claims, header]) => {
-  await expect(verify(await forge(claims, header))).rejects.toThrow(refused(reason));
+  const cause = expect.any(Error) as unknown;
+  await expect(verify(await forge(claims, header))).rejects.toMatchObject({ reason, cause });
+});
+
+test('a server without jwt accepts no algorithm, and the usual types', () => {
+  const signature = { algorithm: 'ES256', type: 'jwt' };
+  const denial = expect.objectContaining({ reason: 'token.algorithm', detail: 'alg is "ES256"; accepted: ' }) as Error;
+  expect(() => requireAlgorithm(signature, undefined)).toThrow(denial);
+  expect(() => requireType(signature, undefined)).not.toThrow();
 });
 
 describe('RFC 7515 §4.1.4 — without kid', () => {

@@ -108,6 +108,13 @@ describe('an unknown key', () => {
     await expect(world.find('k1', 'HS256')).rejects.toBeInstanceOf(Error);
   });
 
+  test('that is malformed is refused, with a cause for the operator', async () => {
+    world.publish([{ ...one, x: 'AA' }]);
+    const detail = 'the published key for kid "k1" and alg "ES256" is malformed';
+    const cause = expect.any(Error) as unknown;
+    await expect(world.find()).rejects.toMatchObject({ reason: 'token.key', detail, cause });
+  });
+
   test('is an outage while the server is unavailable', async () => {
     await world.find();
     world.goAway();

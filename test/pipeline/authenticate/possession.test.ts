@@ -80,6 +80,14 @@ test('RFC 8705 §3 — refuses another certificate or none, and tells the operat
   }
 });
 
+test('RFC 9449 §7.2 — refuses a key where DPoP is not served', async () => {
+  const client = await createProver();
+  const { possession } = create(undefined);
+  const principal = principalOf({ jwkThumbprint: client.cnf.jkt });
+  for (const token of [bearer('t'), withProof('t')])
+    expect(() => possession(principal, token, call())).toThrow(refused('token.sender_constrained'));
+});
+
 test('requires both proofs for a token that is bound to a key and a certificate', async () => {
   const client = await createProver();
   const { possession } = create(dpop);
