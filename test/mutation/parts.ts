@@ -13,7 +13,7 @@ export interface Part {
 export const parts: Readonly<Record<string, Part>> = {
   route: {
     mutate: ['src/pipeline/route/*.ts', 'src/lib/http/path-flaw.ts'],
-    tests: ['test/pipeline/route/*.test.ts'],
+    tests: ['test/pipeline/route/*.test.ts', 'test/lib/http/path-flaw.test.ts'],
     floor: 100,
   },
   authorize: { mutate: ['src/pipeline/authorize/*.ts'], tests: ['test/pipeline/authorize/*.test.ts'], floor: 100 },

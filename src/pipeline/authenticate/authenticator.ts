@@ -263,7 +263,7 @@ const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> 
   'token.audience'({ principal, server, audiences }) {
     const { claims, signature } = principal;
     const audience = audienceOf(claims, signature?.type === 'at+jwt', server);
-    if (audience.length === 0 && claims['aud'] === undefined && server.introspection?.audience !== 'optional')
+    if (audience.length === 0 && server.introspection?.audience !== 'optional')
       throw new Denial('token.audience', 'the route no longer accepts tokens without aud');
     requireAudience({ ...principal, audience }, audiences);
   },

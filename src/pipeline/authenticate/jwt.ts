@@ -167,7 +167,8 @@ const reasons: Readonly<Record<string, Reason>> = {
 function reasonOf(error: errors.JOSEError): Reason {
   if (!(error instanceof errors.JWTClaimValidationFailed)) return reasons[error.code] ?? 'token.malformed';
   if (error.claim === 'iss') return 'token.issuer';
-  return error.claim === 'nbf' && error.reason === 'check_failed' ? 'token.not_yet_valid' : 'token.claims';
+  // Of the other claims, only nbf is compared here: an exp in the past is another error.
+  return error.reason === 'check_failed' ? 'token.not_yet_valid' : 'token.claims';
 }
 
 /** The messages of jose name the claim and the check, never a value of the token. */
