@@ -9,6 +9,7 @@ import {
 import type { Call } from '../../model/call.ts';
 import type { Config } from '../../model/config.ts';
 import type { CountLookup } from '../../model/events.ts';
+import { describeValue } from '../../lib/json/describe-value.ts';
 import { Denial } from '../../model/denial.ts';
 import type { ReloadReason } from '../../model/reasons.ts';
 import type { PresentedToken, RefusedToken } from '../../model/grant.ts';
@@ -305,7 +306,10 @@ export function createRevocationGuard(check: RevocationCheck, keepMs: number, cl
   return {
     requireNotRevoked(principal) {
       if (!check.isReady()) throw new Denial('shared_store.unavailable', 'the kept revocations are not known yet');
-      if (check.revokes(principal)) throw new Denial('token.revoked', `${issuedWords(principal)}, which was revoked`);
+      if (!check.revokes(principal)) return;
+      const name = principal.subject ?? principal.clientId;
+      const token = name === undefined ? 'the token' : `the token of ${describeValue(name)}`;
+      throw new Denial('token.revoked', `${token} was revoked: ${issuedWords(principal)}`);
     },
     requireRecent(principal) {
       const { form, issuedAt } = principal;

@@ -175,15 +175,24 @@ describe('a token that was validated before a reload', () => {
 describe('the guard of revocations', () => {
   const guard = (isReady: boolean) =>
     createRevocationGuard({ isReady: () => isReady, revokes: () => isReady }, 60_000, () => 1_000_000);
-  const of = (form: Principal['form'], issuedAt?: number): Principal => ({ form, issuedAt }) as Principal;
+  const of = (form: Principal['form'], issuedAt?: number): Principal =>
+    ({ form, issuedAt, subject: 'alice', clientId: 'app' }) as Principal;
 
   test.each<[isReady: boolean, issuedAt: number | undefined, reason: Reason, detail: string]>([
     [false, 5, 'shared_store.unavailable', 'the kept revocations are not known yet'],
-    [true, 5, 'token.revoked', 'it was issued at 5, which was revoked'],
-    [true, undefined, 'token.revoked', 'it has no iat, which was revoked'],
+    [true, 5, 'token.revoked', 'the token of "alice" was revoked: it was issued at 5'],
+    [true, undefined, 'token.revoked', 'the token of "alice" was revoked: it has no iat'],
   ])('refuses while revocations are known %s, a token issued at %s: %s', (isReady, issuedAt, reason, detail) => {
     const refused = expect.objectContaining({ reason, detail }) as Error;
     expect(() => guard(isReady).requireNotRevoked(of('jwt', issuedAt))).toThrow(refused);
+  });
+
+  test.each([
+    [{ clientId: 'app' }, 'the token of "app" was revoked: it has no iat'],
+    [{}, 'the token was revoked: it has no iat'],
+  ])('names the client of a token without a subject: %j', (principal, detail) => {
+    const refused = expect.objectContaining({ detail }) as Error;
+    expect(() => guard(true).requireNotRevoked(principal as Principal)).toThrow(refused);
   });
 
   test('refuses a JWT from before what is remembered, and no opaque token', () => {
