@@ -1,3 +1,4 @@
+import type { CallHistory } from '../../src/model/history.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
 import type { Attempt, Decision, McpAttempt, McpTarget, PolicyDecision } from '../../src/model/policy.ts';
 import type { Principal } from '../../src/model/principal.ts';
@@ -31,6 +32,18 @@ export function caller({ scope = '', claims = {}, lifetime = 900 }: Given = {}):
     introspectionJwt: undefined,
     claims,
   };
+}
+
+export const alice = caller({ claims: { tenant: 'acme' } });
+
+/** What rules over time make of a call. */
+export function historyOf(
+  document: PolicyDocument,
+  attempt: Attempt,
+  principal: Principal = alice,
+  exact?: () => unknown,
+): CallHistory | undefined {
+  return compilePolicy('test', document).decide(principal, attempt).plan.history(principal, attempt, exact);
 }
 
 /** A call of a tool. */

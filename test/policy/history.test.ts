@@ -5,7 +5,7 @@ import { type Attempt, unknownArguments } from '../../src/model/policy.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { EntryDocument, PolicyDocument } from '../../src/policy/document.ts';
-import { call, caller, decide, faultsOf, message, plain, told } from './caller.ts';
+import { alice, call, historyOf, message } from './caller.ts';
 
 const claims = {
   tools: {
@@ -22,17 +22,6 @@ const claims = {
     'send_*': { never_after: { tool: ['read_secret', 'export_*'], within: '1d' }, quota: [{ count: 2, per: '1m' }] },
   },
 } as const satisfies PolicyDocument;
-
-const alice = caller({ claims: { tenant: 'acme' } });
-
-function historyOf(
-  document: PolicyDocument,
-  attempt: Attempt,
-  principal: Principal = alice,
-  exact?: () => unknown,
-): CallHistory | undefined {
-  return compilePolicy('test', document).decide(principal, attempt).plan.history(principal, attempt, exact);
-}
 
 /** The tracks that a call is recorded in. */
 function recordedIn(document: PolicyDocument, attempt: Attempt, principal?: Principal): readonly string[] {
@@ -336,113 +325,6 @@ describe('same', () => {
   });
 });
 
-describe('the policy refuses what a rule over time cannot count', () => {
-  const sum = (more: object = {}): EntryDocument => ({ quota: [{ sum: '/a', at_most: 5, per: '1h', ...more }] });
-  test.each<[EntryDocument, unknown, string]>([
-    [sum(), {}, 'argument /a: wanted a number from 0 to 5, found nothing'],
-    [sum(), { a: '4' }, 'argument /a: wanted a number from 0 to 5, found another string'],
-    [sum(), { a: 5.000_001 }, 'argument /a: wanted a number from 0 to 5, found more'],
-    [sum({ integer: true }), { a: '6' }, 'argument /a: wanted an integer from 0 to 5, found more'],
-    [
-      { after: { tool: 'p', within: '1h', same: ['/a'] } },
-      { a: { b: 1 } },
-      'argument /a: wanted a string, a number or a boolean, found an object',
-    ],
-    [
-      { never_after: { tool: 'p', within: '1h', same: ['/a/b'] } },
-      { a: '{"b":1}' },
-      'argument /a/b: wanted a string, a number or a boolean, found a value on the way to it that is not an object',
-    ],
-  ])('%j with %j: %s', (entry, args, detail) => {
-    const tools = { p: {}, c: entry };
-    const decision = decide({ tools }, {}, call('c', args));
-    expect(decision).toMatchObject({ allow: false, denial: { reason: 'argument.denied', detail, scope: [] } });
-    expect(decision.rule).toMatch(/^tools\.c\.(?:after|never_after|quota\[0\])$/);
-  });
-
-  test('an argument that another case hides, as elsewhere in policies', () => {
-    const tools = { c: { quota: [{ sum: '/amount', at_most: 5, per: '1h' }] } };
-    expect(told(decide({ tools }, {}, call('c', { Amount: 1 })))).toBe('deny policy.error policy');
-  });
-
-  test.each<[string, Partial<Principal>, string]>([
-    ['subject', { subject: undefined }, 'wanted a subject, by which calls are counted, found none'],
-    ['client', { clientId: undefined }, 'wanted a client, by which calls are counted, found none'],
-    [
-      'tenant',
-      { claims: { tenant: ['acme'] } },
-      'wanted claim tenant as a string, an integer or a boolean, by which calls are counted, found an array of 1',
-    ],
-  ])('a caller without a %s', (by, lacking, detail) => {
-    const policy = compilePolicy('test', { because: 'words', tools: { c: { quota: [{ count: 1, per: '1h', by }] } } });
-    expect(plain(policy.decide({ ...alice, ...lacking }, call('c')))).toEqual({
-      allow: false,
-      rule: 'tools.c.quota[0]',
-      denial: { reason: 'claim.denied', rule: 'tools.c.quota[0]', detail, scope: [], because: 'words' },
-    });
-  });
-
-  test('a call without an owner that a rule looks back at, because it would be missing in the history', () => {
-    const tools: PolicyDocument['tools'] = {
-      read: {},
-      c: { because: 'own', never_after: { tool: 'read', within: '1h', same: ['/id'], by: 'tenant' } },
-    };
-    expect(decide({ tools }, {}, call('read', { id: [7] }))).toMatchObject({
-      rule: 'tools.c.never_after',
-      denial: { reason: 'claim.denied', because: 'own' },
-    });
-  });
-
-  test.each([
-    ['that the rule covers', call('read'), 'deny claim.denied tools.c.never_after'],
-    ['of another tool', call('other'), 'allow tools.other'],
-    ['of no tool', message('prompts/get', 'prompt p'), 'allow prompts.p'],
-  ])('a call without an owner: one %s', (_what, attempt, decision) => {
-    const document: PolicyDocument = {
-      tools: { read: {}, other: {}, c: { never_after: { tool: 'read', within: '1h', by: 'tenant' } } },
-      prompts: { p: {} },
-    };
-    expect(told(decide(document, {}, attempt))).toBe(decision);
-    expect(historyOf({ ...document, mode: 'shadow' }, attempt, caller())?.records ?? []).toEqual([]);
-  });
-
-  test('a value that cannot be compared, also after one that is absent', () => {
-    const tools = { p: {}, c: { never_after: { tool: 'p', within: '1h', same: ['/a', '/b'] } } };
-    expect(told(decide({ tools }, {}, call('c', { b: [] })))).toBe('deny argument.denied tools.c.never_after');
-  });
-
-  test('before scopes, so that no challenge asks for a token that would be refused', () => {
-    const tools = { c: { scope: 'pay', quota: [{ sum: '/a', at_most: 5, per: '1h' }] } };
-    expect(told(decide({ tools }, {}, call('c', { a: 6 })))).toBe('deny argument.denied tools.c.quota[0]');
-    expect(told(decide({ tools }, {}, call('c', { a: 5 })))).toBe('deny scope.insufficient tools.c.scope [pay]');
-    expect(told(decide({ tools }, { scope: 'pay' }, call('c', { a: 5 })))).toBe('allow tools.c');
-  });
-});
-
-test('in shadow mode a call that a rule cannot count is left out', () => {
-  const document: PolicyDocument = {
-    mode: 'shadow',
-    tools: {
-      p: {},
-      c: {
-        after: { tool: 'p', within: '1h', same: ['/id'] },
-        quota: [
-          { count: 1, per: '1h', by: 'tenant' },
-          { sum: '/amount', at_most: 1, per: '1h' },
-        ],
-      },
-    },
-  };
-  expect(historyOf(document, call('c', { id: {}, Amount: 1 }), caller())).toEqual({
-    checks: [],
-    records: [],
-    unknown: [],
-    isShadow: true,
-  });
-  expect(historyOf(document, call('p', { ID: 7 }))?.records).toEqual([]);
-  expect(historyOf(document, call('unlisted'))).toBeUndefined();
-});
-
 test('rules that depend on arguments that were not recorded are named as unknown', () => {
   const history = historyOf(claims, call('disburse', unknownArguments));
   expect(history?.unknown).toEqual(['tools.disburse.after', 'tools.disburse.quota[1]']);
@@ -468,80 +350,4 @@ test('a policy names its rules over time, and the claims by which it counts', ()
     ]),
   );
   expect(policy.claimsRead({ tenant: 'acme', other: 1 })).toEqual({ tenant: 'acme' });
-});
-
-test('a check has the words of its entry, or else of the policy, or else none', () => {
-  const quota = [{ count: 1, per: '1h' }];
-  const tools = { a: { quota }, b: { quota, because: 'own' } };
-  const denialOf = (tool: string, document: PolicyDocument): unknown =>
-    historyOf(document, call(tool))?.checks[0]?.denial;
-  expect(denialOf('a', { tools })).not.toHaveProperty('because');
-  expect(denialOf('a', { because: 'policy', tools })).toHaveProperty('because', 'policy');
-  expect(denialOf('b', { because: 'policy', tools })).toHaveProperty('because', 'own');
-});
-
-describe('faults', () => {
-  const malformed = '"/a~" is not a JSON Pointer (RFC 6901): within a name, write "~" as "~0" and "/" as "~1"';
-  const either = 'tools.c.quota[0]: needs either count, or sum with at_most';
-  const inexact = 'cannot be summed exactly; write an integer below 4.5 * 10^15';
-  test.each<[EntryDocument, string]>([
-    [{ quota: [{ per: '1h' }] }, either],
-    [{ quota: [{ count: 1, sum: '/a', at_most: 1, per: '1h' }] }, either],
-    [{ quota: [{ sum: '/a', per: '1h' }] }, 'tools.c.quota[0]: sum needs at_most'],
-    [{ quota: [{ count: 1, at_most: 1, per: '1h' }] }, 'tools.c.quota[0]: at_most needs sum'],
-    [{ quota: [{ count: 1, integer: true, per: '1h' }] }, 'tools.c.quota[0].integer: needs sum'],
-    [{ quota: [{ sum: '/a', at_most: 1.5, integer: true, per: '1h' }] }, `tools.c.quota[0].at_most: 1.5 ${inexact}`],
-    [
-      { quota: [{ sum: '/a', at_most: 0.000_000_1, per: '1h' }] },
-      'tools.c.quota[0].at_most: 1e-7 cannot be summed exactly; write a number below 4.5 * 10^15 with at most 6 decimal places',
-    ],
-    [{ quota: [{ count: 4_500_000_000_000_000, per: '1h' }] }, `tools.c.quota[0].count: 4500000000000000 ${inexact}`],
-    [{ quota: [{ sum: '/a~', at_most: 1, per: '1h' }] }, `tools.c.quota[0].sum: ${malformed}`],
-    [{ after: { tool: 'c', within: '1h', same: ['/ok', '/a~'] } }, `tools.c.after.same[1]: ${malformed}`],
-    [{ after: { tool: 'c', within: '1h', by: '/a~' } }, `tools.c.after.by: ${malformed}`],
-    [{ quota: [{ count: 1, per: '1h', by: '/a~' }] }, `tools.c.quota[0].by: ${malformed}`],
-    [
-      {
-        quota: [
-          { count: 1, per: '1h' },
-          { count: 2, per: '2h' },
-          { count: 3, per: '60m' },
-        ],
-      },
-      'tools.c.quota[2]: counts the same as quota[0]',
-    ],
-    [
-      { after: { tool: ['c', 'aprove'], within: '1h' } },
-      'tools.c.after.tool: looks back at "aprove", which tools does not list; list it there',
-    ],
-    [
-      { never_after: { tool: 'aprove', within: '1h' } },
-      'tools.c.never_after.tool: looks back at "aprove", which tools does not list; list it there',
-    ],
-  ])('%j: %s', (entry, fault) => {
-    expect(faultsOf({ tools: { c: entry } })).toEqual([fault]);
-  });
-
-  test('a pattern may match no listed tool, and a listed pattern covers a name', () => {
-    const tools = { 'get_*': {}, c: { after: { tool: ['x_*', 'get_a'], within: '1h' } } };
-    expect(faultsOf({ tools })).toEqual([]);
-  });
-
-  test('entries without arguments can compare and sum none', () => {
-    const entry = { never_after: { tool: 'c', within: '1h', same: ['/a'] } };
-    const quota = [{ sum: '/a', at_most: 1, per: '1h' }];
-    expect(
-      faultsOf({ tools: { c: {} }, resources: { 'a:b': entry }, methods: { x: { quota } }, prompts: { p: entry } }),
-    ).toEqual([
-      'resources.a:b.never_after.same[0]: resources have no arguments; only tools and prompts do',
-      'methods.x.quota[0].sum: methods have no arguments; only tools and prompts do',
-    ]);
-  });
-
-  test('without tools there is nothing to look back at, not even by a pattern', () => {
-    const document: PolicyDocument = { prompts: { p: { after: { tool: '*', within: '1h' } } } };
-    expect(faultsOf(document)).toEqual([
-      'prompts.p.after.tool: looks back at "*", which tools does not list; list it there',
-    ]);
-  });
 });

@@ -9,9 +9,7 @@ import {
   requestFlaw,
 } from '../../src/policy/requests.ts';
 import { runs } from '../support/runs.ts';
-import type { Attempt } from '../../src/model/policy.ts';
-import { caller, decide, faultsOf, message, told } from './caller.ts';
-import { proofOf } from './prove/deciding.ts';
+import { decide, faultsOf, told } from './caller.ts';
 
 /** The entry that decides a request, or `-`. */
 function entryFor(names: readonly string[], request: string): string {
@@ -345,69 +343,4 @@ test.each<readonly [name: string, own: readonly string[], others: readonly strin
   ['GET /api/**', ['/api/'], [], true],
 ])('R-296: whether %s is served by the routes %j beside %j: %s', (name, own, others, isServed) => {
   expect(isServedBelow(name, own, others)).toBe(isServed);
-});
-
-// oxlint-disable unicorn/no-thenable -- a property has it
-describe('rules over time on requests', () => {
-  const policyOf = (pay: object): PolicyDocument => ({
-    requests: { 'GET /a/*': {}, 'GET /a/secret': {}, 'POST /pay': pay },
-  });
-
-  // `never_after` also looks at another spelling.
-  test.each<readonly ['after' | 'never_after', names: string[], Attempt, count: number]>([
-    ['after', ['GET /a/*'], { kind: 'http', request: 'GET /a/1' }, 1],
-    ['after', ['GET /a/*'], { kind: 'http', request: 'HEAD /a/1' }, 1],
-    ['after', ['GET /a/*'], { kind: 'http', request: 'POST /a/1' }, 0],
-    ['after', ['GET /a/*'], { kind: 'http', request: 'GET /a' }, 0],
-    ['after', ['GET /a/secret'], { kind: 'http', request: 'GET /a/1' }, 0],
-    ['after', ['GET /a/secret', 'GET /a/*'], { kind: 'http', request: 'GET /a/1' }, 1],
-    ['after', ['GET /a/secret'], { kind: 'http', request: 'GET /a/Secret/' }, 0],
-    ['after', ['GET /a/secret'], { kind: 'http' }, 0],
-    ['after', ['GET /a/secret'], message('x'), 0],
-    ['never_after', ['GET /a/secret'], { kind: 'http', request: 'GET /a/secret' }, 1],
-    ['never_after', ['GET /a/secret'], { kind: 'http', request: 'GET /a/Secret/' }, 1],
-  ])('%s %j looks back at %j: %d', (kind, names, attempt, count) => {
-    const { plan } = decide(policyOf({ [kind]: { request: names, within: '1h' } }), {}, attempt);
-    expect(plan.history(caller(), attempt)?.records.length ?? 0).toBe(count);
-  });
-
-  test.each([
-    [{ request: 'GET /b' }, ['.request: looks back at "GET /b", which requests does not list; list it there']],
-    [
-      { request: 'get /a' },
-      [
-        '.request: "get /a" is not a method in capitals or *, one space, and a path that begins with /, such as GET /orders',
-        '.request: looks back at "get /a", which requests does not list; list it there',
-      ],
-    ],
-    [{ request: 'GET /a/1', tool: 'x' }, [': needs either tool or request']],
-    [{}, [': needs either tool or request']],
-    [{ tool: 'x' }, ['.tool: looks back at "x", which tools does not list; list it there']],
-    [{ request: 'GET /a/1', same: ['/id'] }, ['.same[0]: requests have no arguments; only tools and prompts do']],
-  ])('%j is an error: %j', (after, faults) => {
-    const expected = faults.map((fault) => `requests["POST /pay"].after${fault}`);
-    expect(faultsOf(policyOf({ after: { within: '1h', ...after } }))).toEqual(expected);
-  });
-
-  test('a proof gives the earlier request that an example needs', () => {
-    const policy: PolicyDocument = {
-      requests: { 'GET /a/*': {}, 'POST /pay': { after: { request: 'GET /a/*', within: '1h' } } },
-    };
-    const proof = proofOf(policy, { for_all: {}, when: { request: 'POST /pay' }, then: 'deny' });
-    expect(proof).toMatchObject({
-      outcome: 'fails',
-      counterexample: { given: { history: [{ request: 'GET /a/x', ago: '0s' }] }, when: { request: 'POST /pay' } },
-    });
-    expect(proofOf(policy, { for_all: {}, when: { request: { matches: '^DELETE ' } }, then: 'deny' })).toMatchObject({
-      outcome: 'holds',
-    });
-  });
-
-  test('a hundred entries are proved within the bounds', () => {
-    const entries = Array.from({ length: 100 }, (_, index) => [`GET /r${index}/*`, { scope: 's' }] as const);
-    const policy: PolicyDocument = { requests: Object.fromEntries(entries) };
-    expect(proofOf(policy, { for_all: { not: { scope: 's' } }, when: { request: 'any' }, then: 'deny' }).outcome).toBe(
-      'holds',
-    );
-  });
 });
