@@ -9,6 +9,8 @@ import { gzipSync } from 'node:zlib';
 
 const built = new URL('built/', import.meta.url);
 const pages = ['index.html', 'sign-in.html'];
+/** What all pages have, and then each view. */
+const styles = ['style.css', 'live/live.css', 'decision/decision.css', 'policies/policies.css', 'health/health.css'];
 
 /** Without the development dependencies there is nothing to build with. */
 const rolldown = await import('rolldown').catch(() => undefined);
@@ -35,7 +37,7 @@ async function build({ rolldown: bundle }) {
   const names = Object.fromEntries(
     output.filter(({ isEntry }) => isEntry).map(({ name, fileName }) => [`${name}.js`, fileName]),
   );
-  const style = await text('style.css');
+  const style = (await Promise.all(styles.map(text))).join('\n');
   const plots = await readFile(new URL(import.meta.resolve('uplot/dist/uPlot.min.css')), 'utf8');
   names['style.css'] = await write('style', '.css', `${plots}\n${style}`);
   names['icon.svg'] = await write('icon', '.svg', await text('icon.svg'));

@@ -14,7 +14,7 @@ interface Column<Row> {
   readonly look?: 'link' | 'mono' | 'muted' | 'mono muted';
 }
 
-/** The columns of a table in their order, by the class that their cells have in style.css. */
+/** The columns of a table in their order, by the class that their cells have in its stylesheet. */
 export type Columns<Row> = Readonly<Record<string, Column<Row>>>;
 
 /** The names of the columns of a table. */
@@ -38,7 +38,7 @@ export function Table<Row extends { readonly name: string }>({
   rows,
 }: {
   readonly name: string;
-  /** Its class in style.css. */
+  /** Its class in the stylesheet. */
   readonly look: string;
   readonly columns: Columns<Row>;
   readonly rows: readonly Row[];
