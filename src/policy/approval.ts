@@ -86,7 +86,9 @@ export function joinedApproval(
     waitMs: Math.min(...approvals.map(({ waitMs }) => waitMs)),
     validMs: Math.min(...approvals.map(({ validMs }) => validMs)),
     // A person must see what each of the entries shows.
-    shows: approvals.reduce<Approval['shows']>((all, { shows }) => all && shows && all.concat(shows), []),
+    shows: approvals.some(({ shows }) => shows === undefined)
+      ? undefined
+      : approvals.flatMap(({ shows = [] }) => shows),
     because: approvals.find(({ because }) => because !== undefined)?.because,
     text: canonicalJson(approvals.map((each) => [each.rule, each.text])),
     identity: canonicalJson(approvals.map(({ rule, entryText }) => [rule, entryText])),

@@ -125,7 +125,8 @@ export function distinguishedRequests(names: readonly string[], mentions: readon
   visit('', 0, patterns);
 
   const methods = new Set(['GET', ...texts.flatMap((text) => text.match(/[A-Z]+(?:-[A-Z]+)*/g) ?? []), 'HEAD']);
-  return [...methods, unlike('PUT', methods)].flatMap((method) => paths.map((path) => `${method} ${path}`));
+  const other = ['PUT', 'PATCH'].find((each) => !methods.has(each)) ?? unlike('X', methods);
+  return [...methods, other].flatMap((method) => paths.map((path) => `${method} ${path}`));
 }
 
 /** A text, repeated until it is none of others. */

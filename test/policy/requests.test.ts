@@ -299,8 +299,8 @@ test.each<readonly [names: string[], mentions: string[], methods: string, paths:
   [['GET /a'], [], 'GET HEAD PUT', '/ /x /x/ /x/x /x/x/ /x/x/x /x/x/x/ /a /a/'],
   [
     ['GET /a/'],
-    [],
-    'GET HEAD PUT',
+    ['PUT'],
+    'GET PUT HEAD PATCH',
     '/ /x /x/ /x/x /x/x/ /x/x/x /x/x/x/ /x/x/x/x /x/x/x/x/ /x/x/x/... /x/x/x/.../ /x/x/... /x/x/.../ /x/... /x/.../ ' +
       '/... /.../ /a /a/',
   ],
@@ -312,8 +312,8 @@ test.each<readonly [names: string[], mentions: string[], methods: string, paths:
   ],
   [
     ['* /A', 'PUT /x/**'],
-    ['^M-SEARCH ', '.'],
-    'GET A PUT M-SEARCH HEAD PUTPUT',
+    ['^M-SEARCH ', 'PATCH', '.'],
+    'GET A PUT M-SEARCH PATCH HEAD X',
     '/ /xx /xx/ /xx/xx /xx/xx/ /xx/xx/xx /xx/xx/xx/ /xx/xx/... /xx/xx/.../ /xx/... /xx/.../ /... /.../ /A /A/ /x /x/ ' +
       '/x/xx /x/xx/ /x/xx/xx /x/xx/xx/ /x/xx/... /x/xx/.../ /x/... /x/.../ /a /a/',
   ],
