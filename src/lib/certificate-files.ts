@@ -13,7 +13,10 @@ export interface CertificateFiles {
 }
 
 /** The content of {@link CertificateFiles}, usable for TLS. */
-export interface Certificates extends CertificateFiles {
+export interface Certificates {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string | undefined;
   /** Milliseconds since the epoch. Of the certificate itself: its chain may hold an expired one, for old clients. */
   readonly expiresAt: number;
 }

@@ -90,6 +90,7 @@ function readAddress(text: string, defaultPort: number) {
   return { address, path, query };
 }
 
+/** The parameters of a query, still percent-encoded. */
 function readParameters(query: string | undefined): ReadonlyMap<string, string> {
   const set = new Map<string, string>();
   for (const pair of query === undefined ? [] : query.split('&')) {

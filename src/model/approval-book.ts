@@ -106,12 +106,22 @@ export interface ApprovalBook {
 }
 
 type Step = keyof ApprovalBook;
-const steps: readonly Step[] = ['ask', 'settle', 'decide', 'find', 'list', 'expire', 'sweep'];
 
 /** A book, each step of which is `run` elsewhere. */
 export function bookOf(run: (step: Step, about: readonly unknown[]) => Promise<unknown>): ApprovalBook {
-  const rows = steps.map((step) => [step, (...about: readonly unknown[]) => run(step, about)] as const);
-  return Object.fromEntries(rows) as unknown as ApprovalBook;
+  const of =
+    (step: Step) =>
+    (...about: readonly unknown[]) =>
+      run(step, about) as Promise<never>;
+  return {
+    ask: of('ask'),
+    settle: of('settle'),
+    decide: of('decide'),
+    find: of('find'),
+    list: of('list'),
+    expire: of('expire'),
+    sweep: of('sweep'),
+  };
 }
 
 /** Runs a step of a book. */

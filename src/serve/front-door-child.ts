@@ -3,7 +3,7 @@ import { loadSnapshot } from '../config/load.ts';
 import { KeysFault } from '../front-door/keys.ts';
 import { type RunningFrontDoor, startFrontDoor } from '../front-door/front-door.ts';
 import type { FrontDoorObserver } from '../model/front-door.ts';
-import { type FromFrontDoor, observations, type ToFrontDoor } from './front-door-process.ts';
+import type { FromFrontDoor, ToFrontDoor } from './front-door-process.ts';
 import { RevocationIndex } from '../store/revocation-index.ts';
 import { learn } from './revocation.ts';
 import { listenFault, obeyParent } from './start.ts';
@@ -64,9 +64,16 @@ async function reload(running: RunningFrontDoor | undefined, file: string, snaps
 }
 
 /** Metrics and the log are those of the gateway's process. */
-const remote = Object.fromEntries(
-  observations.map((name) => [name, (...about: readonly unknown[]) => tell({ kind: 'observed', name, about })]),
-) as unknown as FrontDoorObserver;
+const remote: FrontDoorObserver = {
+  signIn: tellOf('signIn'),
+  consent: tellOf('consent'),
+  token: tellOf('token'),
+  registration: tellOf('registration'),
+};
+
+function tellOf(name: keyof FrontDoorObserver): (...about: readonly unknown[]) => void {
+  return (...about) => tell({ kind: 'observed', name, about });
+}
 
 function tell(message: FromFrontDoor): void {
   process.send?.(message);

@@ -134,14 +134,6 @@ export type ToFrontDoor =
   | { readonly kind: 'reload'; readonly file: string; readonly snapshot: Snapshot }
   | { readonly kind: 'stop' };
 
-/** What a front door observes. */
-export const observations = Object.keys({
-  signIn: true,
-  consent: true,
-  token: true,
-  registration: true,
-} satisfies Record<keyof FrontDoorObserver, true>) as readonly (keyof FrontDoorObserver)[];
-
 /** A message of the process of the front door. */
 export type FromFrontDoor =
   | StartMessage

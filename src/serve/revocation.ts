@@ -15,7 +15,7 @@ import type { Revocations } from './revocation/revocations.ts';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { OpenStream } from '../pipeline/forward/open-streams.ts';
 
-const MESSAGE = 1_000;
+const MAX_IN_MESSAGE = 1_000;
 
 /**
  * Opens the revocation of this process. Loads its code only here: most gateways do without.
@@ -38,7 +38,7 @@ export function* everything(check: RevocationIndex): Iterable<RevocationMessage>
   let revocations: Revocation[] = [];
   for (const revocation of check.all()) {
     revocations.push(revocation);
-    if (revocations.length < MESSAGE) continue;
+    if (revocations.length < MAX_IN_MESSAGE) continue;
     yield { kind: 'revoked', news: { revocations, dropped: [] } };
     revocations = [];
   }
@@ -98,7 +98,7 @@ export interface AffectedParts {
 
 /** The time for which news are gathered: each look at all streams takes time, which a flood of events must not have. */
 const GATHER_MS = 20;
-const STEP = 100;
+const STREAMS_PER_TURN = 100;
 
 /** The effects of revocations on what is open and cached. Requests ask the index themselves: nothing delays them. */
 export class RevocationEffects {
@@ -138,7 +138,7 @@ export class RevocationEffects {
   /** Ends some in each turn of the event loop, so that requests are served meanwhile. */
   async #endStreams(issuers: ReadonlySet<string>): Promise<void> {
     const { open, check, end } = this.#parts;
-    let left = STEP;
+    let left = STREAMS_PER_TURN;
     for (const stream of open()) {
       const { principal } = stream.grant;
       if (principal !== undefined && issuers.has(principal.issuer) && check.revokes(principal))
@@ -146,7 +146,7 @@ export class RevocationEffects {
       left -= 1;
       if (left > 0) continue;
       await setImmediate();
-      left = STEP;
+      left = STREAMS_PER_TURN;
     }
   }
 }

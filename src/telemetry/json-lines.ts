@@ -21,6 +21,7 @@ const LAST_MS = 1_000;
 
 /** Characters that JSON does not escape and a terminal obeys: DEL, C1 controls, line breaks, changes of direction. */
 const actsOnTerminals = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+/** The only one of them in ASCII. */
 const DELETE = 0x7f;
 
 /** JSON without characters that a terminal obeys, with the same values. */

@@ -27,8 +27,8 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 /** The pause between polls of a transmitter that does not hold back its empty answers. */
 const IDLE_MS = 500;
-const CHECK_MS = 5 * 60_000;
-const LEASE_MS = 5_000;
+const STREAM_CHECK_MS = 5 * 60_000;
+const LEASE_RENEWAL_MS = 5_000;
 
 /** The events of one source: keeps its stream, takes what it pushes, or polls. It is never in the way of a request. */
 export class Delivery implements SetSource {
@@ -130,11 +130,11 @@ export class Delivery implements SetSource {
     if (!isManaged) await this.#transmitter.metadata();
     if (!isLeader) {
       this.#setUp(undefined);
-      return LEASE_MS;
+      return LEASE_RENEWAL_MS;
     }
     if (source.delivery === 'push') {
       this.#setUp(true);
-      return Math.min(LEASE_MS, Math.max(1, this.#checkAt - this.#parts.clock()));
+      return Math.min(LEASE_RENEWAL_MS, Math.max(1, this.#checkAt - this.#parts.clock()));
     }
     return this.#poll(acks);
   }
@@ -158,7 +158,7 @@ export class Delivery implements SetSource {
       // It would be in the way of the poll by which it arrives.
       if (isNew) void this.#transmitter.verify(found, this.#newState()).catch(() => {});
     }
-    this.#checkAt = this.#parts.clock() + Math.min(CHECK_MS, (found.inactivityMs ?? Infinity) / 2);
+    this.#checkAt = this.#parts.clock() + Math.min(STREAM_CHECK_MS, (found.inactivityMs ?? Infinity) / 2);
   }
 
   async #find(isLeader: boolean): Promise<EventStream | undefined> {
@@ -180,7 +180,7 @@ export class Delivery implements SetSource {
     if (endpoint === undefined) throw new TransmitterError('the stream has no endpoint to poll');
     const begun = this.#parts.clock();
     // The lease ends while a transmitter holds back its answer, unless it is renewed meanwhile.
-    const renewal = setInterval(() => void this.#parts.lease().catch(() => {}), LEASE_MS).unref();
+    const renewal = setInterval(() => void this.#parts.lease().catch(() => {}), LEASE_RENEWAL_MS).unref();
     const { taken, refused } = acks;
     try {
       const sets = await this.#transmitter.poll(endpoint, taken, refused);
