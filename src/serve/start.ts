@@ -173,7 +173,7 @@ function withMore(page: Metrics['page'], more: StartOptions['moreMetrics']): Met
   };
 }
 
-interface Shown extends Pick<AdminView, 'inForce' | 'source' | 'workers' | 'metrics'> {
+interface AdminParts extends Pick<AdminView, 'inForce' | 'source' | 'workers' | 'metrics'> {
   readonly moreMetrics: StartOptions['moreMetrics'];
   readonly kept: Revocations | undefined;
   readonly log: Log;
@@ -181,7 +181,7 @@ interface Shown extends Pick<AdminView, 'inForce' | 'source' | 'workers' | 'metr
 }
 
 /** Starts the admin listener, if one is configured. */
-export async function openAdmin({ log, clock, kept, moreMetrics, ...view }: Shown): Promise<Admin | undefined> {
+export async function openAdmin({ log, clock, kept, moreMetrics, ...view }: AdminParts): Promise<Admin | undefined> {
   const { admin } = view.inForce.config;
   if (admin === undefined) return undefined;
   const metrics = withMore(withMore(view.metrics, kept?.metrics), moreMetrics);

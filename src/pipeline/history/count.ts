@@ -33,7 +33,7 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
   if (route.policy?.isOverTime !== true) return undefined;
   const underOwnId = createCountUnderOwnId(route, ledger);
 
-  const countFor = (call: Call, grant: Grant, { principal, history }: Judged): ReturnType<Count> => {
+  const countFor = (call: Call, grant: Grant, { principal, history }: CallerHistory): ReturnType<Count> => {
     const { action, decision } = grant;
     if (history === undefined) return followedTask(action, ledger, route.name);
     const { isShadow, checks } = history;
@@ -57,11 +57,11 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
   };
 
   return (call, grant) => {
-    const judged = historyOf(route, grant);
+    const caller = historyOf(route, grant);
     return underOwnId(
       grant,
-      () => callerOf(judged.principal),
-      () => countFor(call, grant, judged),
+      () => callerOf(caller.principal),
+      () => countFor(call, grant, caller),
     );
   };
 }
@@ -82,14 +82,14 @@ export function createJudge(route: Route, ledger: Ledger): ((grant: Grant) => Pr
   };
 }
 
-interface Judged {
+interface CallerHistory {
   readonly principal: Principal;
   /** Undefined for a call that no rule over time concerns. */
   readonly history: CallHistory | undefined;
 }
 
 /** A route with a policy is not public, so that both the principal and the plan are there. Anything else is a bug. */
-function historyOf({ name }: Route, { principal, action, decision: { plan } }: Grant): Judged {
+function historyOf({ name }: Route, { principal, action, decision: { plan } }: Grant): CallerHistory {
   if (principal === undefined || plan === undefined) throw new TypeError(`route ${name}: no principal or no plan`);
   return { principal, history: plan.history(principal, action.attempt, () => exactArguments(action)) };
 }

@@ -259,7 +259,7 @@ export function createWorkersSource(
 ): WorkersSource {
   const watchers = new Set<(batch: Batch) => void>();
   const questions = new Questions<{ worker: Worker; question: ConsoleQuestion; argument: unknown }>(
-    (number, { worker, ...asked }) => tell(worker, { kind: 'ask', number, ...asked }),
+    (number, { worker, ...content }) => tell(worker, { kind: 'ask', number, ...content }),
     { patienceMs: PATIENCE_MS, maxWaiting: Infinity },
   );
 
@@ -284,8 +284,8 @@ export function createWorkersSource(
       };
     },
     async ask<Name extends ConsoleQuestion>(name: Name, argument: ArgumentOf<Name>) {
-      const asked = workers().map((worker) => questions.ask({ worker, question: name, argument }));
-      const answers = (await Promise.all(asked)).map((reply) => reply?.answer);
+      const replies = await Promise.all(workers().map((worker) => questions.ask({ worker, question: name, argument })));
+      const answers = replies.map((reply) => reply?.answer);
       return joinedAnswer(name, answers.filter((answer) => answer !== undefined) as AnswerOf<Name>[]);
     },
   };

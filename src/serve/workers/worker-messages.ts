@@ -90,24 +90,24 @@ interface Bounds {
   readonly maxWaiting: number;
 }
 
-type Answered = Pick<Reply, 'number' | 'answer'>;
+type NumberedAnswer = Pick<Reply, 'number' | 'answer'>;
 
 /** All questions of this process that wait for their answer, by their numbers. */
-const waiting = new Map<number, (reply: Answered) => void>();
-let asked = 0;
+const waiting = new Map<number, (reply: NumberedAnswer) => void>();
+let lastNumber = 0;
 
 /** Takes the answer to a question of this process. One that comes too late changes nothing. */
-export function takeReply(reply: Answered): void {
+export function takeReply(reply: NumberedAnswer): void {
   waiting.get(reply.number)?.(reply);
 }
 
 /** Questions of one kind to another process. */
-export class Questions<Asked> {
+export class Questions<Content> {
   readonly bounds: Bounds;
-  readonly #send: (number: number, subject: Asked) => void;
+  readonly #send: (number: number, content: Content) => void;
   #inFlight = 0;
 
-  constructor(send: (number: number, subject: Asked) => void, bounds: Bounds) {
+  constructor(send: (number: number, content: Content) => void, bounds: Bounds) {
     this.#send = send;
     this.bounds = bounds;
   }
@@ -117,14 +117,14 @@ export class Questions<Asked> {
   }
 
   /** Asks with a number of its own, and resolves with the reply that has it; with undefined if none comes in time. */
-  async ask(subject: Asked): Promise<Answered | undefined> {
-    const number = (asked += 1);
-    const { promise, resolve } = Promise.withResolvers<Answered | undefined>();
+  async ask(content: Content): Promise<NumberedAnswer | undefined> {
+    const number = (lastNumber += 1);
+    const { promise, resolve } = Promise.withResolvers<NumberedAnswer | undefined>();
     const timer = setTimeout(resolve, this.bounds.patienceMs, undefined);
     waiting.set(number, resolve);
     this.#inFlight += 1;
     try {
-      this.#send(number, subject);
+      this.#send(number, content);
       return await promise;
     } finally {
       clearTimeout(timer);
@@ -145,10 +145,10 @@ const PATIENCE_MS = 5_000;
 /** The questions in flight. The primary process answers many thousands in a second. */
 const MAX_WAITING = 5_000;
 
-/** @throws {Denial} `shared_store.unavailable` if too many `asking` wait, or no answer comes in time. */
-async function answered(questions: Questions<Subject>, asking: string, subject: Subject, onLate = () => {}) {
+/** @throws {Denial} `shared_store.unavailable` if too many `callers` wait, or no answer comes in time. */
+async function requireAnswer(questions: Questions<Subject>, callers: string, subject: Subject, onLate = () => {}) {
   const { patienceMs, maxWaiting } = questions.bounds;
-  if (questions.isFull) throw unavailable(`${maxWaiting} ${asking} wait for the primary process`);
+  if (questions.isFull) throw unavailable(`${maxWaiting} ${callers} wait for the primary process`);
   const reply = await questions.ask(subject);
   if (reply !== undefined) return reply.answer;
   onLate();
@@ -171,7 +171,7 @@ export function createAskingLedger(
   return {
     async reserve(reservation) {
       const { id } = reservation;
-      const verdict = await answered(questions, 'calls', { of: 'ledger', reserve: reservation }, () =>
+      const verdict = await requireAnswer(questions, 'calls', { of: 'ledger', reserve: reservation }, () =>
         // The question may still arrive. The call does not go on, so that it must not count.
         tell({ kind: 'question', number: 0, of: 'ledger', settle: id, outcome: 'returned' }),
       );
@@ -187,7 +187,7 @@ export function createAskingLedger(
 /** Creates the book of a worker. A call that gets no answer in time is refused. */
 export function createAskingApprovals(tell: Ask, patienceMs = PATIENCE_MS): ApprovalBook {
   const questions = questionsTo(tell, { patienceMs, maxWaiting: MAX_WAITING });
-  const book = bookOf((step, about) => answered(questions, 'questions', { of: 'approvals', step, about }));
+  const book = bookOf((step, about) => requireAnswer(questions, 'questions', { of: 'approvals', step, about }));
   // An answer that does not come leaves the approval used: it must not pass twice.
   return { ...book, settle: async (...about) => Promise.resolve(book.settle(...about)).catch(() => {}) };
 }

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
 import { createMemoryLedger } from '../../../src/store/memory-ledger.ts';
 import type { Ledger, Reservation } from '../../../src/model/ledger.ts';
-import { answerTo, createAskingLedger, type Question, takeReply } from '../../../src/serve/workers/worker-messages.ts';
+import {
+  answerTo,
+  createAskingLedger,
+  createAskingReceiver,
+  type Question,
+  takeReply,
+} from '../../../src/serve/workers/worker-messages.ts';
 
 const passed = { passed: true, failed: undefined };
 const refusal = { passed: false, failed: { why: 'check', check: 0, retryAfterMs: 0 } };
@@ -62,4 +68,15 @@ test('lets a bounded number of calls wait', async () => {
   expect(asked).toHaveLength(1);
   takeReply({ number: asked[0]?.number ?? 0, answer: passed });
   expect(await first).toEqual(passed);
+});
+
+test('answers 503 to a flood of revocation events, and does not pass it on', async () => {
+  const asked: Question[] = [];
+  const receive = createAskingReceiver((question) => void asked.push(question));
+  const event = { ask: 'push', source: 'idp', set: 'forged' } as const;
+  const answers = Array.from({ length: 500 }, () => receive(event));
+  expect(await receive(event)).toEqual({ status: 503 });
+  expect(asked).toHaveLength(500);
+  for (const { number } of asked) takeReply({ number, answer: { status: 202 } });
+  expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([202]));
 });
