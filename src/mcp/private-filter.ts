@@ -26,7 +26,7 @@ class JsonScan {
 
   /** Takes text in pieces, and returns what can be sent. */
   push(piece: string): string {
-    const text = this.#held === '' ? piece : inOnePiece(this.#held + piece);
+    const text = inOnePiece(this.#held + piece);
     this.#held = '';
     let sent = '';
     let at = 0;

@@ -85,10 +85,7 @@ export function joinedApproval(
     self: approvals.every(({ self }) => self),
     waitMs: Math.min(...approvals.map(({ waitMs }) => waitMs)),
     validMs: Math.min(...approvals.map(({ validMs }) => validMs)),
-    // A person must see what each of the entries shows.
-    shows: approvals.some(({ shows }) => shows === undefined)
-      ? undefined
-      : approvals.flatMap(({ shows = [] }) => shows),
+    shows: shownBy(approvals),
     because: approvals.find(({ because }) => because !== undefined)?.because,
     text: canonicalJson(approvals.map((each) => [each.rule, each.text])),
     identity: canonicalJson(approvals.map(({ rule, entryText }) => [rule, entryText])),
@@ -103,6 +100,16 @@ export function joinedApproval(
     },
     denial: denialOf(first),
   };
+}
+
+/** A person must see what each of the entries shows; undefined: all arguments. */
+function shownBy(approvals: readonly Approval[]): readonly string[] | undefined {
+  const pointers: string[] = [];
+  for (const { shows } of approvals) {
+    if (shows === undefined) return undefined;
+    pointers.push(...shows);
+  }
+  return pointers;
 }
 
 function denialOf({ rule, because }: Approval): PolicyDenial {
