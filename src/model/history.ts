@@ -69,7 +69,7 @@ export type CallOutcome = Settlement | 'task' | 'unclear' | 'unanswered' | 'unre
 export interface ApprovedCall extends CountedCall {
   /** The id of the approval; undefined in shadow mode. */
   readonly approval: string | undefined;
-  /** As one with what rules over time counted. */
+  /** The same call, which settles what rules over time counted too. */
   and(counted: CountedCall | undefined): CountedCall;
 }
 

@@ -19,7 +19,7 @@ import {
 } from '../../model/approval-book.ts';
 import type { NeededApproval } from '../../model/approval.ts';
 import type { Call } from '../../model/call.ts';
-import type { ApprovedCall, CallOutcome } from '../../model/history.ts';
+import type { ApprovedCall, CallOutcome, CountedCall } from '../../model/history.ts';
 import { Denial, type ShadowDenial } from '../../model/denial.ts';
 import type { Grant } from '../../model/grant.ts';
 import { definitionKey } from '../../model/lock.ts';
@@ -89,7 +89,7 @@ export class Approvals {
     if (principal === undefined) throw new TypeError(`route ${route.name}: no principal to approve for`);
     const needed = decision.plan?.approval(principal, action.attempt);
     if (needed === undefined) return undefined;
-    if (needed.isShadow) return approvedCall(undefined, () => {}, needed.denial);
+    if (needed.isShadow) return new TakenApproval(undefined, () => {}, needed.denial);
     const { attempt, body, continues } = action;
     if (attempt.kind === 'http' && body === undefined && declaresBody(call.fields)) {
       throw new Denial('approval.body', 'a request with a body, which is not read here');
@@ -126,7 +126,7 @@ export class Approvals {
     const { approval, kind } = answer;
     if (answer.isNew) this.#tell('requested', approval);
     if (kind === 'taken') {
-      return approvedCall(approval.id, (use) => {
+      return new TakenApproval(approval.id, (use) => {
         if (use === 'used') this.#tell('used', { ...approval, status: 'used' });
         return this.#parts.book.settle(approval.call.route, approval.id, use);
       });
@@ -261,52 +261,59 @@ function required(
   return new Denial(reason, `wanted an approval of this call: ${found}`, { rule, because, approval });
 }
 
-function approvedCall(
-  approval: string | undefined,
-  settleApproval: (use: ApprovalUse) => void | Promise<void>,
-  shadow?: ShadowDenial,
-): ApprovedCall {
-  const id = randomBytes(16).toString('hex');
-  let isSettled = false;
-  let settling: Promise<void> | undefined;
-  const settleAs = (roundId: string, outcome: CallOutcome): void => {
-    if (isSettled) return;
-    isSettled = true;
-    const use =
-      outcome === 'unreached' ? { unused: true as const } : outcome === 'waiting' ? { round: roundId } : 'used';
-    settling = settleApproval(use)?.finally(() => {
-      settling = undefined;
-    });
-  };
-  return {
-    id,
-    approval,
-    shadow,
-    get settling() {
-      return settling;
-    },
-    settle: (outcome) => settleAs(id, outcome),
-    and(counted) {
-      if (counted === undefined) return this;
-      return {
-        id: counted.id,
-        approval,
-        shadow: shadow ?? counted.shadow,
-        get settling() {
-          const both = [settling, counted.settling].filter((each) => each !== undefined);
-          return both.length === 0 ? undefined : allEnd(both);
-        },
-        settle(outcome, why) {
-          settleAs(counted.id, outcome);
-          counted.settle(outcome, why);
-        },
-      };
-    },
-  };
+/** A call that took its approval, until it is settled. A class for the reason of `LedgerCall` (`history/count.ts`). */
+class TakenApproval implements ApprovedCall {
+  readonly approval: string | undefined;
+  readonly #id = randomBytes(16).toString('hex');
+  readonly #shadow: ShadowDenial | undefined;
+  readonly #settle: (use: ApprovalUse) => void | Promise<void>;
+  #counted: CountedCall | undefined;
+  #isSettled = false;
+  #settling: Promise<void> | undefined;
+
+  /** @param approval Undefined in shadow mode, where `shadow` is the refusal. */
+  constructor(approval: string | undefined, settle: (use: ApprovalUse) => void | Promise<void>, shadow?: ShadowDenial) {
+    this.approval = approval;
+    this.#settle = settle;
+    this.#shadow = shadow;
+  }
+
+  get id(): string {
+    return this.#counted?.id ?? this.#id;
+  }
+
+  get shadow(): ShadowDenial | undefined {
+    return this.#shadow ?? this.#counted?.shadow;
+  }
+
+  get settling(): Promise<void> | undefined {
+    const [approval, count] = [this.#settling, this.#counted?.settling];
+    return approval && count ? bothEnd(approval, count) : (approval ?? count);
+  }
+
+  and(counted: CountedCall | undefined): this {
+    this.#counted = counted;
+    return this;
+  }
+
+  settle(outcome: CallOutcome, why?: string): void {
+    if (!this.#isSettled) {
+      this.#isSettled = true;
+      this.#settling = this.#settle(this.#useBy(outcome))?.finally(() => {
+        this.#settling = undefined;
+      });
+    }
+    this.#counted?.settle(outcome, why);
+  }
+
+  #useBy(outcome: CallOutcome): ApprovalUse {
+    if (outcome === 'unreached') return { unused: true };
+    return outcome === 'waiting' ? { round: this.id } : 'used';
+  }
 }
 
-async function allEnd(settling: readonly Promise<void>[]): Promise<void> {
-  await Promise.all(settling);
+async function bothEnd(one: Promise<void>, other: Promise<void>): Promise<void> {
+  await Promise.all([one, other]);
 }
 
 /** A request as people, programs and `notify` get it. */
