@@ -6,7 +6,7 @@ import { load } from '../../src/config/load.ts';
 import { forThisTest } from '../support/start-before.ts';
 import { writeFrontDoorFiles } from '../worlds/front-door.ts';
 
-test('a front door that refuses a reload ends, so that the gateway starts it again', async () => {
+test('a front door leaves signals to the gateway, and ends when it refuses a reload, to be started again', async () => {
   const files = await forThisTest(writeFrontDoorFiles());
   const file = join(files.folder, 'gateway.yaml');
   const { snapshot } = await load(file);
@@ -17,9 +17,13 @@ test('a front door that refuses a reload ends, so that the gateway starts it aga
   onTestFinished(() => void child.kill('SIGKILL'));
   child.send({ kind: 'begin', file, snapshot });
   await once(child, 'message').then(([message]) => expect(message).toMatchObject({ kind: 'listening' }));
+  // A terminal sends signals to every process.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) child.kill(signal);
   const broken = { ...snapshot, texts: snapshot.texts.map(([name, text]) => [name, name === file ? '{' : text]) };
   child.send({ kind: 'reload', file, snapshot: broken });
-  const [bug] = (await once(child, 'message')) as [{ readonly kind: string; readonly stack: string }];
+  const [bug] = (await Promise.race([once(child, 'message'), once(child, 'exit')])) as [
+    { readonly kind: string; readonly stack: string },
+  ];
   expect(bug).toMatchObject({ kind: 'bug', stack: expect.stringContaining('gateway.yaml') as string });
   expect(await once(child, 'exit')).toEqual([1, null]);
 });
