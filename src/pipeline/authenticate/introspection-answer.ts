@@ -37,7 +37,7 @@ export function principalOfAnswer(
     throw new Denial('token.issuer', detail);
   }
   requireTokenType(claims);
-  const principal = principalOf(claims, 'opaque', true, server, hierarchy);
+  const principal = principalOf(claims, { form: 'opaque', isTyped: true, server, hierarchy });
   requireItsKey(principal);
   requireInTime(principal, claims['nbf'], server, clock);
   if (claims['aud'] === undefined && principal.audience.length === 0 && server.introspection?.audience !== 'optional') {

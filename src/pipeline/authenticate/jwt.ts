@@ -50,7 +50,8 @@ export function createJwtVerifier(
       const { payload, protectedHeader } = await verifiedJwt(token, keys, { ...options, currentDate: new Date(now) });
       const signature = { algorithm: protectedHeader.alg, type: mediaType(protectedHeader.typ) };
       requireType(signature, jwt);
-      return { ...principalOf(payload, 'jwt', signature.type === 'at+jwt', server, hierarchy), signature };
+      const isTyped = signature.type === 'at+jwt';
+      return { ...principalOf(payload, { form: 'jwt', isTyped, server, hierarchy }), signature };
     } catch (error) {
       throw error instanceof Denial ? error : jwtDenial(error, token, { ...server, jwt }, now);
     }

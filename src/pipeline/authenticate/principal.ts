@@ -15,22 +15,27 @@ import {
 } from '../../model/principal.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 
+/** The token that claims are from. */
+interface TokenContext {
+  readonly form: TokenForm;
+  /**
+   * Whether the token declares itself an access token (`typ: at+jwt`). Otherwise a claim that only other kinds of token
+   * have refuses it.
+   */
+  readonly isTyped: boolean;
+  readonly server: AuthorizationServer;
+  /** Each scope with the scopes that it implies. */
+  readonly hierarchy: ReadonlyMap<string, readonly string[]>;
+}
+
 /**
  * The principal of authenticated claims, RFC 9068 §2.2 and RFC 7662 §2.2.
  *
- * @param typed Whether the token declares itself an access token (`typ: at+jwt`). Otherwise a claim that only other
- *   kinds of token have refuses it.
  * @throws {Denial} `token.type` for another kind of token, `token.sender_constrained` for an unsupported binding,
  *   `token.claims` for a member of the wrong type.
  */
-export function principalOf(
-  claims: Claims,
-  form: TokenForm,
-  typed: boolean,
-  server: AuthorizationServer,
-  hierarchy: ReadonlyMap<string, readonly string[]>,
-): Principal {
-  requireAccessToken(claims, typed);
+export function principalOf(claims: Claims, { form, isTyped, server, hierarchy }: TokenContext): Principal {
+  requireAccessToken(claims, isTyped);
   const identity = {
     issuer: server.issuer,
     subject: nameIn(claims, 'sub'),
@@ -42,7 +47,7 @@ export function principalOf(
     callerKey: callerKey(identity),
     grantedScopes,
     scopes: expandScopes(grantedScopes, hierarchy),
-    audience: audienceOf(claims, typed && form === 'jwt', server),
+    audience: audienceOf(claims, isTyped && form === 'jwt', server),
     expiresAt: date(claims, 'exp'),
     issuedAt: date(claims, 'iat'),
     form,

@@ -13,7 +13,7 @@ import type { Claims, Principal, TokenForm } from '../../../src/model/principal.
 
 const server = { name: 'main', issuer: 'https://as.example' } as AuthorizationServer;
 const hierarchy = new Map([['write', ['read']]]);
-const of = (claims: Claims): Principal => principalOf(claims, 'jwt', true, server, hierarchy);
+const of = (claims: Claims): Principal => principalOf(claims, { form: 'jwt', isTyped: true, server, hierarchy });
 const refused = (reason: string): Error => expect.objectContaining({ reason }) as Error;
 
 describe('RFC 9068 §2.2 — the principal of claims', () => {
@@ -123,7 +123,7 @@ test.each<[TokenForm, isTyped: boolean, readonly string[]]>([
   ['jwt', false, []],
   ['opaque', true, []],
 ])('R-290: only the type of a JWT shows that it is an access token: %s, %s', (form, isTyped, audience) => {
-  expect(principalOf({ client_id: 'a' }, form, isTyped, named, hierarchy).audience).toEqual(audience);
+  expect(principalOf({ client_id: 'a' }, { form, isTyped, server: named, hierarchy }).audience).toEqual(audience);
 });
 
 describe('refuses a member of the wrong type', () => {
@@ -139,7 +139,9 @@ describe('refuses a member of the wrong type', () => {
   test.for([...values, ['x'], [], '', 0, false])('sub, client_id and azp, also of an opaque token: %j', (value) => {
     for (const name of ['sub', 'client_id', 'azp']) {
       expect(() => of({ [name]: value })).toThrow(refused('token.claims'));
-      expect(() => principalOf({ [name]: value }, 'opaque', true, server, hierarchy)).toThrow(refused('token.claims'));
+      expect(() => principalOf({ [name]: value }, { form: 'opaque', isTyped: true, server, hierarchy })).toThrow(
+        refused('token.claims'),
+      );
     }
   });
   test.for([null, '5', true, {}, [5], Infinity, -Infinity, Number.NaN])('exp and iat: %j', (value) => {
@@ -148,9 +150,13 @@ describe('refuses a member of the wrong type', () => {
 });
 
 test('refuses a token with claims of another kind, unless its typ is at+jwt', () => {
-  expect(() => principalOf({ nonce: 'n' }, 'jwt', false, server, hierarchy)).toThrow(refused('token.type'));
-  expect(() => principalOf({ typ: 'ID' }, 'jwt', true, server, hierarchy)).toThrow(refused('token.type'));
-  expect(principalOf({ nonce: 'n' }, 'opaque', true, server, hierarchy).form).toBe('opaque');
+  expect(() => principalOf({ nonce: 'n' }, { form: 'jwt', isTyped: false, server, hierarchy })).toThrow(
+    refused('token.type'),
+  );
+  expect(() => principalOf({ typ: 'ID' }, { form: 'jwt', isTyped: true, server, hierarchy })).toThrow(
+    refused('token.type'),
+  );
+  expect(principalOf({ nonce: 'n' }, { form: 'opaque', isTyped: true, server, hierarchy }).form).toBe('opaque');
 });
 
 const one = '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I';
