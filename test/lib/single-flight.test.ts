@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSingleFlight, loadOnce } from '../../src/lib/single-flight.ts';
+import { createSingleFlight, loadHourly, loadOnce } from '../../src/lib/single-flight.ts';
 
 test('calls during the work share one outcome; a later call starts the work again', async () => {
   const flight = createSingleFlight<number>();
@@ -34,4 +34,36 @@ test('loads once for all that wait, and again after a failure', async () => {
   isBroken = false;
   expect(await Promise.all([load(), load()])).toEqual([2, 2]);
   expect(await load()).toBe(2);
+});
+
+test('a result counts for an hour, and not before it was loaded: the clock may be set back', async () => {
+  let now = 10_000;
+  let loads = 0;
+  const load = loadHourly(
+    () => Promise.resolve((loads += 1)),
+    () => now,
+  );
+  const results: number[] = [];
+  for (const at of [10_000, 3_609_999, 3_610_000, 10_000]) {
+    now = at;
+    results.push(await load());
+  }
+  expect(results).toEqual([1, 1, 2, 3]);
+});
+
+test('a load that fails late does not drop the result of the next one', async () => {
+  const [slow, next] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+  const loads = [slow.promise, next.promise];
+  let now = 0;
+  const load = loadHourly(
+    () => loads.shift() as Promise<string>,
+    () => now,
+  );
+  const first = load();
+  now = 3_600_000;
+  const second = load();
+  slow.reject(new Error('down'));
+  next.resolve('metadata');
+  await expect(first).rejects.toThrow('down');
+  expect([await second, await load()]).toEqual(['metadata', 'metadata']);
 });
