@@ -25,8 +25,11 @@ const forwarded: Convention = { method: 'x-forwarded-method', target: 'x-forward
 const original: Convention = { method: 'x-original-method', target: 'x-original-uri' };
 const HOST = 'x-forwarded-host';
 
-/** RFC 9110 §9.1. */
-const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/**
+ * RFC 9110 §9.1, without `get` and the like: proxies forward them, and upstreams read them as `GET` (Django, Flask).
+ * The gateway's own listener does not take them either.
+ */
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Z]+$/;
 /** The options of `Connection` that a question may have. */
 const plainConnection = /^(?:close|keep-alive|upgrade|te)?$/;
 
@@ -77,7 +80,7 @@ function originalRequest(request: IncomingMessage, fields: Fields): OriginalRequ
     target: only(fields, convention.target),
     host: only(fields, HOST),
   };
-  if (!token.test(named.method)) throw unclear(`${convention.method} is no method`);
+  if (!token.test(named.method)) throw unclear(`${convention.method} is no method in capitals`);
   if (named.method === 'CONNECT') throw new Denial('request.target', 'CONNECT');
   return named;
 }

@@ -56,6 +56,9 @@ describe('a question', () => {
     ['the fields of both conventions', { ...asked, 'X-Original-URI': '/y' }],
     ['half of each', { 'X-Forwarded-Method': 'GET', 'X-Original-URI': '/x', 'X-Forwarded-Host': 'h' }],
     ['a method that is none', { ...asked, 'X-Forwarded-Method': 'GE T' }],
+    // Go's server takes it and Traefik forwards it; Django and Flask read it as DELETE.
+    ['a method that is not in capitals', { ...asked, 'X-Forwarded-Method': 'delete' }],
+    ['a method with one small letter', { ...asked, 'X-Forwarded-Method': 'DELeTE' }],
     ['a path of its own beside a field', { 'X-Original-URI': '/y' }, `${at}/x`],
   ])('with %s is refused', (_what, fields, url) => {
     expect(decided(fields, url)).toBe('forward_auth.request');
