@@ -253,3 +253,32 @@ test('checks a proof of possession against the client’s method and URL', async
   expect((await nginx(url, { ...asked, lines })).status).toBe(401);
   expect((await nginx(url, { ...asked, lines: await proofFor('GET') })).status).toBe(401);
 });
+
+describe('approvals', () => {
+  const world = startBeforeAll(() =>
+    startWorld({
+      top: 'forward_auth: { listen: "127.0.0.1:0" }\napprovals: { authorization_servers: [main] }',
+      routes: ['name: api, path: /, audience: a, policy: api, upstream: { url: "UPSTREAM" }'],
+      policies: {
+        api: `requests:
+  'POST /pay': { approval: { by: {}, self: true } }
+  'POST /refund': { approval: { when: { claims: { role: agent } }, by: {} } }
+`,
+      },
+    }),
+  );
+  const ask = async (by: typeof traefik, method: string, target: string): Promise<Answer> =>
+    by(world.gateway.forwardAuthUrl, {
+      method,
+      target,
+      lines: [`Authorization: Bearer ${await world.token({ role: 'person' })}`],
+    });
+
+  test('are not asked for a request whose body is not shown', async () => {
+    for (const by of [traefik, nginx, envoy]) {
+      const { status, body } = await ask(by, 'POST', '/pay');
+      expect([status, JSON.parse(body)]).toEqual([415, expect.objectContaining({ reason: 'approval.body' })]);
+    }
+    expect((await ask(traefik, 'POST', '/refund')).status).toBe(200);
+  });
+});

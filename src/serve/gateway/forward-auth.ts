@@ -86,6 +86,7 @@ export function createForwardAuthStages(
       if (isMcp) requireMessage(call);
       return readAction(call, principal);
     },
+    ask: stages.ask && (isMcp ? stages.ask : askWithoutBody(stages.ask)),
     forward({ call, grant, credential, counted }) {
       const headers = permit.of(call, grant, credential);
       // The proxy gets the upstream's answer, and the gateway does not.
@@ -98,6 +99,18 @@ export function createForwardAuthStages(
     },
     // Without `toolErrorPath`: the proxy would take the 200 of a tool result for a permission.
     refuse: createRefuse(route, { methods, publicUrl, crossOrigin, nonce }),
+  };
+}
+
+type Ask = NonNullable<Stages['ask']>;
+
+/** Refuses to ask for an approval of an HTTP request: its body, which no question shows, would be approved unseen. */
+function askWithoutBody(ask: Ask): Ask {
+  return (call, grant) => {
+    const { principal, action, decision } = grant;
+    const needed = principal && decision.plan?.approval(principal, action.attempt);
+    if (needed === undefined || needed.isShadow) return ask(call, grant);
+    throw new Denial('approval.body', 'the question of a proxy does not show whether the request has a body');
   };
 }
 
