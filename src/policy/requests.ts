@@ -202,7 +202,7 @@ function plainText(path: string): string {
 function segmentsIn(text: string): readonly string[] {
   return text
     .split(/[/\\]/)
-    .map((segment) => segment.replace(/(?<![\s.])[\s.]+$/u, ''))
+    .map((segment) => segment.trimStart().replace(/(?<![\s.])[\s.]+$/u, ''))
     .filter((segment) => segment !== '');
 }
 
@@ -303,7 +303,7 @@ function preferred<Entry>(
  * tie, to `faults`.
  *
  * A request that a pattern or `*` covers only in its own spelling is not listed, if another entry decides it for a
- * server that ignores case, percent-encoding, a trailing slash, or dots and spaces at the end of a segment.
+ * server that ignores case, percent-encoding, a trailing slash, spaces around a segment, or dots at its end.
  */
 export function requestTable<Entry extends RequestEntry>(
   entries: readonly Entry[],
