@@ -2,7 +2,7 @@ import { createPublicKey, KeyObject } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { jwtVerify, SignJWT } from 'jose';
 import { listen, type Running } from '../../demo/listen.ts';
-import { createKey, type IssuerKey } from './issuer.ts';
+import { generateKey, type IssuerKey } from './issuer.ts';
 import { bodyServer, sendJson } from './upstream.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -65,7 +65,7 @@ export interface DocumentedServer {
 }
 
 /** Made once: RSA keys take long. No two servers here trust each other's. */
-const [key, client] = await Promise.all([createKey('key-1'), createKey('client')]);
+const [key, client] = await Promise.all([generateKey('key-1', 'RS256'), generateKey('client', 'RS256')]);
 const clientKey = KeyObject.from(client.privateKey);
 
 /** Starts `fixture`. */

@@ -62,7 +62,8 @@ export async function createKey(kid: string, alg = 'RS256'): Promise<IssuerKey> 
   return key;
 }
 
-async function generateKey(kid: string, alg: string): Promise<IssuerKey> {
+/** A key pair that no test file gets again. */
+export async function generateKey(kid: string, alg: string): Promise<IssuerKey> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
   return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
 }

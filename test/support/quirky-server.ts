@@ -4,7 +4,7 @@ import { type JWTPayload, SignJWT } from 'jose';
 import { listen } from '../../demo/listen.ts';
 import { type ProviderQuirks, providers } from '../../src/model/quirks/providers.ts';
 import type { TestIdentityProvider } from './identity-provider.ts';
-import { createKey, type IssuerKey } from './issuer.ts';
+import { generateKey, type IssuerKey } from './issuer.ts';
 import { keepForm, keepSecret } from './secrecy.ts';
 
 /** The name of a row of providers. */
@@ -31,8 +31,8 @@ export interface QuirkyServer extends TestIdentityProvider {
 const apiId = 'aaaaaaaa-0000-0000-0000-00000000a111';
 export const ownClient = 'registered-by-hand';
 
-/** All sign with one: a key of RSA takes long to make. */
-const signing = createKey('k1');
+/** All sign with one: a key of RSA takes long to make. Test files share this module, so that they must not share its key. */
+const signing = generateKey('k1', 'RS256');
 
 interface Issued {
   readonly scope: string;
