@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseToRewrite } from '../../../src/lib/json/lossless.ts';
+import { cpuTime } from '../../support/cpu-time.ts';
 
 describe('a text that is parsed and serialized again', () => {
   test.each([
@@ -18,6 +19,14 @@ describe('a text that is parsed and serialized again', () => {
     '{"a":"looks like: 1e400, or [1.0","b":1.50}',
   ])('%s keeps its digits', (text) => {
     expect(JSON.stringify(parseToRewrite(text)).replaceAll(/\s/g, '')).toBe(text.replaceAll(/\s/g, ''));
+  });
+
+  test('takes linear time', () => {
+    // V8 compiles a pattern that is often used, and tries it in another order.
+    for (let i = 0; i < 200; i += 1) parseToRewrite(`{"a":[${'1,'.repeat(500)}1],"b":":::::"}`);
+    const space = ' '.repeat(100_000);
+    for (const text of [`{"a":${space}1.5}`, `{"a":${space}true}`, `{"a":"${' -'.repeat(100_000)}"}`])
+      expect(cpuTime(() => parseToRewrite(text))).toBeLessThan(500);
   });
 
   test('every number keeps its digits', () => {
