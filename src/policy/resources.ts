@@ -104,13 +104,13 @@ export function uriFlaw(uri: string): string | undefined {
 
 /** Percent-encoded spaces and characters beyond ASCII: no delimiter of a URI is among them. */
 const encodedText = /(?:%20|%[89A-F][0-9A-F])+/g;
-/** Dots and spaces at the end of a segment, which Windows drops. */
-const segmentEnd = /(?<![\s.])[\s.]+(?=[/?#]|$)/gu;
+/** Dots and spaces at the end of a segment, which Windows drops, and spaces at its beginning, which readers trim. */
+const segmentEnds = /(?<![\s.])[\s.]+(?=[/?#]|$)|(?<=\/)\s+/gu;
 
 /** A canonical URI as a lenient server sees it: without regard to case, invisible characters and ends of segments. */
 export function plainUri(uri: string): string {
   return withoutInvisible(uri.replaceAll(encodedText, (text) => percentDecoded(text) ?? text)).replaceAll(
-    segmentEnd,
+    segmentEnds,
     '',
   );
 }
