@@ -1,4 +1,5 @@
 import { percentDecoded } from '../lib/http/path-flaw.ts';
+import { compatible } from '../lib/look-alike.ts';
 
 /**
  * Compiles a pattern of URLs, as `front_door` has them for redirect URIs and metadata documents: `:*` is any port or
@@ -35,7 +36,7 @@ function isPlainPath(path: string): boolean {
     text = decoded;
   }
   const hasParameter = /(?:^|\/)\.{1,2};/.test(path);
-  return count(text.normalize('NFKC')) === count(path) && !hasParameter && !/\p{Cc}/u.test(text);
+  return count(compatible(text)) === count(path) && !hasParameter && !/\p{Cc}/u.test(text);
 }
 
 /** Whether any of `patterns` matches. */

@@ -2,10 +2,21 @@
 export function folded(name: string): string {
   if (ascii.test(name)) return name.toLowerCase();
   // Lower-casing makes Σ a σ or a ς by what follows, so that a pattern or a cut name would fold in another way.
-  return name.normalize('NFKC').toUpperCase().toLowerCase().replaceAll('ς', 'σ');
+  return compatible(name).toUpperCase().toLowerCase().replaceAll('ς', 'σ');
 }
 
 const ascii = /^[ -~]*$/;
+
+/** Thirty marks, or halfwidth forms that become marks, before another: more than a letter of any language has. */
+const manyMarks = /[\p{M}\uFF9E\uFF9F]{30}(?=[\p{M}\uFF9E\uFF9F])/gu;
+
+/**
+ * A text in the form NFKC. A longer run of marks is cut by U+034F, as Unicode defines for streams (UAX #15 §13): its
+ * marks have to be sorted, which takes quadratic time.
+ */
+export function compatible(text: string): string {
+  return text.replaceAll(manyMarks, '$&\u034F').normalize('NFKC');
+}
 
 /** Invisible characters that many parsers drop: zero-width and other ignorable ones, controls. */
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}]/gu;

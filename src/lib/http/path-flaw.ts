@@ -1,3 +1,5 @@
+import { compatible } from '../look-alike.ts';
+
 /**
  * RFC 3986 §3.3 `pchar` and `/`, without `;`: servlet containers cut `/admin;x` to `/admin` after the gateway matched
  * it.
@@ -33,7 +35,7 @@ function encodingFlaw(path: string): string | undefined {
       return `percent-encoding of a delimiter or control, ${encoded}`;
     }
   }
-  return segmentFlaw(text.normalize('NFKC'));
+  return segmentFlaw(compatible(text));
 }
 
 /** A text with its percent-encoding decoded; undefined if that is broken, or not UTF-8. */
