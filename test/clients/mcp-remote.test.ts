@@ -17,7 +17,8 @@ async function startMcpRemote(url: string) {
   const home = await mkdtemp(join(tmpdir(), 'mcp-remote-'));
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [proxy, url],
+    // It gives a person 30 s, which a busy machine needs.
+    args: [proxy, url, '--auth-timeout', '600'],
     // Nothing opens a browser besides the test.
     env: { PATH: home, HOME: home, MCP_REMOTE_CONFIG_DIR: home, BROWSER: 'none' },
     stderr: 'pipe',
