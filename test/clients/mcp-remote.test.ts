@@ -23,27 +23,22 @@ async function startMcpRemote(url: string) {
     env: { PATH: home, HOME: home, MCP_REMOTE_CONFIG_DIR: home, BROWSER: 'none' },
     stderr: 'pipe',
   });
-  const asked: URL[] = [];
-  let waiting = Promise.withResolvers<void>();
   let printed = '';
   transport.stderr?.on('data', (chunk: Buffer) => {
     printed += chunk.toString();
-    for (const [line, address = ''] of printed.matchAll(/(http:\S+\/authorize\?\S+)\s/g)) {
-      asked.push(new URL(address));
-      printed = printed.slice(printed.indexOf(line) + line.length);
-      waiting.resolve();
-    }
   });
+  const addresses = () => [...printed.matchAll(/(http:\S+\/authorize\?\S+)\s/g)].map(([, address = '']) => address);
+  // For a step-up it prints the address first, and then starts its server anew.
+  const ready = () => Math.min(addresses().length, printed.split('OAuth callback server running at').length - 1);
+  let visited = 0;
   const client = new Client({ name: 'desk', version: '1.0.0' });
   return {
     client,
     connected: client.connect(transport),
-    async nextAddress(): Promise<URL> {
-      if (asked.length === 0) await waiting.promise;
-      waiting = Promise.withResolvers();
-      return asked.shift() as URL;
+    async nextAddress(): Promise<string> {
+      await expect.poll(ready).toBeGreaterThan(visited);
+      return addresses()[visited++] ?? '';
     },
-    log: () => printed,
     async close() {
       await client.close();
     },
@@ -57,7 +52,7 @@ describe.runIf(hasChromium)('mcp-remote and Chromium', () => {
     const demo = await startFrontDoorDemo();
     const remote = await startMcpRemote(`${demo.gatewayUrl}/mcp`);
     try {
-      await page.goto((await remote.nextAddress()).href);
+      await page.goto(await remote.nextAddress());
       await page.getByRole('button', { name: 'Allow' }).click();
       await page.locator('input[name=username]').fill('alice');
       const password = await page.locator('code[data-password-of=alice]').textContent();
@@ -71,7 +66,7 @@ describe.runIf(hasChromium)('mcp-remote and Chromium', () => {
       const amount = { from: 'savings', to: 'trading', amount: 10 };
       const transfer = () => remote.client.callTool({ name: 'transfer_funds', arguments: amount });
       const moved = transfer();
-      await page.goto((await remote.nextAddress()).href);
+      await page.goto(await remote.nextAddress());
       await page.getByRole('button', { name: 'Allow' }).click();
       await page.waitForURL(/\/oauth\/callback/);
       expect(await moved).not.toMatchObject({ isError: true });
