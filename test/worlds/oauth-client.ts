@@ -12,6 +12,8 @@ export interface OAuthClient {
   authorizationUrl(parameters?: AuthorizeRequest['parameters']): URL;
   /** Sends a person to authorize, and returns where the person comes back to the client. */
   authorize(request?: AuthorizeRequest): Promise<{ readonly callback: URL; readonly verifier: string }>;
+  /** {@link authorize}, then the error that the person brings back; null without one. */
+  errorOf(request?: AuthorizeRequest): Promise<string | null>;
   /** {@link authorize}, then the form that redeems the code. */
   code(request?: AuthorizeRequest): Promise<Readonly<Record<string, string>>>;
   /** {@link code}, then the answer of the token endpoint. */
@@ -127,6 +129,7 @@ export function oauthClient(
     registration,
     authorizationUrl,
     authorize,
+    errorOf: async (request) => (await authorize(request)).callback.searchParams.get('error'),
     code,
     post,
     token: async (request) => post(await code(request)),
