@@ -1,20 +1,10 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { freePort } from './ports.ts';
-import { endProcess, patientClient, type RedisClient, startProcess } from './redis.ts';
+import { type Redis, startRedis } from './redis.ts';
 
 /** One server of a cluster. */
-export interface ClusterNode {
-  readonly port: number;
+export interface ClusterNode extends Redis {
   readonly busPort: number;
-  readonly client: RedisClient;
   readonly id: string;
-  readonly password: string;
-  pause(): void;
-  resume(): void;
-  /** As a machine that dies. */
-  kill(): Promise<void>;
   /** Makes a replica the master, as the other masters would after they have missed the former one for seconds. */
   promote(): Promise<unknown>;
   /** Resolves when it is a master. */
@@ -39,9 +29,8 @@ const MASTERS = 3;
 
 /** Starts six servers and makes them a cluster. `options` are arguments of each. */
 export async function startCluster(options: readonly string[] = []): Promise<Cluster> {
-  const password = options.includes('--requirepass') ? (options[options.indexOf('--requirepass') + 1] ?? '') : '';
-  const login = password === '' ? '' : `:${password}@`;
-  const nodes = await Promise.all(Array.from({ length: 2 * MASTERS }, async () => startNode(password, options)));
+  const nodes = await Promise.all(Array.from({ length: 2 * MASTERS }, async () => startNode(options)));
+  const { password } = new URL(nodes[0]?.url ?? '');
   const [masters, replicas] = [nodes.slice(0, MASTERS), nodes.slice(MASTERS)];
   await Promise.all(
     masters.map(async ({ client }, index) => {
@@ -77,7 +66,7 @@ export async function startCluster(options: readonly string[] = []): Promise<Clu
   );
 
   return {
-    url: `redis+cluster://${login}${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+    url: `redis+cluster://${password && `:${password}@`}${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
     nodes,
     async masterOf(slot) {
       const { port } = await eventually(async () => masterIn(nodes, slot));
@@ -91,12 +80,7 @@ export async function startCluster(options: readonly string[] = []): Promise<Clu
       if ((await client.info('replication')).includes('state=online')) await client.wait(1, 10_000);
     },
     async close() {
-      await Promise.all(
-        nodes.map(async (node) => {
-          if (node.client.isOpen) node.client.destroy();
-          await node.kill();
-        }),
-      );
+      await Promise.all(nodes.map((node) => node.close()));
     },
   };
 }
@@ -112,7 +96,8 @@ export async function moveSlot(
     node.client.sendCommand(['CLUSTER', 'SETSLOT', String(slot), ...words]);
   const move = async (most: number): Promise<number> => {
     const keys = await source.client.clusterGetKeysInSlot(slot, most);
-    const login = source.password === '' ? [] : ['AUTH', source.password];
+    const { password } = new URL(source.url);
+    const login = password === '' ? [] : ['AUTH', decodeURIComponent(password)];
     if (keys.length > 0) {
       const where = ['127.0.0.1', String(target.port), '', '0', '5000'];
       await source.client.sendCommand(['MIGRATE', ...where, ...login, 'KEYS', ...keys]);
@@ -132,29 +117,20 @@ export async function moveSlot(
   await between();
 }
 
-async function startNode(password: string, options: readonly string[]): Promise<ClusterNode> {
-  const folder = mkdtempSync(join(tmpdir(), 'sallyport-cluster-'));
-  const [port, busPort] = [await freePort(), await freePort()];
-  const server = await startProcess(
+async function startNode(options: readonly string[]): Promise<ClusterNode> {
+  const busPort = await freePort();
+  const redis = await startRedis(
     [
-      ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no'],
       ['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '3000'],
       ['--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'],
       options,
     ].flat(),
-    'Ready to accept connections',
   );
-  const client = patientClient(`redis://${password === '' ? '' : `:${password}@`}127.0.0.1:${port}`);
-  await client.connect();
+  const { client } = redis;
   return {
-    port,
+    ...redis,
     busPort,
-    client,
-    password,
     id: await client.clusterMyId(),
-    pause: () => void server.kill('SIGSTOP'),
-    resume: () => void server.kill('SIGCONT'),
-    kill: () => endProcess(server),
     promote: () => client.sendCommand(['CLUSTER', 'FAILOVER', 'FORCE']),
     promoted: () => eventually(async () => isMaster({ client })),
   };

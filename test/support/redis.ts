@@ -108,7 +108,7 @@ export async function startRedis(options: readonly string[] = []): Promise<Redis
       return found;
     },
     async close() {
-      client.destroy();
+      if (client.isOpen) client.destroy();
       await kill();
     },
   };

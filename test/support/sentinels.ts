@@ -1,10 +1,9 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClient } from '@redis/client';
 import { expect } from 'vitest';
 import { freePort } from './ports.ts';
-import { endProcess, type Redis, startProcess, startRedis } from './redis.ts';
+import { endProcess, patientClient, type Redis, startProcess, startRedis } from './redis.ts';
 
 /** A real sentinel on loopback, alone. */
 export interface Sentinel {
@@ -39,8 +38,7 @@ export async function startSentinel(
   writeFileSync(file, `${lines.join('\n')}\n`);
   const child = await startProcess([file, '--sentinel'], '+monitor');
   const url = `redis://${password === '' ? '' : `:${password}@`}127.0.0.1:${port}`;
-  const client = createClient({ url }).on('error', () => {});
-  const listening = createClient({ url }).on('error', () => {});
+  const [client, listening] = [patientClient(url), patientClient(url)];
   await Promise.all([client.connect(), listening.connect()]);
   return {
     host: `127.0.0.1:${port}`,
