@@ -21,8 +21,7 @@ const world = startBeforeAll(() =>
   }),
 );
 beforeAll(async () => {
-  world.issuer.intercept = (request, response, body) => {
-    if (request.url !== '/token') return false;
+  world.issuer.answerAt('/token', (_request, response, body) => {
     const form = new URLSearchParams(body);
     const { sub } = JSON.parse(Buffer.from(form.get('subject_token')?.split('.')[1] ?? '', 'base64url').toString()) as {
       sub: string;
@@ -36,8 +35,7 @@ beforeAll(async () => {
     };
     const status = 'error' in answer ? 400 : 200;
     sendJson(response, status, answer);
-    return true;
-  };
+  });
 });
 beforeEach(() => {
   granted = () => ({});

@@ -1,22 +1,20 @@
 import { request } from 'node:http';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { startTestGateway } from '../support/gateway.ts';
 import { createKey, startIssuer, type Issuer } from '../support/issuer.ts';
 import { createProver } from '../support/prover.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startBeforeEach } from '../support/start-before.ts';
+import { startUpstream } from '../support/upstream.ts';
 
-let own: Issuer;
-let partner: Issuer;
-let upstream: Upstream;
-let gateway: TestGateway;
 let now: number;
 const [ownKey, partnerKey, otherKey] = await Promise.all([createKey('own'), createKey('partner'), createKey('other')]);
 
-beforeEach(async () => {
-  now = Date.now();
-  [own, partner, upstream] = await Promise.all([startIssuer(0, ownKey), startIssuer(0, partnerKey), startUpstream()]);
-  const credentials = 'client_id: gateway, client_secret: s3cr3t';
-  gateway = await startTestGateway({
+const credentials = 'client_id: gateway, client_secret: s3cr3t';
+const own = startBeforeEach(() => startIssuer(0, ownKey));
+const partner = startBeforeEach(() => startIssuer(0, partnerKey));
+const upstream = startBeforeEach(startUpstream);
+const gateway = startBeforeEach(() =>
+  startTestGateway({
     clock: () => now,
     yaml: `limits: { failures: { requests: 5, per: 1m } }
 authorization_servers:
@@ -28,12 +26,11 @@ routes:
   - { name: fresh, path: /fresh, authorization_servers: [fresh], audience: r, upstream: { url: "${upstream.url}" } }
   - { name: partner, path: /partner, authorization_servers: [partner], audience: r, upstream: { url: "${upstream.url}" } }
 `,
-  });
+  }),
+);
+beforeEach(() => {
+  now = Date.now();
   own.introspection.set('new', { active: true, sub: 'bob', aud: 'r' });
-});
-afterEach(async () => {
-  await gateway.close();
-  await Promise.all([own.close(), partner.close(), upstream.close()]);
 });
 
 async function status(path: string, token: string, headers: Record<string, string> = {}): Promise<number> {

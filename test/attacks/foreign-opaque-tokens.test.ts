@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import type { Reason } from '../../src/model/reasons.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
@@ -7,8 +7,6 @@ import { get, handshake } from './requests.ts';
 import { AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { lastHead } from '../support/raw.ts';
 import { startBeforeAll } from '../support/start-before.ts';
-
-let sockets: WebSocketServer;
 
 const explains = 'client_id: gateway, client_secret: s3cr3t, cache: 0s';
 const route = (name: string, servers: string, more = ''): string =>
@@ -40,8 +38,8 @@ const world = startBeforeAll(() =>
 beforeEach(() => {
   for (const { requests } of [world.issuer, partner, plain]) requests.length = 0;
 });
+startBeforeAll(() => new WebSocketServer({ server: world.upstream.server }));
 beforeAll(() => {
-  sockets = new WebSocketServer({ server: world.upstream.server });
   const about = { active: true, sub: 'alice', aud: AUDIENCE, scope: 'read' };
   for (const token of ['bank_1', 'unclaimed']) world.issuer.introspection.set(token, about);
   for (const token of ['unclaimed', 'bank_1']) plain.introspection.set(token, about);
@@ -54,7 +52,6 @@ beforeAll(() => {
     return true;
   };
 });
-afterAll(() => sockets.close());
 
 /** Every token that a server was shown. */
 const shownTo = (issuer: Issuer): readonly (string | null)[] =>

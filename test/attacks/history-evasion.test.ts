@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { traefik } from '../forward-auth/ask.ts';
+import { traefikCall } from '../forward-auth/ask.ts';
 import { startMcpWorld } from '../worlds/mcp.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
@@ -18,10 +18,9 @@ tools:
 const initialized = '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}';
 let callers = 0;
 let subject: string;
-const world = startBeforeAll(async () => {
-  const top = 'forward_auth: { listen: 127.0.0.1:0, trusted: [127.0.0.1] }';
-  return startMcpWorld({ policy, top });
-});
+const world = startBeforeAll(() =>
+  startMcpWorld({ policy, top: 'forward_auth: { listen: 127.0.0.1:0, trusted: [127.0.0.1] }' }),
+);
 beforeEach(() => {
   callers += 1;
   subject = `mallory-${callers}`;
@@ -36,13 +35,8 @@ function answer(text: string, status = 200, headers: Record<string, string> = {}
 
 /** The answer to a call whose `params` the attacker writes. */
 async function answerTo(params: string, { claims = {}, headers = {}, id = '"id":1,', method = 'tools/call' } = {}) {
-  const token = await world.token({ sub: subject, ...claims });
-  const response = await fetch(`${world.gateway.url}/mcp`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
-    body: `{"jsonrpc":"2.0",${id}"method":"${method}","params":${params}}`,
-  });
-  return { status: response.status, headers: response.headers, text: await response.text() };
+  const message = `{"jsonrpc":"2.0",${id}"method":"${method}","params":${params}}`;
+  return world.post('/mcp', await world.token({ sub: subject, ...claims }), message, headers);
 }
 
 const attack = async (...sent: Parameters<typeof answerTo>): Promise<number> => (await answerTo(...sent)).status;
@@ -86,11 +80,8 @@ describe('one caller has one budget', () => {
 
   test('if a proxy asks, which sees the answers in place of the gateway', async () => {
     const ask = async (params: string): Promise<number> => {
-      const authorization = `Authorization: Bearer ${await world.token({ sub: subject })}`;
-      const lines = [authorization, 'Content-Type: application/json', 'Accept: application/json'];
       const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;
-      const { status } = await traefik(world.gateway.forwardAuthUrl, { method: 'POST', target: '/mcp', lines, body });
-      return status;
+      return (await traefikCall(world.gateway, await world.token({ sub: subject }), body)).status;
     };
     expect([await ask(pay('5000')), await ask(pay('1'))]).toEqual([200, 429]);
     expect([await ask(approve), await ask(disburse)]).toEqual([200, 403]);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bodyOf, modernPost } from './requests.ts';
 import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
-import { startBeforeAll } from '../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 
 /** What the upstream declares now; `undefined` lists the tool without any header. */
 let declared: object | undefined;
@@ -85,11 +85,10 @@ test('checks the headers of a tool that the list hid from another caller', async
 });
 
 test('forwards headers unchanged before any list has passed', async () => {
-  const fresh = await startAttackWorld();
+  const fresh = await forThisTest(startAttackWorld());
   const attack = call({ region: 'eu' }, 'Mcp-Param-Region: us')
     .toString('latin1')
     .replace(world.authorization, fresh.authorization);
   const { reached } = await fresh.forwards(attack, 'POST /mcp');
   expect(reached[0]?.headers['mcp-param-region']).toBe('us');
-  await fresh.close();
 });

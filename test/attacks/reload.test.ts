@@ -1,10 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { startEditedGateway, type EditedGateway } from '../support/gateway.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { startEditedGateway } from '../support/gateway.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { startBeforeEach } from '../support/start-before.ts';
 
-let gateway: EditedGateway;
 let jwt: string;
 
 interface Edit {
@@ -32,15 +31,12 @@ routes:
 
 const issuer = startBeforeEach(startIssuer);
 const upstream = startBeforeEach(startUpstream);
+const gateway = startBeforeEach(() => startEditedGateway(yamlOf({}), { api: 'scope: read\n' }));
 beforeEach(async () => {
   issuer.introspection.set('opaque', { active: true, sub: 'alice', aud: 'a', scope: 'read' });
   jwt = await issuer.sign({ aud: 'a', scope: 'read' });
-  gateway = await startEditedGateway(yamlOf({}), { api: 'scope: read\n' });
   // Both are known from now on.
   await Promise.all([status(jwt), status('opaque')]);
-});
-afterEach(async () => {
-  await gateway.close();
 });
 
 /** Saves, and waits until other text than before is in force: that of a moment ago may be read once more. */

@@ -2,13 +2,11 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { type AttackWorld, AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { startBeforeEach } from '../support/start-before.ts';
+import { AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { until } from '../support/until.ts';
 
-let world: AttackWorld;
-let other: Issuer;
-let sockets: WebSocketServer;
 let passedMs: number;
 /** Answers that the upstream holds back: those of `/late`. */
 let held: ServerResponse[];
@@ -17,12 +15,14 @@ const route = (name: string, more = ''): string =>
   `name: ${name}, path: /${name}, audience: "${AUDIENCE}", upstream: { url: "UPSTREAM/${name}" }${more}`;
 const main = ', authorization_servers: [main]';
 
-beforeEach(async () => {
+const introspection = 'introspection: { client_id: gateway, client_secret: s3cr3t, cache: 0s }';
+beforeEach(() => {
   passedMs = 0;
   held = [];
-  other = await startIssuer();
-  const introspection = 'introspection: { client_id: gateway, client_secret: s3cr3t, cache: 0s }';
-  world = await startAttackWorld({
+});
+const other = startBeforeEach(startIssuer);
+const world = startBeforeEach(() =>
+  startAttackWorld({
     yaml: 'limits: { failures: off }',
     server: introspection,
     servers: `other: { issuer: "${other.url}", ${introspection} }`,
@@ -41,16 +41,14 @@ beforeEach(async () => {
       else if (request.url === '/late') held.push(response);
       else response.writeHead(200, { 'content-type': type }).write('data: 1\n\n');
     },
-  });
-  sockets = new WebSocketServer({ server: world.upstream.server });
+  }),
+);
+startBeforeEach(() => new WebSocketServer({ server: world.upstream.server }));
+beforeEach(() => {
   for (const token of ['one', 'two'])
     world.issuer.introspection.set(token, { active: true, sub: 'alice', aud: AUDIENCE });
 });
-afterEach(async () => {
-  vi.useRealTimers();
-  sockets.close();
-  await Promise.all([world.close(), other.close()]);
-});
+afterEach(() => void vi.useRealTimers());
 
 const send = (path: string, token: string): Promise<Response> =>
   fetch(`${world.url}${path}`, { headers: { authorization: `Bearer ${token}` } });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { callOf } from './requests.ts';
 import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
@@ -9,8 +9,6 @@ import { startBeforeAll } from '../support/start-before.ts';
 
 /** A timer counts from the beginning of its turn of the event loop, which may be a moment ago on a busy machine. */
 const EARLY_MS = 100;
-
-let sockets: WebSocketServer;
 
 const world = startBeforeAll(() =>
   startAttackWorld({
@@ -29,10 +27,7 @@ const world = startBeforeAll(() =>
     },
   }),
 );
-beforeAll(() => {
-  sockets = new WebSocketServer({ server: world.upstream.server });
-});
-afterAll(() => sockets.close());
+startBeforeAll(() => new WebSocketServer({ server: world.upstream.server }));
 
 /** Reads a stream to its end, and says when that was. */
 async function endOf(path: string, token: string, post?: string): Promise<number> {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { head, lastHead } from '../support/raw.ts';
 import { startAttackWorld } from '../worlds/attacks.ts';
 import { handshake as upgrade, question } from './requests.ts';
-import { startBeforeAll } from '../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 
 const handshake = ['Connection: Upgrade', ...upgrade];
 const second = 'GET /admin/second HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
@@ -89,12 +89,11 @@ describe.each([
 });
 
 test('refuses an upgrade in a proxy’s question', async () => {
-  const world = await startAttackWorld();
+  const world = await forThisTest(startAttackWorld());
   for (const protocol of ['h2c', 'H2C', 'websocket, h2c', 'TLS/1.0']) {
     for (const path of ['/public', '/socket']) {
       const asked = question(path, world.authorization, `Upgrade: ${protocol}`).replace('close', 'Upgrade, close');
       await world.refuses(asked, 400, 'route.upgrade', world.gateway.forwardAuthUrl);
     }
   }
-  await world.close();
 });

@@ -1,7 +1,7 @@
-import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { folderWith } from '../config/folder.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 import { startWorld } from '../worlds/gateway.ts';
 import { outcome } from './run.ts';
@@ -18,13 +18,11 @@ const server = (issuer: string): string =>
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sallyport-learn-'));
-  await mkdir(join(folder, 'policies'));
-  const yaml = `public_url: http://g.test\n${server('http://as.test')}\n${routes('http://up.test')}`;
-  await writeFile(join(folder, 'gateway.yaml'), yaml);
-  await writeFile(join(folder, 'policies/tools.yaml'), 'mode: shadow\nscope: admin\n');
-  await writeFile(join(folder, 'policies/api.yaml'), 'mode: shadow\nscope: admin\n');
-  return () => rm(folder, { recursive: true });
+  const shadow = 'mode: shadow\nscope: admin\n';
+  folder = await folderWith({
+    yaml: `public_url: http://g.test\n${server('http://as.test')}\n${routes('http://up.test')}`,
+    files: { 'policies/tools.yaml': shadow, 'policies/api.yaml': shadow },
+  });
 });
 
 let id = 0;

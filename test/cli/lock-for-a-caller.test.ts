@@ -2,30 +2,26 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { McpServer } from '@modelcontextprotocol/server';
-import type { AuthorizationServer } from '../../demo/authorization-server.ts';
-import type { Running } from '../../demo/listen.ts';
 import { obtainToken, registerClient } from '../../demo/obtain-token.ts';
 import { folderWith } from '../config/folder.ts';
 import { apiAudience, mcpResource, start } from '../demo/authorization-server-requests.ts';
 import { outcome, outcomeIn } from './run.ts';
 import { mcpHandler, startHttp } from '../support/mcp-servers.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-/** An authorization server, and an MCP server that answers only the tokens that it issues for the API. */
-let server: AuthorizationServer;
-/** An issuer that exchanges nothing. */
-let issuer: Issuer;
-let upstream: Running;
+const server = startBeforeAll(start);
 let token: string;
 /** What the MCP server got as `Authorization`, and as `X-Auth-Subject`. */
 let seen: (readonly [authorization: string | undefined, subject: unknown])[];
 beforeEach(() => (seen = []));
 beforeAll(async () => {
-  [server, issuer] = await Promise.all([start(), startIssuer()]);
   const client = await registerClient(server.issuer);
   token = (await obtainToken({ issuer: server.issuer, client, user: 'alice', scope: 'read' })).accessToken;
+});
+/** Answers only the tokens that the server issues for the API. */
+const upstream = startBeforeAll(async () => {
   const metadata = await fetch(`${server.issuer}/.well-known/openid-configuration`);
   const { jwks_uri: jwksUri } = (await metadata.json()) as { jwks_uri: string };
   const keys = createRemoteJWKSet(new URL(jwksUri));
@@ -34,7 +30,7 @@ beforeAll(async () => {
     built.registerTool('pay', { description: 'Pays.' }, () => ({ content: [] }));
     return built;
   });
-  upstream = await startHttp(async (request, response) => {
+  return startHttp(async (request, response) => {
     const { authorization, 'x-auth-subject': subject } = request.headers;
     seen.push([authorization, subject]);
     const token = authorization?.replace(/^Bearer /, '') ?? '';
@@ -43,7 +39,6 @@ beforeAll(async () => {
     return isKnown === false ? response.writeHead(401).end() : mcp(request, response);
   });
 });
-afterAll(() => Promise.all([server.close(), issuer.close(), upstream.close()]));
 
 const route = (name: string, settings: string): string =>
   `  - { name: ${name}, path: /${name}, protocol: mcp, audience: "${mcpResource}", policy: ${name}, ${settings} }`;

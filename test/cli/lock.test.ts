@@ -1,24 +1,20 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { McpServer } from '@modelcontextprotocol/server';
-import type { Running } from '../../demo/listen.ts';
 import { mcpHandler, startHttp } from '../support/mcp-servers.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 import { folderWith } from '../config/folder.ts';
 import { outcome } from './run.ts';
 
 let description = 'Pays.\nAt once.';
-let upstream: Running;
-beforeAll(async () => {
-  const handle = mcpHandler(() => {
-    const server = new McpServer({ name: 'x', version: '1' }, { instructions: 'Pay first.' });
-    server.registerTool('pay', { description }, () => ({ content: [] }));
-    server.registerPrompt('plan', {}, () => ({ messages: [] }));
-    return server;
-  });
-  upstream = await startHttp(handle);
+const handle = mcpHandler(() => {
+  const server = new McpServer({ name: 'x', version: '1' }, { instructions: 'Pay first.' });
+  server.registerTool('pay', { description }, () => ({ content: [] }));
+  server.registerPrompt('plan', {}, () => ({ messages: [] }));
+  return server;
 });
-afterAll(() => upstream.close());
+const upstream = startBeforeAll(() => startHttp(handle));
 
 const yaml = (url: string) => `public_url: http://127.0.0.1:8080
 authorization_servers: { main: { issuer: "http://127.0.0.1:9000", jwt: { algorithms: [RS256] } } }

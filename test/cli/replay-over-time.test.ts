@@ -1,8 +1,8 @@
 /** `sallyport replay` of rules over time, with the log of a gateway that serves. */
-import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { folderWith } from '../config/folder.ts';
 import { outcome } from './run.ts';
 import { request, startMcpWorld } from '../worlds/mcp.ts';
 import { sendJson } from '../support/upstream.ts';
@@ -22,7 +22,6 @@ let folder: string;
 let statuses: readonly number[];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
   const world = await startMcpWorld({ policy });
   const call = async (name: string, isError = false): Promise<number> => {
     const result = { content: [], isError };
@@ -48,18 +47,19 @@ beforeAll(async () => {
   const lines = await world.gateway.lines();
   await world.close();
   const text = lines.map((line) => JSON.stringify(line));
-  await writeFile(join(folder, 'log'), text.join('\n'));
   const second = lines.filter(({ msg }) => msg === 'decision')[5];
-  await writeFile(join(folder, late), text.slice(lines.indexOf(second ?? {}) + 1).join('\n'));
-  await writeFile(
-    join(folder, 'gateway.yaml'),
-    `public_url: http://gateway.test
+  folder = await folderWith({
+    yaml: `public_url: http://gateway.test
 authorization_servers: { main: { issuer: https://as.example.com, jwt: { algorithms: [RS256] } } }
 routes:
   - { name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { url: http://127.0.0.1:1/mcp } }
 `,
-  );
-  await write('policies', policy);
+    files: {
+      log: text.join('\n'),
+      [late]: text.slice(lines.indexOf(second ?? {}) + 1).join('\n'),
+      'policies/tools.yaml': policy,
+    },
+  });
 });
 
 async function write(name: string, text: string): Promise<void> {

@@ -1,5 +1,6 @@
 /** From the refusal in a client to the executed call: a person signs in and approves it on a page, in a real browser. */
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { postCall } from '../support/mcp-message.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 import { hasChromium, keepScreenshot, launchChromium, withPage } from './chromium.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
@@ -36,20 +37,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     };
   }
   const transfer = async (args: object): Promise<Called> => {
-    const response = await fetch(world.mcpUrl, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name: 'transfer_funds', arguments: args },
-      }),
-    });
+    const response = await postCall(world.mcpUrl, 'transfer_funds', args, { token });
     const text = await response.text();
     return { status: response.status, body: text.startsWith('{') ? (JSON.parse(text) as Called['body']) : {} };
   };

@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { sendJson, startUpstream } from '../support/upstream.ts';
 
 const run = promisify(execFile);
 const script = new URL('../../.ci/audit', import.meta.url).pathname;
@@ -26,23 +24,25 @@ const packages = {
 
 /** How `.ci/audit` ends, and what it says, with a registry that knows these weaknesses; or answers no audits at all. */
 async function audit(known: Readonly<Record<string, string>> | undefined): Promise<{ code: number; stdout: string }> {
-  const registry = createServer((request, response) => {
+  const registry = await startUpstream((request, response) => {
     const isAudit = request.url === '/-/npm/v1/security/advisories/bulk' && known !== undefined;
     const advisory = (severity: string): object[] => [
       { id: 1, url: 'https://advisories.test/1', title: 'a weakness', severity, vulnerable_versions: '*' },
     ];
     const advisories = Object.entries(known ?? {}).map(([name, severity]) => [name, advisory(severity)]);
-    response.writeHead(isAudit ? 200 : 404, { 'content-type': 'application/json' });
-    response.end(isAudit ? JSON.stringify(Object.fromEntries(advisories)) : '{}');
-  }).listen(0, '127.0.0.1');
-  await once(registry, 'listening');
-  const url = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;
+    sendJson(response, isAudit ? 200 : 404, isAudit ? Object.fromEntries(advisories) : {});
+  });
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-npm-'));
   await writeFile(join(folder, 'package.json'), JSON.stringify(root));
   await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ ...root, lockfileVersion: 3, packages }));
   // npm remembers weaknesses by their number.
   const cache = join(folder, 'cache');
-  const env = { ...process.env, npm_config_registry: url, npm_config_cache: cache, npm_config_fetch_retries: '0' };
+  const env = {
+    ...process.env,
+    npm_config_registry: `${registry.url}/`,
+    npm_config_cache: cache,
+    npm_config_fetch_retries: '0',
+  };
   try {
     const { stdout } = await run(script, { env, cwd: folder });
     return { code: 0, stdout };
@@ -50,7 +50,7 @@ async function audit(known: Readonly<Record<string, string>> | undefined): Promi
     const { code, stdout } = error as { code: number; stdout: string };
     return { code, stdout };
   } finally {
-    registry.close();
+    await registry.close();
   }
 }
 

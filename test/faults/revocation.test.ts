@@ -7,6 +7,7 @@ import { hasRedis, startRedis } from '../support/redis.ts';
 import { caep, push, startTransmitter } from '../support/transmitter.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { startRevocationWorld } from '../worlds/revocation.ts';
+import { forThisTest } from '../support/start-before.ts';
 
 /** A transmitter, an issuer, an upstream with a stream, and the configuration of gateways between them. */
 async function parts(revocation = '', more = '') {
@@ -162,8 +163,7 @@ describe.skipIf(!hasRedis)('shared', () => {
     `shared: ${url}\nsession_key: k3y-of-at-least-thirty-two-characters\non_store_failure: ${onFailure}`;
 
   test('each replica knows of a revocation within a second, also one that was away, or that starts later', async () => {
-    const redis = await startRedis();
-    onTestFinished(() => redis.close());
+    const redis = await forThisTest(startRedis());
     const { yaml, revoke, token } = await parts('', shared(redis.url));
     const folder = await folderWith({ yaml, files: {} });
     const [one, two] = await Promise.all([serve(folder), serve(folder)]);
@@ -204,11 +204,9 @@ describe.skipIf(!hasRedis)('shared', () => {
     ['closed', 503],
     ['open', 200],
   ])('a gateway that starts without the store follows on_store_failure: %s', async (onFailure, status) => {
-    const redis = await startRedis();
-    onTestFinished(() => redis.close());
+    const redis = await forThisTest(startRedis());
     await redis.kill();
-    const world = await startRevocationWorld({ yaml: shared(redis.url, onFailure) });
-    onTestFinished(() => world.close());
+    const world = await forThisTest(startRevocationWorld({ yaml: shared(redis.url, onFailure) }));
     const statusNow = async (): Promise<number> => (await world.send('/api', { token: await world.token() })).status;
     expect(await statusNow()).toBe(status);
     await redis.restart();
@@ -216,8 +214,7 @@ describe.skipIf(!hasRedis)('shared', () => {
   });
 
   test('only one replica polls at a time, and another one goes on when it ends', async () => {
-    const redis = await startRedis();
-    onTestFinished(() => redis.close());
+    const redis = await forThisTest(startRedis());
     const transmitter = await startTransmitter();
     const requestsTo = (target: string) => transmitter.requests.filter(({ path }) => path === target).length;
     const start = () =>
@@ -228,8 +225,7 @@ describe.skipIf(!hasRedis)('shared', () => {
       });
     const one = await start();
     await expect.poll(() => requestsTo('/poll')).toBeGreaterThan(0);
-    const two = await start();
-    onTestFinished(() => two.close());
+    await forThisTest(start());
     await expect.poll(() => requestsTo('/.well-known/ssf-configuration')).toBe(2);
     expect(transmitter.streams).toHaveLength(1);
     await one.gateway.close();

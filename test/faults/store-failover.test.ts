@@ -11,6 +11,7 @@ import { startUpstream } from '../support/upstream.ts';
 import { writeFrontDoorFiles } from '../worlds/front-door.ts';
 import { registerClient } from '../worlds/oauth-client.ts';
 import { patience } from './patience.ts';
+import { forThisTest } from '../support/start-before.ts';
 
 type End = 'killed' | 'paused';
 
@@ -151,8 +152,7 @@ test.skipIf(!hasRedis).for([
   'R-344: workers and front door go on with what the new primary has: %s, %s',
   { timeout: 300_000 },
   async ([kind, end]) => {
-    const store = await stores[kind]();
-    onTestFinished(() => store.close());
+    const store = await forThisTest(stores[kind]());
     const { files, call, pay, tally, proof, approve, transfer, text } = await startGateway(store.url);
     const metadata = `${files.issuer}/.well-known/oauth-authorization-server`;
     await expect.poll(async () => (await fetch(metadata).catch(() => undefined))?.status, patience).toBe(200);

@@ -64,6 +64,17 @@ export const traefik: Ask = (url, { method = 'GET', target = '/', host = 'gatewa
     body,
   );
 
+/** Lets Traefik ask about a message that is posted to `/mcp`. */
+export function traefikCall(
+  { forwardAuthUrl }: { readonly forwardAuthUrl: string },
+  token: string,
+  body: string,
+  ...more: readonly string[]
+): Promise<Answer> {
+  const lines = [`Authorization: Bearer ${token}`, 'Content-Type: application/json', ...more];
+  return traefik(forwardAuthUrl, { method: 'POST', target: '/mcp', lines, body });
+}
+
 /** As nginx asks by `deploy/forward-auth/nginx.conf`. */
 export const nginx: Ask = (url, { method = 'GET', target = '/', host = 'gateway.test', lines = [] }) =>
   question(url, `GET ${path}`, [

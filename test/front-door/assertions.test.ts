@@ -46,11 +46,9 @@ function ownAssertions(): string {
 
 /** Metadata as an OpenID provider publishes them. */
 function publishingOpenIdMetadata(issuer: Issuer): Issuer {
-  issuer.intercept = (request, response) => {
-    if (request.url !== '/.well-known/openid-configuration') return false;
-    sendJson(response, 200, { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` });
-    return true;
-  };
+  issuer.answerAt('/.well-known/openid-configuration', (_request, response) =>
+    sendJson(response, 200, { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` }),
+  );
   return issuer;
 }
 
@@ -139,7 +137,7 @@ test('its subject is the person that signs in at the provider of the same compan
   const signedIn = await desk().token();
   const vouched = await exchange(await assertion());
   const subjectOf = async (token: unknown): Promise<unknown> => {
-    await fetch(world.mcpUrl, { method: 'POST', headers: { authorization: `Bearer ${String(token)}` } });
+    await world.listTools(token);
     return (await world.decision())['subject'];
   };
   const subject = await subjectOf(signedIn.body['access_token']);
@@ -280,10 +278,7 @@ test('an outage of the issuer is no fault of the assertion', async () => {
   const ofNewKey = await assertion({}, { key: await createKey('new') });
   expect(await exchange(ofNewKey)).toMatchObject(refused);
   const other = await forThisTest(startFrontDoorWorld({ frontDoor: ownAssertions() }));
-  company.intercept = (_request, response) => {
-    response.writeHead(503).end();
-    return true;
-  };
+  company.intercept = (_request, response) => Boolean(response.writeHead(503).end());
   const client = oauthClient(other.issuer, 'desk-app', undefined, { client_secret: secret });
   const jwt = await assertion({ aud: other.issuer, resource: other.mcpUrl.href });
   expect((await exchange(jwt, {}, client)).body).toMatchObject({ error: 'temporarily_unavailable' });
@@ -296,6 +291,5 @@ test('a token that its client revokes opens nothing', async () => {
   const token = String(body['access_token']);
   const revoked = await desk().post({ token }, '/revoke');
   expect(revoked.status).toBe(200);
-  const answer = await fetch(world.mcpUrl, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
-  expect(answer.status).toBe(401);
+  expect(await world.listTools(token)).toBe(401);
 });

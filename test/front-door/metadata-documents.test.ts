@@ -1,12 +1,11 @@
 /** Clients that publish themselves: what the front door fetches of them, and from where. */
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createBrowser } from '../../demo/browser.ts';
+import { listen } from '../../demo/listen.ts';
 import { createDocumentFetch, type DocumentFetchParts } from '../../src/front-door/document-fetch.ts';
 import { pem } from '../support/certificates.ts';
 import { exchangeRaw } from '../support/raw.ts';
@@ -17,22 +16,16 @@ import { oauthClient } from '../worlds/oauth-client.ts';
 
 const requests: string[] = [];
 let connections = 0;
-let port = 0;
 let answer: (response: ServerResponse, id: string) => void;
 
 const server = createServer({ cert: pem('server'), key: pem('server-key') }, (request, response) => {
   requests.push(request.url ?? '');
   answer(response, `https://${request.headers.host}${request.url}`);
 }).on('connection', () => (connections += 1));
+const { url: origin, close } = await listen(server, 0);
+const { port } = new URL(origin);
 
-beforeAll(async () => {
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  ({ port } = server.address() as AddressInfo);
-});
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+afterAll(close);
 beforeEach(() => {
   requests.length = 0;
   answer = send;
@@ -223,7 +216,11 @@ describe('a client', () => {
       };
       expect(await redeem(urlOf('keys-of-its-own'))).toContain('invalid_grant');
       requests.length = 0;
-      for (const other of [`https://127.0.0.1:${port}`, `https://localhost:${port + 1}`, 'https://169.254.1.1']) {
+      for (const other of [
+        `https://127.0.0.1:${port}`,
+        `https://localhost:${Number(port) + 1}`,
+        'https://169.254.1.1',
+      ]) {
         keysAt = `${other}/keys`;
         expect(await redeem(urlOf(`keys-${encodeURIComponent(other)}`))).toContain('invalid_client');
       }

@@ -1,25 +1,18 @@
 /** What an identity provider answers is bounded in size and time: it could otherwise fill the memory of the front door. */
-import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
 import { createGzip } from 'node:zlib';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
+import { listen } from '../../demo/listen.ts';
 import { createIssuerFetch } from '../../src/front-door/issuer-discovery.ts';
+import { startBeforeAll } from '../support/start-before.ts';
 
-let server: Server;
-let issuer: string;
 let answer: (response: ServerResponse) => void;
 let written = 0;
 
-beforeEach(async () => {
+const server = createServer((_request, response) => answer(response));
+const running = startBeforeAll(() => listen(server, 0));
+beforeEach(() => {
   written = 0;
-  server = createServer((_request, response) => answer(response)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterEach(() => {
-  server.closeAllConnections();
-  server.close();
 });
 
 const spaces = Buffer.alloc(64 * 1024, ' ');
@@ -33,8 +26,9 @@ function endless(stream: NodeJS.WritableStream & { readonly destroyed?: boolean 
 }
 
 const read = async (signal = AbortSignal.timeout(60_000)): Promise<string> => {
-  const fetchAnswer = createIssuerFetch({ issuer, backchannel: issuer });
-  return (await fetchAnswer(`${issuer}/token`, { signal })).text();
+  const { url } = running;
+  const fetchAnswer = createIssuerFetch({ issuer: url, backchannel: url });
+  return (await fetchAnswer(`${url}/token`, { signal })).text();
 };
 
 test('an answer of up to 512 KiB is read', async () => {

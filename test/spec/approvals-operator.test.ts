@@ -1,10 +1,9 @@
 /** What operators and their programs see of approvals: the admin listener, the command, and the hook. */
 import { createHmac } from 'node:crypto';
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { approvals } from '../../src/cli/operator.ts';
+import { folderWith } from '../config/folder.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { type Answer, startWorld } from '../worlds/gateway.ts';
@@ -29,11 +28,9 @@ describe('operators', () => {
   /** The folder of a configuration that names the token of the admin listener. */
   let folder: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
-    await writeFile(
-      join(folder, 'gateway.yaml'),
-      `public_url: http://gateway.test\nadmin: { listen: '127.0.0.1:1', token: '${adminToken}' }\nroutes: [{ name: tools, path: /, public: true, upstream: { url: 'http://127.0.0.1:9' } }]\n`,
-    );
+    folder = await folderWith({
+      yaml: `public_url: http://gateway.test\nadmin: { listen: '127.0.0.1:1', token: '${adminToken}' }\nroutes: [{ name: tools, path: /, public: true, upstream: { url: 'http://127.0.0.1:9' } }]\n`,
+    });
   });
 
   const pay = async (amount: number | string) =>

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type McpWorld, modernRequest, request, startMcpWorld } from '../worlds/mcp.ts';
 import { startTestGateway } from '../support/gateway.ts';
+import { postCall } from '../support/mcp-message.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 import { sendJson } from '../support/upstream.ts';
@@ -310,16 +311,9 @@ routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { ur
       policies: { tools: policy },
     }),
   );
-  const { waitingId, decide, view } = people(() => one);
+  const { caller, waitingId, decide, view } = people(() => one);
   const send = async (url: string, amount: number): Promise<Response> =>
-    fetch(`${url}/mcp`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${await one.token({ sub: 'alice', scope: 'read payments', client_id: 'agent' })}`,
-        'content-type': 'application/json',
-      },
-      body: JSON.stringify(request('tools/call', { name: 'transfer', arguments: { amount } })),
-    });
+    postCall(`${url}/mcp`, 'transfer', { amount }, { token: await one.token(caller().claims) });
 
   test('R-310: one approval lets one of 50 parallel repeats on two replicas pass', async () => {
     for (const url of [one.gateway.url, other.url])

@@ -78,7 +78,7 @@ beforeAll(() => {
     const [, route] = templates.find(([pattern]) => pattern.test(asked.resource?.id ?? '')) ?? [];
     const role = roleOf.get(asked.subject?.id ?? '');
     const decision = role !== undefined && allowedTo[`${asked.action?.name} ${route}`]?.includes(role) === true;
-    json(200, JSON.stringify({ decision }), { 'x-request-id': String(id) })(request, response, body);
+    json(200, { decision }, { 'x-request-id': String(id) })(request, response, body);
   };
 });
 

@@ -1,6 +1,6 @@
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { json, type Pdp, startPdp } from '../support/decision-point.ts';
-import { startBeforeAll } from '../support/start-before.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { json, metadataOf, type Pdp, startPdp } from '../support/decision-point.ts';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 import type { RequestHandler } from '../support/upstream.ts';
 import { type McpWorld, request, startMcpWorld } from '../worlds/mcp.ts';
 
@@ -43,7 +43,7 @@ function answers(...by: readonly ((name: string) => object | undefined)[]): void
   decide((incoming, response, body) => {
     const { evaluations = [] } = JSON.parse(body) as ListBody;
     const found = evaluations.map(({ resource }) => by.map((each) => each(resource.id)).find(Boolean));
-    json(200, JSON.stringify({ evaluations: found.filter((each) => each !== undefined) }))(incoming, response, body);
+    json(200, { evaluations: found.filter((each) => each !== undefined) })(incoming, response, body);
   });
 }
 
@@ -126,7 +126,7 @@ test('R-346: each list of a stream is asked about anew', async () => {
     asked += 1;
     const decision = asked === 1;
     const { evaluations = [] } = JSON.parse(body) as ListBody;
-    json(200, JSON.stringify({ evaluations: evaluations.map(() => ({ decision })) }))(incoming, response, body);
+    json(200, { evaluations: evaluations.map(() => ({ decision })) })(incoming, response, body);
   });
   expect(names(await (await list()).text())).toEqual(['one', 'two', 'three']);
   expect(asked).toBe(2);
@@ -179,10 +179,7 @@ describe('without an answer about a list', () => {
     ['a 404', json(404, '{}')],
     ['no evaluations', json(200, '{"decision":true}')],
     ['two lists', json(200, '{"evaluations":[{"decision":true}],"Evaluations":[]}')],
-    [
-      'too many answers',
-      json(200, JSON.stringify({ evaluations: Array.from({ length: 4 }, () => ({ decision: true })) })),
-    ],
+    ['too many answers', json(200, { evaluations: Array.from({ length: 4 }, () => ({ decision: true })) })],
     ['silence', () => {}],
   ])('R-346: %s is a 503', async ([, handle]) => {
     impatient.handle = json(200, listed(tools));
@@ -203,25 +200,18 @@ describe('without an answer about a list', () => {
 });
 
 test('R-346: metadata without an endpoint for lists refuse them before the server is asked, and no calls', async () => {
-  const other = await startPdp();
-  onTestFinished(() => other.close());
-  other.metadata = json(
-    200,
-    JSON.stringify({ policy_decision_point: other.server.url, access_evaluation_endpoint: `${other.server.url}/ask` }),
-  );
-  const own = await startFor(other, '5s');
-  onTestFinished(() => own.close());
+  const other = await forThisTest(startPdp());
+  other.metadata = metadataOf(other, { policy_decision_point: other.server.url });
+  const own = await forThisTest(startFor(other, '5s'));
   expect((await own.send(request('tools/list'), { claims })).status).toBe(503);
   expect(own.upstream.seen).toEqual([]);
   expect((await own.send(request('tools/call', { name: 'one' }), { claims })).status).toBe(200);
 });
 
 test('R-337: metadata are read at start, and the log says why they are not used', async () => {
-  const other = await startPdp();
-  onTestFinished(() => other.close());
-  other.metadata = json(200, JSON.stringify({ policy_decision_point: 'https://elsewhere.example' }));
-  const own = await startFor(other, '5s');
-  onTestFinished(() => own.close());
+  const other = await forThisTest(startPdp());
+  other.metadata = json(200, { policy_decision_point: 'https://elsewhere.example' });
+  const own = await forThisTest(startFor(other, '5s'));
   expect(await own.gateway.line({ msg: 'decision point unavailable' })).toMatchObject({
     level: 'warn',
     decision_point: 'acme',

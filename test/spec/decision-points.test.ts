@@ -1,7 +1,8 @@
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { DecisionRecord } from '../../src/model/decision.ts';
 import { isPolicyDecision, recordedDecision } from '../../src/review/recorded-decision.ts';
-import { allows, json, noMetadata, startPdp } from '../support/decision-point.ts';
+import { traefikCall } from '../forward-auth/ask.ts';
+import { allows, json, metadataOf, noMetadata, startPdp } from '../support/decision-point.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 import type { RequestHandler } from '../support/upstream.ts';
 import { startWorld } from '../worlds/gateway.ts';
@@ -180,7 +181,7 @@ describe('on an MCP route', () => {
 
   test('R-334: a result that caches may share becomes private: the decision point knows callers', async () => {
     const result = { contents: [], resultType: 'complete', cacheScope: 'public', ttlMs: 1000 };
-    world.handle = json(200, JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
+    world.handle = json(200, { jsonrpc: '2.0', id: 1, result });
     const { message, headers } = modernRequest('resources/read', { uri: 'file:///a' });
     const answer = await world.send(message, { claims, headers });
     expect(await answer.text()).toContain('"cacheScope":"private"');
@@ -261,18 +262,8 @@ describe('without a decision', () => {
   });
 });
 
-const metadata = (more: object = {}): RequestHandler =>
-  json(
-    200,
-    JSON.stringify({
-      policy_decision_point: `${pdp.server.url}/base`,
-      access_evaluation_endpoint: `${pdp.server.url}/ask`,
-      ...more,
-    }),
-  );
-
 test('R-337: name the endpoint, and are read once an hour', async () => {
-  pdp.metadata = metadata();
+  pdp.metadata = metadataOf(pdp);
   await start();
   onTestFinished(() => world.close());
   expect((await Promise.all([transfer(), transfer()])).map(({ status }) => status)).toEqual([200, 200]);
@@ -281,7 +272,7 @@ test('R-337: name the endpoint, and are read once an hour', async () => {
     'POST /ask',
     'POST /ask',
   ]);
-  pdp.metadata = metadata({ access_evaluation_endpoint: `${pdp.server.url}/new` });
+  pdp.metadata = metadataOf(pdp, { access_evaluation_endpoint: `${pdp.server.url}/new` });
   world.advance(3_601);
   expect((await transfer({ exp: Math.floor(Date.now() / 1000) + 8_000 })).status).toBe(200);
   expect(pdp.questions().at(-1)?.url).toBe('/new');
@@ -312,19 +303,8 @@ test('R-334: it also decides where the policy only watches, and what a proxy ask
   });
   onTestFinished(() => world.close());
   const ask = async (): Promise<number> => {
-    const answer = await fetch(`${world.gateway.forwardAuthUrl}/_sallyport/authorize`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${await world.token(claims)}`,
-        'content-type': 'application/json',
-        'x-forwarded-method': 'POST',
-        'x-forwarded-proto': 'http',
-        'x-forwarded-host': 'gateway.test',
-        'x-forwarded-uri': '/mcp',
-      },
-      body: JSON.stringify(request('tools/call', { name: 'transfer' })),
-    });
-    return answer.status;
+    const message = JSON.stringify(request('tools/call', { name: 'transfer' }));
+    return (await traefikCall(world.gateway, await world.token(claims), message)).status;
   };
   expect([(await transfer()).status, await ask()]).toEqual([200, 200]);
   pdp.evaluation = json(200, '{"decision":false}');

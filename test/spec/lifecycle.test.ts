@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { apiAudience, mcpAudience, metadataUrl, startService, toolList } from './service.ts';
-import { startBeforeAll } from '../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 import { exchangeRaw, normalized } from '../support/raw.ts';
 
 const service = startBeforeAll(startService);
@@ -40,7 +40,7 @@ test('R-85: serves the other tools to that token', async () => {
 });
 
 test('R-138: answers 401 once a cached token has expired', async () => {
-  const own = await startService();
+  const own = await forThisTest(startService());
   const iat = Math.floor(Date.now() / 1000);
   const token = own.agentToken({ iat, exp: iat + 60 });
   const answers: (readonly [number, string | null])[] = [];
@@ -49,7 +49,6 @@ test('R-138: answers 401 once a cached token has expired', async () => {
     const { status, challenge } = await own.message(token, 'tools/list');
     answers.push([status, challenge]);
   }
-  await own.close();
   expect(answers).toEqual([
     [200, null],
     [200, null],

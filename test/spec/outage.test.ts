@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createKey, startIssuer } from '../support/issuer.ts';
+import { createKey, type Issuer, startIssuer } from '../support/issuer.ts';
 import { startWireWorld, toolCall } from '../worlds/wire.ts';
-import { startWorld } from '../worlds/gateway.ts';
-import { startBeforeAll } from '../support/start-before.ts';
+import { startWorld, type World } from '../worlds/gateway.ts';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 
 describe('the upstream', () => {
   const world = startBeforeAll(startWireWorld);
@@ -29,8 +29,12 @@ describe('the upstream', () => {
 });
 
 describe('the authorization server', () => {
+  /** Starts the issuer of a world again, at the same address. */
+  const comesBack = ({ issuer }: World): Promise<Issuer> =>
+    forThisTest(startIssuer(Number(new URL(issuer.url).port), issuer.key));
+
   test('R-149: answers 503 for unknown tokens, and goes on with known keys and answers', async () => {
-    const world = await startWireWorld();
+    const world = await forThisTest(startWireWorld());
     const [known, unknown] = [world.opaque(), world.opaque()];
     const [jwt, expired] = [await world.token(), await world.token({ exp: 1 })];
     const statuses = async (): Promise<readonly number[]> => {
@@ -59,29 +63,22 @@ describe('the authorization server', () => {
     world.advance(31);
     expect(await statuses()).toEqual([503, 503, 200, 401]);
 
-    const back = await startIssuer(Number(new URL(world.issuer.url).port), world.issuer.key);
+    const back = await comesBack(world);
     back.introspection.set(unknown, world.issuer.introspection.get(unknown));
     await expect.poll(async () => (await world.post('/plain', unknown, '')).status).toBe(200);
-    await back.close();
-    await world.close();
   });
 
   test('R-149: answers 503 for JWTs too where it knows no keys, and 401 at once without a token', async () => {
-    const world = await startWireWorld();
-    world.issuer.intercept = (_request, response) => {
-      response.writeHead(500).end();
-      return true;
-    };
+    const world = await forThisTest(startWireWorld());
+    world.issuer.intercept = (_request, response) => Boolean(response.writeHead(500).end());
     const answers = await Promise.all([world.send('/plain'), world.send('/plain', { token: await world.token() })]);
-    await world.close();
     expect(answers.map(({ status }) => status)).toEqual([401, 503]);
   });
 
   test('R-150: uses known keys for the time of `stale` and no longer, also for tokens verified before', async () => {
-    const world = await startWorld({
-      server: 'jwt: { algorithms: [RS256] }, stale: 2h',
-      routes: ['name: api, path: /, audience: a, upstream: { url: "UPSTREAM" }'],
-    });
+    const server = 'jwt: { algorithms: [RS256] }, stale: 2h';
+    const routes = ['name: api, path: /, audience: a, upstream: { url: "UPSTREAM" }'];
+    const world = await forThisTest(startWorld({ server, routes }));
     const exp = Math.floor(Date.now() / 1000) + 86_400;
     const [known, other] = await Promise.all(['alice', 'bob'].map((sub) => world.issuer.sign({ aud: 'a', exp, sub })));
     const statuses = async (): Promise<readonly number[]> => {
@@ -94,15 +91,13 @@ describe('the authorization server', () => {
     expect(await statuses()).toEqual([200, 200]);
     world.advance(2 * 60);
     expect(await statuses()).toEqual([503, 503]);
-    const back = await startIssuer(Number(new URL(world.issuer.url).port), world.issuer.key);
+    await comesBack(world);
     world.advance(60);
     await expect.poll(statuses).toEqual([200, 200]);
-    await back.close();
-    await world.close();
   });
 
   test('R-151: refuses tokens of a withdrawn key, also those verified before', async () => {
-    const world = await startWireWorld();
+    const world = await forThisTest(startWireWorld());
     const exp = Math.floor(Date.now() / 1000) + 86_400;
     const [old, next] = [await world.token({ exp }), await createKey('k2')];
     const byNext = await world.issuer.sign({ aud: 'a', scope: 'read', exp }, { key: next });
@@ -115,6 +110,5 @@ describe('the authorization server', () => {
     world.advance(5 * 60 + 1);
     expect([await statusOf(byNext), await statusOf(old)]).toEqual([200, 401]);
     await world.gateway.decision({ reason: 'token.key' });
-    await world.close();
   });
 });

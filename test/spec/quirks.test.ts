@@ -124,16 +124,14 @@ test('R-8: serves the metadata of root_resource at the bare well-known path, whe
 test('R-292: oauth_endpoints_at_root leads there, with query, body and method kept, before the route at /', async () => {
   const base = 'https://as.example';
   const issuer = await startIssuer();
-  issuer.intercept = ({ url }, response) => {
-    if (url !== '/.well-known/oauth-authorization-server') return false;
+  issuer.answerAt('/.well-known/oauth-authorization-server', (_request, response) => {
     const endpoints = {
       authorization_endpoint: `${base}/authorize?tenant=x`,
       token_endpoint: `${base}/token`,
       registration_endpoint: `${base}/register`,
     };
     sendJson(response, 200, { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks`, ...endpoints });
-    return true;
-  };
+  });
   const other = await startWorld({
     yaml: (_, upstream) => `
 oauth_endpoints_at_root: main
@@ -160,11 +158,7 @@ routes:
 describe('R-293: grant: on_behalf_of', () => {
   let answer: { readonly status: number; readonly body: Record<string, unknown> };
   beforeEach(() => {
-    world.issuer.intercept = ({ url }, response) => {
-      if (url !== '/token') return false;
-      sendJson(response, answer.status, answer.body);
-      return true;
-    };
+    world.issuer.answerAt('/token', (_request, response) => sendJson(response, answer.status, answer.body));
   });
   const granted = { token_type: 'Bearer', scope: 'https://graph.example/Mail.Read', expires_in: 100 };
 

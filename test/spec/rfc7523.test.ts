@@ -18,13 +18,11 @@ const world = startBeforeAll(() =>
   }),
 );
 beforeAll(async () => {
-  world.issuer.intercept = (request, response) => {
-    if (request.url !== '/token') return false;
+  world.issuer.answerAt('/token', (_request, response) => {
     const issued = { issued_token_type: 'urn:ietf:params:oauth:token-type:access_token', token_type: 'Bearer' };
     const granted = { access_token: 'exchanged', ...issued, expires_in: 1 };
     sendJson(response, 200, granted);
-    return true;
-  };
+  });
 });
 
 /** The forms that one call makes the authorization server see: of the introspection, and of the exchange. */
@@ -76,11 +74,11 @@ test('R-61, RFC 7523 §3: signs a new jti for each request', async () => {
 
 test('R-62, RFC 7523 §3.2: answers 503 when the server refuses the assertion', async () => {
   const { intercept } = world.issuer;
-  world.issuer.intercept = (request, response) => {
-    if (request.url !== '/introspect') return false;
-    response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"invalid_client"}');
-    return true;
-  };
+  world.issuer.answerAt(
+    '/introspect',
+    (_request, response) =>
+      void response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"invalid_client"}'),
+  );
   expect(await world.send('/', { token: randomUUID() })).toMatchObject({ status: 503 });
   world.issuer.intercept = intercept;
 });

@@ -73,11 +73,7 @@ test.for([
   [401, '{}'],
   [500, ''],
 ] as const)('R-52, RFC 7662 §2.3: answers 503 when introspection answers %d %s', async ([status, body]) => {
-  world.issuer.intercept = (request, response) => {
-    if (request.url !== '/introspect') return false;
-    response.writeHead(status).end(body);
-    return true;
-  };
+  world.issuer.answerAt('/introspect', (_request, response) => void response.writeHead(status).end(body));
   const answered = await statusFor(good());
   world.issuer.intercept = undefined;
   expect(answered).toBe(503);

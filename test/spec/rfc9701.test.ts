@@ -23,13 +23,11 @@ const world = startBeforeAll(() =>
   }),
 );
 beforeAll(() => {
-  world.issuer.intercept = (request, response, body) => {
-    if (request.url !== '/introspect') return false;
+  world.issuer.answerAt('/introspect', (request, response, body) => {
     accepted.push(request.headers.accept);
     const answer = answers.get(new URLSearchParams(body).get('token') ?? '') ?? { text: '{"active":false}' };
     response.writeHead(200, { 'content-type': answer.type ?? 'application/json' }).end(answer.text);
-    return true;
-  };
+  });
 });
 
 /** RFC 9701 §5: a JWT about `claims`, for the client `gateway`. `outer` goes beside them. */

@@ -47,15 +47,13 @@ export async function startService(): Promise<Service> {
     upstream: answer,
   });
   const { issuer } = world;
-  issuer.intercept = (request, response, body) => {
-    if (request.url !== '/token') return false;
+  issuer.answerAt('/token', (_request, response, body) => {
     const grantType = new URLSearchParams(body).get('grant_type');
     const token = grantType === 'client_credentials' ? 'of-the-gateway' : 'exchanged';
     const type = 'urn:ietf:params:oauth:token-type:access_token';
     const granted = { access_token: token, issued_token_type: type, token_type: 'Bearer', expires_in: 60 };
     sendJson(response, 200, granted);
-    return true;
-  };
+  });
   return {
     ...world,
     apiToken: (claims, options) => issuer.sign({ aud: apiAudience, scope: 'read', risk: 20, ...claims }, options),

@@ -27,14 +27,24 @@ export const grantOf = (subject: string): Grant =>
     decision: { allow: true, rule: '', plan: undefined },
   }) as unknown as Grant;
 
-/** Answers with JSON. */
+/** Answers with JSON: a text as it is written. */
 export const json =
-  (status: number, body: string, headers: Readonly<Record<string, string>> = {}): RequestHandler =>
+  (status: number, body: string | object, headers: Readonly<Record<string, string>> = {}): RequestHandler =>
   (_request, response) =>
-    void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+    void response
+      .writeHead(status, { 'content-type': 'application/json', ...headers })
+      .end(typeof body === 'string' ? body : JSON.stringify(body));
 
 /** Answers a request for metadata of which there are none. */
 export const noMetadata = json(404, '{}');
+
+/** Answers with the metadata of `pdp`, with some members otherwise. */
+export const metadataOf = ({ server }: Pdp, otherwise: object = {}): RequestHandler =>
+  json(200, {
+    policy_decision_point: `${server.url}/base`,
+    access_evaluation_endpoint: `${server.url}/ask`,
+    ...otherwise,
+  });
 
 /** Starts it on loopback. */
 export async function startPdp(): Promise<Pdp> {

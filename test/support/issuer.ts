@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
 import { listen } from '../../demo/listen.ts';
 import { keepForm } from './secrecy.ts';
-import { bodyServer, sendJson } from './upstream.ts';
+import { bodyServer, sendJson, type RequestHandler } from './upstream.ts';
 
 /** One key of an {@link Issuer}. */
 export interface IssuerKey {
@@ -36,6 +36,8 @@ export interface Issuer {
   readonly introspection: Map<string, unknown>;
   /** Sees each request first; returns whether it has answered. */
   intercept: ((request: IncomingMessage, response: ServerResponse, body: string) => boolean) | undefined;
+  /** Lets `answer` answer each request to one path, such as `/token`, in place of {@link Issuer.intercept}. */
+  answerAt(path: string, answer: RequestHandler): void;
   /** Signs claims with `iss`, `iat`, `exp` (in 300 s) and `sub` filled in, unless given. */
   sign(claims: Record<string, unknown>, options?: SignOptions): Promise<string>;
   close(): Promise<void>;
@@ -110,6 +112,13 @@ export async function startIssuer(port = 0, key?: IssuerKey): Promise<Issuer> {
     key: signing,
     introspection,
     intercept: undefined,
+    answerAt(path, answer) {
+      issuer.intercept = (request, response, body) => {
+        if (request.url !== path) return false;
+        answer(request, response, body);
+        return true;
+      };
+    },
     sign(claims, { key: signer = signing, header } = {}) {
       const now = Math.floor(Date.now() / 1000);
       return new SignJWT({ iss: url, sub: 'alice', iat: now, exp: now + 300, ...claims })

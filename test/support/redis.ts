@@ -34,7 +34,7 @@ export interface Redis {
 }
 
 /** A client of the tests. */
-export type RedisClient = ReturnType<typeof patientClient>;
+type RedisClient = ReturnType<typeof patientClient>;
 
 /** A client that waits for a store to come back. */
 export function patientClient(url: string) {

@@ -75,12 +75,10 @@ export async function startExchangeWorld(upstream?: RequestHandler): Promise<Exc
     asked,
     lastForm: () => new URLSearchParams(asked().at(-1)?.body),
   };
-  base.issuer.intercept = (request, response, body) => {
-    if (request.url !== '/token') return false;
+  base.issuer.answerAt('/token', (_request, response, body) => {
     const isOwn = new URLSearchParams(body).get('grant_type') === 'client_credentials';
     const { status, body: json } = isOwn ? world.own : world.answer;
     sendJson(response, status, json);
-    return true;
-  };
+  });
   return world;
 }

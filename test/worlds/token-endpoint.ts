@@ -63,12 +63,10 @@ export class TokenEndpointWorld {
     this.issuer = issuer;
     this.client = createServerClient(serverOf(issuer), () => {}, clock);
     this.#sourceOf = createCredentialSources((kind, result) => this.lookups.push(`${kind} ${result}`), clock);
-    issuer.intercept = (request, response, body) => {
-      if (request.url !== '/token') return false;
+    issuer.answerAt('/token', (_request, response, body) => {
       const { status = 200, body: value } = this.answer(new URLSearchParams(body));
       response.writeHead(status).end(typeof value === 'string' ? value : JSON.stringify(value));
-      return true;
-    };
+    });
   }
 
   /** Lets the token endpoint refuse with an error code. */

@@ -1,24 +1,22 @@
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { readStaticFiles } from '../../../src/admin/admin.ts';
+import { startHttp } from '../../support/mcp-servers.ts';
 
 const built = new URL('../../../console/built/', import.meta.url);
 
 /** An answer as it was sent: `fetch` would decompress it. */
 async function sent(name: string, accepted: string): Promise<{ encoding: string | undefined; bytes: Buffer }> {
   const files = await readStaticFiles();
-  const server = createServer((asked, response) => void files.serve(name, asked, response)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const asking = request({ port, host: '127.0.0.1', agent: false, headers: { 'accept-encoding': accepted } }).end();
+  const { url, close } = await startHttp((asked, response) => files.serve(name, asked, response));
+  const asking = request(url, { agent: false, headers: { 'accept-encoding': accepted } }).end();
   const [answer] = await once(asking, 'response');
   const bytes = await buffer(answer);
-  server.close();
+  await close();
   return { encoding: answer.headers['content-encoding'], bytes };
 }
 

@@ -71,11 +71,9 @@ routes:
   beforeAll(() => {
     const base = `${issuer.url}/tenant/v2.0`;
     const endpoints = { jwks_uri: `${issuer.url}/jwks`, authorization_endpoint: 'https://other.example/a' };
-    issuer.intercept = ({ url }, response) => {
-      if (url !== '/tenant/v2.0/.well-known/openid-configuration') return false;
-      sendJson(response, 200, { issuer: base, ...endpoints });
-      return true;
-    };
+    issuer.answerAt('/tenant/v2.0/.well-known/openid-configuration', (_request, response) =>
+      sendJson(response, 200, { issuer: base, ...endpoints }),
+    );
   });
 
   test.each([

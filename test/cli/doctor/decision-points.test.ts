@@ -13,7 +13,7 @@ async function examined(
   onTestFinished(() => pdp.server.close());
   const { url } = pdp.server;
   const document = metadata(url);
-  pdp.metadata = document === undefined ? noMetadata : json(200, JSON.stringify(document));
+  pdp.metadata = document === undefined ? noMetadata : json(200, document);
   const config = await loaded({
     yaml: `public_url: http://127.0.0.1:9
 authorization_servers: { main: { issuer: "http://127.0.0.1:9", jwt: { algorithms: [RS256] } } }

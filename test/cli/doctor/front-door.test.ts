@@ -10,7 +10,7 @@ import { examineFrontDoor } from '../../../src/cli/doctor/front-door.ts';
 import type { AuthorizationServer } from '../../../src/model/authorization-server.ts';
 import type { Config } from '../../../src/model/config.ts';
 import type { FrontDoor, IdentityProvider } from '../../../src/model/front-door.ts';
-import { startBeforeAll } from '../../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
 import { startHttp } from '../../support/mcp-servers.ts';
 import { sendJson } from '../../support/upstream.ts';
 import { startQuirkyServer } from '../../support/quirky-server.ts';
@@ -67,8 +67,7 @@ test('finds an issuer that leads elsewhere, or nowhere', async () => {
 });
 
 test.each([undefined, '/signin'])('has one warning before serve starts it, at the path %s', async (below) => {
-  const files = await writeFrontDoorFiles({ top: `session_key: ${key}`, ...(below && { below }) });
-  onTestFinished(() => files.close());
+  const files = await forThisTest(writeFrontDoorFiles({ top: `session_key: ${key}`, ...(below && { below }) }));
   const config = await loadConfig(join(files.folder, 'gateway.yaml'));
   expect((await allOf(config)).filter(({ status }) => status !== 'ok')).toEqual([
     expect.objectContaining({ status: 'warn', subject: 'public_url' }),

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { McpServer } from '@modelcontextprotocol/server';
 import { lockFileText } from '../../../src/config/lock-file.ts';
 import { examineLocks } from '../../../src/cli/doctor/doctor.ts';
@@ -8,10 +8,10 @@ import { listDefinitions } from '../../../src/mcp/client/ask-server.ts';
 import { loaded } from '../../config/folder.ts';
 import { mcpHandler, startHttp } from '../../support/mcp-servers.ts';
 import { linesOf } from './found.ts';
+import { forThisTest } from '../../support/start-before.ts';
 
 async function serving(listener: RequestListener): Promise<string> {
-  const server = await startHttp(listener);
-  onTestFinished(() => server.close());
+  const server = await forThisTest(startHttp(listener));
   return `${server.url}/mcp`;
 }
 

@@ -1,6 +1,6 @@
 import { createServer as createSecureServer } from 'node:https';
 import type { RequestListener } from 'node:http';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { listen } from '../../../demo/listen.ts';
 import { startMcpServer } from '../../../demo/mcp-server.ts';
 import { examineCertificates, examineStore, examineUpstream } from '../../../src/cli/doctor/doctor.ts';
@@ -11,10 +11,10 @@ import { pem, tlsLine, x509 } from '../../support/certificates.ts';
 import { startHttp } from '../../support/mcp-servers.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';
 import { linesOf } from './found.ts';
+import { forThisTest } from '../../support/start-before.ts';
 
 async function serving(answers: RequestListener): Promise<string> {
-  const running = await startHttp(answers);
-  onTestFinished(() => running.close());
+  const running = await forThisTest(startHttp(answers));
   return running.url;
 }
 
@@ -132,8 +132,7 @@ describe('upstreams', () => {
   }
 
   test('an MCP server is asked for its tools, and the policy counts those that it lists', async () => {
-    const server = await startMcpServer({ port: 0, apiUrl: 'http://127.0.0.1:9' });
-    onTestFinished(() => server.close());
+    const server = await forThisTest(startMcpServer({ port: 0, apiUrl: 'http://127.0.0.1:9' }));
     expect(await examined({ upstream: `${server.url}/mcp` })).toBe(
       `ok routes.tools.upstream: ${server.url}/mcp speaks MCP 2026-07-28 and has 7 tools, of which the policy lists 4`,
     );
@@ -183,8 +182,7 @@ describe('certificates', () => {
   });
 
   test('of a server that no authority of this machine signed fails', async () => {
-    const running = await listen(createSecureServer({ cert: pem('server'), key: pem('server-key') }), 0);
-    onTestFinished(() => running.close());
+    const running = await forThisTest(listen(createSecureServer({ cert: pem('server'), key: pem('server-key') }), 0));
     const upstream = running.url.replace('http:', 'https:');
     const [line, ...others] = await linesOf(examineCertificates(await configured({ upstream }), Date.now()));
     const says = `fail routes.tools.upstream: the certificate of ${upstream} is not trusted: `;

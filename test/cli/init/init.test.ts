@@ -2,8 +2,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import type { Running } from '../../../demo/listen.ts';
 import { startMcpServer } from '../../../demo/mcp-server.ts';
 import { load } from '../../../src/config/load.ts';
 import { violations } from '../../../src/config/schema.ts';
@@ -11,6 +12,7 @@ import { startHttp } from '../../support/mcp-servers.ts';
 import { startOidcProvider } from '../../support/oidc-provider.ts';
 import { outcome } from '../run.ts';
 import { sendJson } from '../../support/upstream.ts';
+import { forThisTest } from '../../support/start-before.ts';
 
 const files = [
   'gateway.yaml',
@@ -130,8 +132,7 @@ describe('--compose', () => {
 
 describe('--upstream', () => {
   test('writes a policy for the tools of the server, which passes check and test at once', async () => {
-    const server = await startMcpServer({ port: 0, apiUrl: 'http://127.0.0.1:9' });
-    onTestFinished(() => server.close());
+    const server = await forThisTest(startMcpServer({ port: 0, apiUrl: 'http://127.0.0.1:9' }));
     const { code, stdout, stderr } = await outcome(['init', '--upstream', `${server.url}/mcp`], folder);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('\npolicies/tools.yaml lists 5 tools for read, 2 for read and write.\n');
@@ -146,8 +147,7 @@ describe('--upstream', () => {
   });
 
   test('writes nothing if the server demands a token, and names the remedy', async () => {
-    const server = await startHttp((_, response) => response.writeHead(401).end());
-    onTestFinished(() => server.close());
+    const server = await forThisTest(startHttp((_, response) => response.writeHead(401).end()));
     expect(await outcome(['init', '--upstream', server.url], folder)).toEqual({
       code: 1,
       stdout: '',
@@ -169,8 +169,7 @@ describe('--upstream', () => {
 
 describe('--issuer', () => {
   test('fills in the issuer and the algorithms of its keys', async () => {
-    const provider = await startOidcProvider([]);
-    onTestFinished(() => provider.close());
+    const provider = await forThisTest(startOidcProvider([]));
     const { code, stdout } = await outcome(['init', '--compose', '--issuer', provider.issuer], folder);
     expect(code).toBe(0);
     expect(stdout).toContain('It can introspect opaque tokens');
@@ -257,8 +256,7 @@ describe('--client', () => {
 
 /** The URL of a server with metadata that the test sets. */
 async function issuerThatSays(metadata: (url: string) => object): Promise<string> {
-  const server = await startHttp((_, response) => sendJson(response, 200, metadata(server.url)));
-  onTestFinished(() => server.close());
+  const server: Running = await forThisTest(startHttp((_, response) => sendJson(response, 200, metadata(server.url))));
   return server.url;
 }
 

@@ -1,6 +1,15 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { DecisionPoint } from '../../../src/pipeline/decision-point/decision-point.ts';
-import { allows, askedCall, askedRoute, grantOf, json, noMetadata, startPdp } from '../../support/decision-point.ts';
+import {
+  allows,
+  askedCall,
+  askedRoute,
+  grantOf,
+  json,
+  metadataOf,
+  noMetadata,
+  startPdp,
+} from '../../support/decision-point.ts';
 import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
 import type { RequestHandler } from '../../support/upstream.ts';
 
@@ -78,22 +87,12 @@ describe('no decision', () => {
     expect(pdp.questions()).toHaveLength(8);
   });
 
-  const metadata = (more: object): RequestHandler =>
-    json(
-      200,
-      JSON.stringify({
-        policy_decision_point: `${pdp.server.url}/base`,
-        access_evaluation_endpoint: `${pdp.server.url}/ask`,
-        ...more,
-      }),
-    );
-
   test.for<readonly [string, () => RequestHandler]>([
-    ['of another decision point', () => metadata({ policy_decision_point: pdp.server.url })],
-    ['of another origin', () => metadata({ access_evaluation_endpoint: 'http://127.0.0.1:1/ask' })],
-    ['with a password', () => metadata({ access_evaluation_endpoint: pdp.server.url.replace('//', '//a:b@') })],
-    ['without an endpoint', () => metadata({ access_evaluation_endpoint: undefined })],
-    ['with an endpoint that is no URL', () => metadata({ access_evaluation_endpoint: '/ask' })],
+    ['of another decision point', () => metadataOf(pdp, { policy_decision_point: pdp.server.url })],
+    ['of another origin', () => metadataOf(pdp, { access_evaluation_endpoint: 'http://127.0.0.1:1/ask' })],
+    ['with a password', () => metadataOf(pdp, { access_evaluation_endpoint: pdp.server.url.replace('//', '//a:b@') })],
+    ['without an endpoint', () => metadataOf(pdp, { access_evaluation_endpoint: undefined })],
+    ['with an endpoint that is no URL', () => metadataOf(pdp, { access_evaluation_endpoint: '/ask' })],
     ['that are no JSON', () => json(200, '<html>')],
     ['behind a redirect', () => json(302, '', { location: '/metadata' })],
     ['with a 500', () => json(500, '{}')],

@@ -16,12 +16,10 @@ describe.skipIf(!hasRedis)('replicas with a shared store', () => {
   const issuer = startBeforeEach(startIssuer);
   const upstream = startBeforeEach(() => startUpstream(stream));
   beforeEach(async () => {
-    issuer.intercept = (request, response, body) => {
-      if (request.url !== '/token') return false;
+    issuer.answerAt('/token', (_request, response, body) => {
       const subject = new URLSearchParams(body).get('subject_token');
       sendJson(response, 200, { ...granted, access_token: `exchanged-${subject}` });
-      return true;
-    };
+    });
   });
 
   async function replica(): Promise<TestGateway> {

@@ -36,10 +36,7 @@ describe('revalidate', () => {
 
   test('keeps streams while the authorization server is unavailable', async () => {
     const { world, response, upstream } = await streaming('revalidate: 20ms', undefined, asOpaque);
-    world.issuer.intercept = (_request, answer) => {
-      answer.writeHead(500).end();
-      return true;
-    };
+    world.issuer.intercept = (_request, answer) => Boolean(answer.writeHead(500).end());
     const before = world.issuer.requests.length;
     await expect.poll(() => world.issuer.requests.length).toBeGreaterThan(before + 3);
     expect(upstream.closed).toBe(false);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test, type TestContext } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
+import { traefikCall } from '../../forward-auth/ask.ts';
 import { startEditedGateway } from '../../support/gateway.ts';
 import { startCollector, type Collector } from '../../support/collector.ts';
 import type { CollectedSpan } from '../../support/otlp.ts';
@@ -338,19 +339,10 @@ test.concurrent('the handshake of a WebSocket carries the context', async (conte
 
 test.concurrent('records the decision on a proxy’s question without an upstream', async () => {
   const { traceId, traceparent } = anyTrace();
-  const response = await fetch(`${world.gateway.forwardAuthUrl}/_sallyport/authorize`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${await world.token({ scope: 'read' })}`,
-      'content-type': 'application/json',
-      'x-forwarded-method': 'POST',
-      'x-forwarded-uri': '/mcp',
-      'x-forwarded-host': 'gateway.test',
-      traceparent,
-    },
-    body: JSON.stringify(toolCall('get_price')),
-  });
-  expect(response.status).toBe(200);
+  const token = await world.token({ scope: 'read' });
+  const message = JSON.stringify(toolCall('get_price'));
+  const { status } = await traefikCall(world.gateway, token, message, `traceparent: ${traceparent}`);
+  expect(status).toBe(200);
   const spans = await world.trace(traceId);
   expect(spans['POST']).toBeUndefined();
   expect(spans['authorize']?.parentId).toBe(spans['POST /mcp']?.spanId);

@@ -6,14 +6,12 @@ import { startRevocationWorld } from '../../worlds/revocation.ts';
 const world = startBeforeAll(startRevocationWorld);
 let exchanges = 0;
 beforeAll(() => {
-  world.issuer.intercept = (request, response) => {
-    if (request.url !== '/token') return false;
+  world.issuer.answerAt('/token', (_request, response) => {
     exchanges += 1;
     const type = 'urn:ietf:params:oauth:token-type:access_token';
     const token = { access_token: `of-${exchanges}`, token_type: 'Bearer', issued_token_type: type, expires_in: 600 };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(token));
-    return true;
-  };
+  });
 });
 
 const now = (): number => Math.floor(Date.now() / 1000);

@@ -65,11 +65,7 @@ describe('R-326, RFC 8936 §2: poll', () => {
   test('leaves an event where it is while the keys cannot be fetched', async () => {
     let areKeysGone = true;
     const { token, send, person, gateway } = await start(poll, (it) => {
-      it.intercept = (request, response) => {
-        if (!areKeysGone || request.url !== '/jwks') return false;
-        response.writeHead(500).end();
-        return true;
-      };
+      it.intercept = ({ url }, response) => areKeysGone && url === '/jwks' && Boolean(response.writeHead(500).end());
     });
     const revoked = await token();
     const settled = offer(person(), { jti: 'j2' });
