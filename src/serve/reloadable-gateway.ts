@@ -7,7 +7,7 @@ import { Nonces } from '../pipeline/authenticate/possession.ts';
 import { createServerClient } from '../authorization-server/client.ts';
 import { createCredentialSources } from '../pipeline/exchange/credential-source.ts';
 import { StreamIndex, type OpenStream } from '../pipeline/forward/open-streams.ts';
-import { Pools } from '../pipeline/forward/forward.ts';
+import { ConnectionPools } from '../pipeline/forward/connection-pool.ts';
 import { ApprovalEvents, createApprovals } from './gateway/approvals.ts';
 import type { OperatorApprovals } from '../admin/console/process-source.ts';
 import { DecisionPoints } from './gateway/decision-points.ts';
@@ -102,7 +102,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     ...surroundings,
     revocation: surroundings.revocation,
     certificateOf: createCertificateOf(config.tls?.clientCa),
-    pools: new Pools(),
+    connections: new ConnectionPools(),
     authenticators: createAuthenticators(events.tokenLookup, clock, shared.answers, (refused) => {
       for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
     }),
@@ -241,7 +241,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       for (const client of clients.values()) client.close();
       locks.close();
       approvalEvents.close();
-      await Promise.all([processScope.pools.close(), shared.close()]);
+      await Promise.all([processScope.connections.close(), shared.close()]);
     },
   };
 }

@@ -13,7 +13,8 @@ import {
 import { createTokenReader } from '../../pipeline/authenticate/credentials.ts';
 import { createPossession, createProofChecks, type Nonces } from '../../pipeline/authenticate/possession.ts';
 import { createAuthorize, createActionReader } from '../../pipeline/authorize/authorize.ts';
-import { createForward, type Pools } from '../../pipeline/forward/forward.ts';
+import type { ConnectionPools } from '../../pipeline/forward/connection-pool.ts';
+import { createForward } from '../../pipeline/forward/forward.ts';
 import { createSignIdentity, identityNames, type SignIdentity } from '../../pipeline/forward/identity-headers.ts';
 import type { OpenStream, OpenStreams } from '../../pipeline/forward/open-streams.ts';
 import { createCleanAnswer } from '../../pipeline/forward/response-headers.ts';
@@ -79,7 +80,7 @@ export function createRouteStages(
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): (route: Route) => ServedRoute {
   const { clients, limiters, ledger, approvals, decisionPoints, sessions, nonces, identityKeys } = configScope;
-  const { log, events, clock, pools, replays, streams, newest } = processScope;
+  const { log, events, clock, connections, replays, streams, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailures(config.limits.failures, { limiters, clock, warnOfProxy });
   const guard =
@@ -115,7 +116,7 @@ export function createRouteStages(
     const forwarding = {
       publicUrl,
       claimed,
-      pools,
+      connections,
       streams,
       observer: events,
       clock,
@@ -214,7 +215,7 @@ export interface ProcessScope {
   readonly clock: Clock;
   /** The certificate that a client proved to hold, as the listener verifies it. */
   readonly certificateOf: CertificateOf;
-  readonly pools: Pools;
+  readonly connections: ConnectionPools;
   readonly authenticators: Authenticators;
   /** Undefined: the process started without `revocation`. */
   readonly revocation: RevocationAccess | undefined;
