@@ -89,7 +89,7 @@ const enabled = `\
     # CHANGE: a client that you register there. As that client, the gateway asks about each token (RFC 7662).
     introspection:
       client_id: gateway
-      client_secret: \${env:GATEWAY_CLIENT_SECRET:-CHANGE}
+      client_secret: \${env:GATEWAY_CLIENT_SECRET}
 `;
 
 /** @throws {TypeError} unless `from` stands in the template once. */
