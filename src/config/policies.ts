@@ -153,6 +153,18 @@ async function compile(name: string, file: YamlFile, { problems, warnings }: Fin
   return undefined;
 }
 
+/** Whether `check` accepts a policy document, which has no regular expression. */
+export function isAccepted(document: unknown): document is PolicyDocument {
+  const faults = [...violations('policy', document), ...placeholdersIn(document)];
+  if (!fits(document, faults) || mistakesIn(document).faults.length > 0) return false;
+  try {
+    return compilePolicy('', document).name === '';
+  } catch (error) {
+    if (error instanceof PolicyError) return false;
+    throw error;
+  }
+}
+
 /** The scopes that callers need; those of approvers are for another token. */
 function scopesIn(document: PolicyDocument): readonly PlacedScope[] {
   return conditionsIn(document)

@@ -28,7 +28,7 @@ interface PolicyMistakes {
  *
  * @param isPlain Whether the text at a place is written without quotes.
  */
-export function mistakesIn(document: PolicyDocument, isPlain: (path: Path) => boolean): PolicyMistakes {
+export function mistakesIn(document: PolicyDocument, isPlain: (path: Path) => boolean = () => false): PolicyMistakes {
   const faults: Violation[] = [];
   const warnings: Violation[] = [];
   for (const { path, condition } of conditionsIn(document)) {
