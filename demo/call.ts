@@ -19,7 +19,8 @@ const usage = `node demo/call.ts [--user NAME] URL [TOOL [ARGUMENTS]]
 
   TOOL          default: lists the tools
   ARGUMENTS     a JSON object in single quotes, such as '{"id":1}'
-  --user NAME   who signs in at the demo's authorization server: alice (the default), bob, carol or dave
+  --user NAME   who signs in at the demo's authorization server: alice (the default), bob, carol,
+                dave or erin
 
 With the environment variable TOKEN, the client presents this access token, and no user signs in.`;
 
@@ -63,7 +64,7 @@ async function run(server: URL, user: string, given: Arguments): Promise<number>
         console.log(JSON.stringify(result, null, 2));
         return 0;
       }
-      await showRefusal(agent);
+      await showRefusal(agent, server);
       if (token || signIns === maxSignIns) return 1;
       const authorizationUrl = agent.oauth.takeAuthorizationUrl();
       console.log(`${user} signs in and consents to "${authorizationUrl.searchParams.get('scope')}"`);
@@ -71,7 +72,8 @@ async function run(server: URL, user: string, given: Arguments): Promise<number>
       agent.recorder.take();
     }
   } catch (error) {
-    if (!(await showRefusal(agent))) console.log(`${server.href}: ${reasonOf(error)}`);
+    // Where the last answer is not a refusal of the server, the client itself refused: the issuer, the resource.
+    if (!(await showRefusal(agent, server))) console.log(`${server.href}: ${reasonOf(error)}`);
     return 1;
   } finally {
     await agent.close();
@@ -93,12 +95,17 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
 }
 
-/** Prints the last answer that was a refusal, as the client got it; false if there was none. */
-async function showRefusal(agent: Agent): Promise<boolean> {
-  const seen: Seen | undefined = agent.recorder.take().findLast(({ status }) => status >= 400);
+/**
+ * Prints the last answer that was a refusal, as the client got it.
+ *
+ * @returns Whether it is the last answer of all, and that of `server`.
+ */
+async function showRefusal(agent: Agent, server: URL): Promise<boolean> {
+  const all = agent.recorder.take();
+  const seen: Seen | undefined = all.findLast(({ status, url }) => status >= 400 && url.href === server.href);
   if (seen === undefined) return false;
   console.log(`${seen.status} ${seen.headers.get('www-authenticate') ?? ''}`.trimEnd());
   const body = await seen.body;
   if (body !== '') console.log(body);
-  return true;
+  return seen === all.at(-1);
 }

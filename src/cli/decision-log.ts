@@ -20,6 +20,13 @@ export interface SettledCall {
   readonly settled: string;
 }
 
+/** A request that was allowed, and then failed: the upstream did not answer it. */
+export interface RequestFailure {
+  readonly requestId: string;
+  readonly reason: string;
+  readonly detail: string;
+}
+
 /**
  * Why a line is skipped. `unreadable`: a decision that was cut off, or that has members of other types than the gateway
  * writes.
@@ -30,9 +37,12 @@ type Skipped = 'no decision' | 'unreadable' | 'too long';
 export class LogReader {
   readonly #skipped = { 'no decision': 0, unreadable: 0, 'too long': 0 };
   readonly #onSkipped: (why: Skipped) => void;
+  readonly #onFailure: ((failure: RequestFailure) => void) | undefined;
 
-  constructor(onSkipped: (why: Skipped) => void = () => {}) {
+  /** @param onFailure Gets each failure, after the decision on the request. */
+  constructor(onSkipped: (why: Skipped) => void = () => {}, onFailure?: (failure: RequestFailure) => void) {
     this.#onSkipped = onSkipped;
+    this.#onFailure = onFailure;
   }
 
   /**
@@ -46,7 +56,9 @@ export class LogReader {
     try {
       for await (const line of follow && file !== '-' ? followedLines(file) : linesOf(file)) {
         const record = line === undefined ? 'too long' : recordIn(line);
-        if (typeof record === 'string') this.#skip(record);
+        const failure = this.#onFailure && line !== undefined ? failureIn(line) : undefined;
+        if (failure !== undefined) this.#onFailure?.(failure);
+        else if (typeof record === 'string') this.#skip(record);
         else if (record !== undefined) yield record;
       }
     } catch (error) {
@@ -97,6 +109,15 @@ function recordIn(line: string): LoggedDecision | SettledCall | Skipped | undefi
   if (msg !== 'decision') return 'no decision';
   const record = recordedDecision(entry);
   return record === undefined ? 'unreadable' : { ...record, entry };
+}
+
+function failureIn(line: string): RequestFailure | undefined {
+  if (!line.includes('"request failed"')) return undefined;
+  const entry = parsedJson(line.slice(line.indexOf('{')));
+  if (!isObject(entry) || entry['msg'] !== 'request failed') return undefined;
+  const { request_id: requestId, reason, detail } = entry;
+  if (typeof requestId !== 'string' || typeof reason !== 'string') return undefined;
+  return { requestId, reason, detail: typeof detail === 'string' ? detail : '' };
 }
 
 /** The time of a decision, RFC 3339; empty if the line has none. */

@@ -1,6 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import { memberReader } from '../lib/json/pointer.ts';
 import type { Address } from '../model/config.ts';
 import { type AuthorizationServer, prefixedScopes } from '../model/authorization-server.ts';
 import {
@@ -15,7 +14,7 @@ import {
   type RegistrationRules,
   reservedClaims,
 } from '../model/front-door.ts';
-import { entryOf, address, anyText, domain, issuerUrl, network, plainUrl, reject } from './values.ts';
+import { entryOf, address, anyText, claimName, domain, issuerUrl, network, plainUrl, reject } from './values.ts';
 import { readCredentials, readTimes } from './authorization-servers.ts';
 import type {
   AuthorizationServerKeys,
@@ -186,10 +185,6 @@ function readClaims(field: Field<IdentityProviderKeys['claims']>): ClaimsMapping
     mapping.set(claim, source.read(claimName) ?? '');
   }
   return mapping;
-}
-
-function claimName(text: string): string {
-  return memberReader(text) === undefined ? reject('is not a JSON Pointer, RFC 6901') : text;
 }
 
 function readScopes(field: Field<FrontDoorKeys['scopes']>): ReadonlyMap<string, FrontDoorScope> {

@@ -12,7 +12,7 @@ import { type Field, Report } from './field.ts';
 import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, filesOf, recorded, type Snapshot } from './files.ts';
 import { expand } from './placeholders.ts';
-import { plainSecrets, trustsLoopbackOnly, warningsOf } from './warnings.ts';
+import { isLocal, plainSecrets, warningsOf } from './warnings.ts';
 import { readLocks } from './lock-file.ts';
 import { type ReadPolicies, readPolicies } from './policies.ts';
 import { ConfigError, inTextOrder, Problem } from './problems.ts';
@@ -91,7 +91,7 @@ function warningLines(valid: Omit<Config, 'warnings'>, document: YamlFile, folde
   const found = warningsOf(valid, folder.placedScopes).map((warning) =>
     warning.policy === undefined ? problemIn(document, warning) : folder.problemAt(warning.policy, warning),
   );
-  if (!trustsLoopbackOnly(valid)) found.push(...plainSecrets(document));
+  if (!isLocal(valid)) found.push(...plainSecrets(document));
   const isOwn = ({ file }: Problem): boolean => file === document.file;
   const inPolicies = [...folder.warnings, ...found.filter((each) => !isOwn(each))];
   return [...found.filter(isOwn).toSorted(inTextOrder), ...inPolicies].map(String);

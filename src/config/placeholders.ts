@@ -15,9 +15,9 @@ export interface Expanded {
 /** Takes the place of a string whose placeholder could not be replaced, which was reported. */
 export const unresolved = Symbol('unresolved');
 
-/** Finds placeholders that are not well-formed too. */
-function hasPlaceholder(text: string): boolean {
-  return text.includes('${');
+/** Whether a value is a text with a placeholder, also one that is not well-formed. */
+export function hasPlaceholder(value: unknown): value is string {
+  return typeof value === 'string' && value.includes('${');
 }
 
 /** Whether `source` is one placeholder, and `value` is its default. */
