@@ -68,12 +68,13 @@ function readSource(
   if (!token.present && (!isPush || (field.get('stream').present && stream === 'create')))
     field.addProblem(`missing key: token (needed with ${isPush ? 'stream: create' : 'delivery: poll'})`, 'key');
   const streamId = field.get('stream_id');
+  const issuer = field.get('issuer').read(issuerUrl) ?? '';
   if (streamId.present && stream !== 'existing') streamId.addProblem('applies only with stream: existing', 'key');
   return {
     name,
-    issuer: field.get('issuer').read(issuerUrl) ?? '',
+    issuer,
     audience: field.get('audience').text() ?? publicUrl,
-    targets: readTargets(field, targets),
+    targets: withIssuer(issuer, readTargets(field, targets)),
     delivery,
     path: path.read(routePath),
     authorization: authorization.read(headerValue),
@@ -81,6 +82,12 @@ function readSource(
     stream,
     streamId: streamId.text(),
   };
+}
+
+/** A transmitter may name its people by its own `iss`, which differs from the `iss` of their tokens. */
+function withIssuer(issuer: string, [first, ...others]: readonly RevocationTarget[]): readonly RevocationTarget[] {
+  if (first === undefined) return [];
+  return [{ ...first, issuers: [...new Set([...first.issuers, issuer])] }, ...others];
 }
 
 function readEndpoint(

@@ -74,7 +74,7 @@ export interface TlsObserver {
 }
 
 /** The result of an event of a source. */
-export type RevocationResult = 'kept' | 'repeated' | 'not_understood' | 'refused';
+export type RevocationResult = 'kept' | 'repeated' | 'ignored' | 'not_understood' | 'refused';
 
 /** Observes revocations. */
 export interface RevocationObserver {
