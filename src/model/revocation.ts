@@ -170,3 +170,18 @@ export const memoryPlace: RevocationPlace = {
 
 /** The largest number of revocations that are kept. */
 export const MAX_REVOCATIONS = 1_000_000;
+/** The most bytes that they take in each process, by an estimate that is rather too high. */
+const MAX_BYTES = 256 * 1024 * 1024;
+
+/** The room for the revocations of one issuer of tokens. */
+export interface RevocationRoom {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+/** Equal shares: what fills the room of one issuer takes none of another. */
+export function roomOf({ commandTargets }: Pick<RevocationSettings, 'commandTargets'>): RevocationRoom {
+  const issuers = new Set(commandTargets.map(({ tokenIssuer }) => tokenIssuer)).size;
+  const shares = Math.max(1, issuers);
+  return { entries: Math.floor(MAX_REVOCATIONS / shares), bytes: Math.floor(MAX_BYTES / shares) };
+}

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { lengthPrefixed } from '../lib/digest.ts';
 import type { Principal } from '../model/principal.ts';
-import { MAX_REVOCATIONS, type Revocation, type RevocationCheck, type RevokedTokens } from '../model/revocation.ts';
+import type { Revocation, RevocationCheck, RevocationRoom, RevokedTokens } from '../model/revocation.ts';
 import { ensure } from '../lib/remembered.ts';
 
 type Member = Exclude<keyof RevokedTokens, 'issuer'>;
@@ -48,6 +48,9 @@ interface OfIssuer {
    * token of the person without `sid`. More ends than was asked, never less.
    */
   readonly parts: ByKind;
+  /** What the entries and their parts take. */
+  size: number;
+  bytes: number;
 }
 
 /** How often revocations that are past their time are removed, while there are any. */
@@ -112,9 +115,19 @@ export class RevocationIndex implements RevocationCheck {
     return this.#issuers.get(tokens.issuer)?.entries.get(kind)?.get(keyFor(kind, tokens));
   }
 
-  /** Whether there is no room for a revocation of these tokens. */
-  isFullFor(tokens: RevokedTokens, max = MAX_REVOCATIONS): boolean {
-    return this.size >= max && this.get(tokens) === undefined;
+  /** Whether its issuer has no room for a revocation of these tokens. */
+  isFullFor(tokens: RevokedTokens, { entries, bytes }: RevocationRoom): boolean {
+    this.#sweep();
+    const ofIssuer = this.#issuers.get(tokens.issuer);
+    if (ofIssuer === undefined || this.get(tokens) !== undefined) return false;
+    return ofIssuer.size >= entries || ofIssuer.bytes + bytesOf(kindOf(tokens), tokens) > bytes;
+  }
+
+  /** The share of its room that an issuer uses, 0 to 1. */
+  used(issuer: string, { entries, bytes }: RevocationRoom): number {
+    this.#sweep();
+    const { size = 0, bytes: taken = 0 } = this.#issuers.get(issuer) ?? {};
+    return Math.min(1, Math.max(size / entries, taken / bytes));
   }
 
   revokes(principal: Parameters<RevocationCheck['revokes']>[0]): boolean {
@@ -135,10 +148,7 @@ export class RevocationIndex implements RevocationCheck {
   #put(revocation: Revocation): boolean {
     if (revocation.arrivedAt * 1000 + this.#keepMs <= this.#clock()) return false;
     const kind = kindOf(revocation);
-    const ofIssuer = ensure(this.#issuers, revocation.issuer, (): OfIssuer => ({
-      entries: new Map(),
-      parts: new Map(),
-    }));
+    const ofIssuer = ensure(this.#issuers, revocation.issuer, newIssuer);
     const ofKind = ensure(ofIssuer.entries, kind, () => new Map<string, Revocation>());
     const key = keyFor(kind, revocation);
     const before = ofKind.get(key);
@@ -147,7 +157,10 @@ export class RevocationIndex implements RevocationCheck {
     for (const partKey of partKeys(kind, revocation)) putPart(ofIssuer.parts, kind, partKey, revocation);
     this.#version += 1;
     this.#oldest = Math.min(this.#oldest, revocation.arrivedAt * 1000);
-    if (before === undefined) this.#size += 1;
+    if (before !== undefined) return true;
+    this.#size += 1;
+    ofIssuer.size += 1;
+    ofIssuer.bytes += bytesOf(kind, revocation);
     return true;
   }
 
@@ -156,29 +169,43 @@ export class RevocationIndex implements RevocationCheck {
     if (this.#oldest + this.#keepMs > now || now - this.#sweptAt < SWEEP_MS) return;
     this.#sweptAt = now;
     this.#oldest = Infinity;
-    for (const [issuer, { entries, parts }] of this.#issuers) {
-      this.#size -= this.#sweepEnded(entries, now);
-      this.#sweepEnded(parts, now);
-      if (entries.size === 0 && parts.size === 0) this.#issuers.delete(issuer);
+    for (const [issuer, ofIssuer] of this.#issuers) {
+      this.#sweepEnded(ofIssuer.entries, now, (kind, revocation) => {
+        this.#size -= 1;
+        ofIssuer.size -= 1;
+        ofIssuer.bytes -= bytesOf(kind, revocation);
+      });
+      this.#sweepEnded(ofIssuer.parts, now);
+      if (ofIssuer.entries.size === 0 && ofIssuer.parts.size === 0) this.#issuers.delete(issuer);
     }
   }
 
-  /** Returns how many were removed. */
-  #sweepEnded(byKind: ByKind, now: number): number {
-    let removed = 0;
+  #sweepEnded(byKind: ByKind, now: number, onRemoved?: (kind: Kind, revocation: Revocation) => void): void {
     for (const [kind, ofKind] of byKind) {
-      for (const [key, { arrivedAt }] of ofKind) {
-        if (arrivedAt * 1000 + this.#keepMs > now) {
-          this.#oldest = Math.min(this.#oldest, arrivedAt * 1000);
+      for (const [key, revocation] of ofKind) {
+        const arrivedMs = revocation.arrivedAt * 1000;
+        if (arrivedMs + this.#keepMs > now) {
+          this.#oldest = Math.min(this.#oldest, arrivedMs);
           continue;
         }
         ofKind.delete(key);
-        removed += 1;
+        onRemoved?.(kind, revocation);
       }
       if (ofKind.size === 0) byKind.delete(kind);
     }
-    return removed;
   }
+}
+
+function newIssuer(): OfIssuer {
+  return { entries: new Map(), parts: new Map(), size: 0, bytes: 0 };
+}
+
+/** What a revocation takes at most: its object, its keys, and with several members those of its parts. */
+function bytesOf(kind: Kind, tokens: Named): number {
+  const named = membersOf(kind);
+  let length = 0;
+  for (const member of named) length += tokens[member]?.length ?? 0;
+  return named.length < 2 ? 200 + 2 * length : 500 + 6 * length;
 }
 
 function putPart(parts: ByKind, kind: Kind, key: string, { issuer, at, arrivedAt }: Revocation): void {
@@ -229,16 +256,11 @@ export function revokedKey(tokens: RevokedTokens): string {
   return lengthPrefixed([tokens.issuer, kind, keyFor(kind, tokens)]);
 }
 
-/** Whether a token is among those. One that lacks some of several members is, by the others. */
-export function isAmong(
-  tokens: RevokedTokens,
-  { issuer, ...token }: Pick<Principal, 'issuer' | 'subject' | 'claims'>,
-): boolean {
-  const named = membersOfToken(token);
-  const kind = kindOf(tokens);
-  if (issuer !== tokens.issuer) return false;
-  const key = keyFor(kind, named);
-  return key === keyFor(kind, tokens) || partKeys(kind, tokens).includes(key);
+/** Whether a token is among those that are listed, whenever it was issued. */
+export function among(listed: readonly RevokedTokens[]): RevocationCheck['revokes'] {
+  const index = new RevocationIndex();
+  index.add(listed.map((tokens) => ({ ...tokens, at: Infinity, arrivedAt: 0 })));
+  return (token) => index.revokes(token);
 }
 
 function membersOfToken(token: RevocableToken): Named {

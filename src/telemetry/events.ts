@@ -23,6 +23,7 @@ const eventNames = Object.keys({
   revocation: true,
   revocationSourceUp: true,
   revocationsKept: true,
+  revocationRoomUsed: true,
   upstreamAnswered: true,
   streamOpened: true,
   streamClosed: true,

@@ -241,6 +241,16 @@ const revocationMetrics = {
     aggregator: 'sum',
     on: { revocationsKept: (gauge, count) => gauge.set(count) },
   },
+  sallyport_revocation_room_used: {
+    kind: 'gauge',
+    help: 'The share of the room for revocations of an issuer that is used, 0 to 1',
+    labels: ['issuer'],
+    aggregator: 'max',
+    on: {
+      revocationRoomUsed: (gauge, issuer, used) =>
+        used === undefined ? gauge.remove({ issuer }) : gauge.set({ issuer }, used),
+    },
+  },
   sallyport_revocation_source_up: {
     kind: 'gauge',
     help: '1 while events of the transmitter arrive; absent where another replica sees to it',

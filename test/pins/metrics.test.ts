@@ -58,10 +58,12 @@ test('R-169: metric names and labels of revocation', async () => {
   events.revocation('okta', 'session-revoked', 'kept');
   events.revocationSourceUp('okta', true);
   events.revocationsKept(3);
+  events.revocationRoomUsed('https://as.example', 0.25);
   const samples = (await page()).text.split('\n').filter((line) => line.startsWith('sallyport_'));
   expect(samples).toEqual([
     'sallyport_revocations_total{source="okta",event="session-revoked",result="kept"} 1',
     'sallyport_revocations_kept 3',
+    'sallyport_revocation_room_used{issuer="https://as.example"} 0.25',
     'sallyport_revocation_source_up{source="okta"} 1',
   ]);
 });

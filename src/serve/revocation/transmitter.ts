@@ -145,7 +145,8 @@ export class Transmitter {
   }
 
   /**
-   * Polls, RFC 8936 §2.4, and resolves with the SETs by their id.
+   * Polls, RFC 8936 §2.4, and resolves with the SETs by their id: at most as many as were asked for. The rest of an answer
+   * is not acknowledged, and comes again.
    *
    * @param taken The events of earlier answers that are kept.
    * @param refused Those that are no good.
@@ -164,7 +165,8 @@ export class Transmitter {
     const answer = await this.#call(endpoint, { body, timeoutMs: POLL_TIMEOUT_MS, maxBytes: MAX_POLL_BYTES }, [200]);
     const sets = ownMember(answer.body, 'sets');
     if (!isObject(sets)) throw new TransmitterError('the answer to a poll has no sets');
-    return new Map(Object.entries(sets).map(([id, set]) => [id, typeof set === 'string' ? set : '']));
+    const ids = Object.keys(sets).slice(0, MAX_EVENTS);
+    return new Map(ids.map((id) => [id, typeof sets[id] === 'string' ? sets[id] : '']));
   }
 
   close(): void {

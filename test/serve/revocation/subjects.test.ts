@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { RevocationTarget } from '../../../src/model/revocation.ts';
 import { namedTokens } from '../../../src/serve/revocation/subjects.ts';
-import { isAmong, RevocationIndex } from '../../../src/store/revocation-index.ts';
+import { among, RevocationIndex } from '../../../src/store/revocation-index.ts';
 
 const issuer = 'https://as.example';
 const at = 1_800_000_000;
@@ -101,8 +101,8 @@ test.each(named)('names %s', (_, subject, revoked, others) => {
 
 test.each(named)('drops from caches what would be revoked of %s', (_, subject, revoked, others) => {
   const reading = namedTokens(subject, [target]);
-  const tokens = reading.kind === 'tokens' ? reading.tokens : [];
-  const isDropped = (token: Token): boolean => tokens.some((entry) => isAmong(entry, principalOf(token)));
+  const isMeant = among(reading.kind === 'tokens' ? reading.tokens : []);
+  const isDropped = (token: Token): boolean => isMeant(principalOf(token));
   expect(revoked.filter((token) => !isDropped(token))).toEqual([]);
   // A later token is cached as well.
   expect(others.filter((token) => isDropped(token) && (token.iat ?? at) <= at)).toEqual([]);
