@@ -7,7 +7,7 @@ import { compilePolicy } from '../policy/compile.ts';
 import { serverIn } from './authorization-servers.ts';
 import type { Field } from './field.ts';
 import { endpointRoute } from './routes.ts';
-import { entryOf, anyText, headerValue, issuerUrl, routePath } from './values.ts';
+import { entryOf, anyText, headerValue, issuerUrl, origin, routePath } from './values.ts';
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
 
@@ -79,6 +79,10 @@ function readSource(
     path: path.read(routePath),
     authorization: authorization.read(headerValue),
     token: token.read(headerValue),
+    endpointOrigins: new Set([
+      ...(URL.canParse(issuer) ? [new URL(issuer).origin] : []),
+      ...field.get('endpoint_origins').list(origin),
+    ]),
     stream,
     streamId: streamId.text(),
   };

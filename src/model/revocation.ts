@@ -66,6 +66,8 @@ export interface EventSource {
   readonly authorization: string | undefined;
   /** The bearer token for its endpoints; undefined: the stream is managed elsewhere. */
   readonly token: string | undefined;
+  /** The origins of the endpoints that get the token. */
+  readonly endpointOrigins: ReadonlySet<string>;
   readonly stream: 'create' | 'existing';
   readonly streamId: string | undefined;
 }
@@ -99,6 +101,8 @@ export interface RevocationAnswer {
 /** A question to the process that keeps revocations. */
 export type RevocationQuestion =
   | { readonly ask: 'push'; readonly source: string; readonly set: string }
+  /** A push with a wrong credential. `address`: its client, where the log has addresses. */
+  | { readonly ask: 'refused'; readonly source: string; readonly address: string | undefined }
   | { readonly ask: 'endpoint'; readonly body: string; readonly by: string | undefined };
 
 /** Answers a question. */

@@ -82,6 +82,13 @@ export class Receiver {
     }
   }
 
+  /** Refuses a push with a wrong credential, RFC 8935 §2.4. */
+  refused(source: string, address: string | undefined): RevocationAnswer {
+    const [err, description] = ['authentication_failed', 'Authorization is not the one that was agreed'];
+    this.#note(source, undefined, 'refused', { error: err, detail: description, address });
+    return { status: 400, body: { err, description } };
+  }
+
   /** The endpoint of global token revocation. `by`: the client that calls it, for the log. */
   async endpoint(
     body: string,

@@ -131,6 +131,7 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
   };
 
   readonly receive = async (question: RevocationQuestion): Promise<RevocationAnswer> => {
+    if (question.ask === 'refused') return this.#receiver.refused(question.source, question.address);
     if (question.ask === 'push')
       return (await this.#deliveries.get(question.source)?.push(question.set)) ?? { status: 404 };
     const { endpoint } = settingsOf(this.#config);

@@ -227,9 +227,12 @@ export class Transmitter {
     });
   }
 
-  /** @throws {TransmitterError} for another status than those. */
+  /** @throws {TransmitterError} for another status than those, and for an endpoint that must not get the token. */
   async #call(url: string, call: TransmitterCall, statuses: readonly number[]): Promise<JsonAnswer> {
-    const { token } = this.#source;
+    const { token, endpointOrigins } = this.#source;
+    const { origin } = new URL(url);
+    if (!endpointOrigins.has(origin))
+      throw new TransmitterError(`an endpoint is at ${origin}: add it to endpoint_origins if the token may go there`);
     const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const answer = await this.#request(url, call, authorization);
     if (statuses.includes(answer.status)) return answer;

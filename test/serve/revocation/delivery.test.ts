@@ -14,6 +14,7 @@ function sourceAt(issuer: string): EventSource {
     targets: [],
     delivery: 'poll',
     token: transmitterToken,
+    endpointOrigins: new Set([issuer]),
     stream: 'create',
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { caep, risc, ssf } from '../../support/transmitter.ts';
 import { createKey } from '../../support/issuer.ts';
+import { exchangeRaw } from '../../support/raw.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 import { startRevocationWorld } from '../../worlds/revocation.ts';
 import { sample } from '../../support/gateway.ts';
@@ -219,4 +220,22 @@ test('a push has at most 64 KiB, is a POST, and has the media type of a SET', as
   expect(untyped).toMatchObject({ status: 400, body: { err: 'invalid_request' } });
   expect(await world.push('x'.repeat(70_000))).toMatchObject({ status: 400, body: { err: 'invalid_request' } });
   expect((await world.send('/events')).status).toBe(405);
+});
+
+test('a push under another Host is refused, as on every route', async () => {
+  const set = await world.transmitter.sign(`${caep}session-revoked`, world.person());
+  const answer = await exchangeRaw(
+    world.gateway.url,
+    [
+      'POST /events HTTP/1.1',
+      'Host: attacker.example',
+      'Content-Type: application/secevent+jwt',
+      `Content-Length: ${set.length}`,
+      'Connection: close',
+      '',
+      set,
+    ].join('\r\n'),
+  );
+  expect(answer).toMatch(/^HTTP\/1\.1 403 /);
+  expect(await world.gateway.decision({ reason: 'request.host' })).toMatchObject({ allow: false });
 });
