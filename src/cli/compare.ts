@@ -1,5 +1,5 @@
 import type { OptionsOf } from './options.ts';
-import { load } from '../config/load.ts';
+import { loadWithoutSecrets } from '../config/load.ts';
 import { policiesIn } from '../config/policies.ts';
 import {
   compareAll,
@@ -25,7 +25,7 @@ export async function compare({ from, to, config: file, json }: OptionsOf<'compa
   let after: Compared;
   let reading = toConfig ? to : file;
   try {
-    ({ config } = await load(reading));
+    ({ config } = await loadWithoutSecrets(reading));
     reading = from;
     before = await comparedIn(from);
     reading = to ?? file;
@@ -51,7 +51,7 @@ function isConfig(path: string): boolean {
 
 async function comparedIn(path: string): Promise<Compared> {
   if (!isConfig(path)) return { policies: await policiesIn(path) };
-  const { config } = await load(path);
+  const { config } = await loadWithoutSecrets(path);
   return { policies: config.policies, config };
 }
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
-import { load } from '../config/load.ts';
+import { load, loadWithoutSecrets } from '../config/load.ts';
 import { historyIn } from '../config/policy-tests.ts';
 import { ConfigError } from '../config/problems.ts';
 import { didYouMean, printable, quoted } from '../lib/wording.ts';
@@ -32,7 +32,8 @@ type ExplainOptions = OptionsOf<'explain'>;
  * @throws {UsageError} for options that do not describe a call.
  */
 export async function explain(options: ExplainOptions): Promise<ExitCode> {
-  const { config } = await load(options.config);
+  // An authorization server may have to be asked about a token.
+  const { config } = await (options.token === undefined ? loadWithoutSecrets : load)(options.config);
   try {
     const explanation = await explained(config, options);
     return print(options.json ? explanationJson(explanation) : explanationTable(explanation));

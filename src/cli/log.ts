@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { WriteStream } from 'node:tty';
-import { load } from '../config/load.ts';
+import { loadWithoutSecrets } from '../config/load.ts';
 import { InvalidValue, network } from '../config/values.ts';
 import { createIsWithin, type IsWithin } from '../lib/ip-address.ts';
 import { durationMs } from '../lib/quantity.ts';
@@ -32,7 +32,7 @@ export async function log(file: string | undefined, options: LogOptions): Promis
 
 async function configuredFile(config: string): Promise<string> {
   if (!existsSync(config)) return '-';
-  return (await load(config)).config.log.file ?? '-';
+  return (await loadWithoutSecrets(config)).config.log.file ?? '-';
 }
 
 type Filter = (decision: LoggedDecision) => boolean;

@@ -6,7 +6,7 @@ import type { OptionsOf } from './options.ts';
 import { type ExitCode, Failure, print, UsageError } from './terminal.ts';
 import { createInterface } from 'node:readline/promises';
 import { reachableAt } from '../config/front-door.ts';
-import { load } from '../config/load.ts';
+import { loadAdmin } from '../config/load.ts';
 
 const PATH = '/approvals';
 const FOLLOW_MS = 1_000;
@@ -117,11 +117,14 @@ async function operatorAccess(
   { config: file, admin }: { readonly config: string; readonly admin: string | undefined },
 ): Promise<OperatorAccess> {
   const program = `sallyport ${command}`;
-  const { config } = await load(file);
-  const token = process.env[TOKEN_VARIABLE] ?? config.admin?.token;
+  const ownToken = process.env[TOKEN_VARIABLE];
+  // In an emergency, no other part of the configuration must be in the way.
+  if (admin !== undefined && ownToken !== undefined) return { program, url: admin, token: ownToken };
+  const settings = await loadAdmin(file);
+  const token = ownToken ?? settings?.token;
   if (token === undefined)
     throw new Failure(`there is no admin token: set admin.token in ${file}, or ${TOKEN_VARIABLE}`, program);
-  const url = admin ?? (config.admin && reachableAt(config.admin.listen));
+  const url = admin ?? (settings && reachableAt(settings.listen));
   if (url === undefined) throw new Failure('admin is off: the gateway has no listener for this command', program);
   return { program, url, token };
 }

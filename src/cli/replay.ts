@@ -1,4 +1,4 @@
-import { load } from '../config/load.ts';
+import { loadWithoutSecrets } from '../config/load.ts';
 import { policiesIn } from '../config/policies.ts';
 import { counted } from '../lib/wording.ts';
 import type { Policy } from '../model/policy.ts';
@@ -13,7 +13,7 @@ import { type ExitCode, Failure, print, reportProblems } from './terminal.ts';
  * change, and for which callers.
  */
 export async function replay(log: string, options: OptionsOf<'replay'>): Promise<ExitCode> {
-  const { config } = await load(options.config);
+  const { config } = await loadWithoutSecrets(options.config);
   let edited: ReadonlyMap<string, Policy | undefined>;
   try {
     edited = options.policies === undefined ? config.policies : await policiesIn(options.policies);

@@ -106,6 +106,13 @@ describe('sallyport revoke', () => {
     expect(await api(token)).toBe(401);
   });
 
+  test('reads no file where it has the address and the token', async () => {
+    const token = await world.token({ sub: 'heidi' });
+    const args = ['--subject', 'heidi', '--issuer', world.issuer.url, '--yes', '--config', 'no-such-file.yaml'];
+    expect(await run(args)).toMatchObject({ code: 0 });
+    expect(await api(token)).toBe(401);
+  });
+
   test('asks first: without a terminal it needs --yes', async () => {
     const token = await world.token({ sub: 'grace' });
     const result = await run(['--subject', 'grace', '--issuer', world.issuer.url]);
