@@ -225,6 +225,12 @@ const frontDoorMetrics = {
     labels: ['result'],
     on: { registration: (counter, result) => counter.add(1, result) },
   },
+  sallyport_front_door_grants_ended_total: {
+    kind: 'counter',
+    help: 'Grants that ended because a used code or refresh token was presented again',
+    labels: ['why'],
+    on: { grantEnded: (counter, why) => counter.add(1, why) },
+  },
 } as const satisfies Readonly<Record<string, Row>>;
 
 const revocationMetrics = {
