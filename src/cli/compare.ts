@@ -12,7 +12,7 @@ import type { Config } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
 import { Disagreement } from '../policy/prove/prove.ts';
 import { decidingBy } from '../review/run-tests.ts';
-import { type ExitCode, reportProblems, UsageError, Failure } from './terminal.ts';
+import { jsonText, type ExitCode, reportProblems, UsageError, Failure } from './terminal.ts';
 import { printable } from '../lib/wording.ts';
 import { flowYaml } from '../review/flow-yaml.ts';
 
@@ -121,5 +121,5 @@ function comparisonJson({ differences, undecided }: NamedComparison): string {
     return { policy, kind, rule, was, now, given: witness?.given ?? null, when: witness?.when ?? null };
   });
   const open = undecided.map(({ policy, rule, why }) => ({ policy, rule, why }));
-  return `${JSON.stringify({ differences: rows, undecided: open }, undefined, 2)}\n`;
+  return jsonText({ differences: rows, undecided: open }, 2);
 }

@@ -6,10 +6,9 @@ import { createIsWithin, type IsWithin } from '../lib/ip-address.ts';
 import { durationMs } from '../lib/quantity.ts';
 import { printable } from '../lib/wording.ts';
 import { calledIn, type DecisionRecord } from '../model/decision.ts';
-import { harmlessJson } from '../telemetry/json-lines.ts';
 import { type LoggedDecision, LogReader, timeOf } from './decision-log.ts';
 import type { OptionsOf } from './options.ts';
-import { coloured, type ExitCode, Failure, UsageError } from './terminal.ts';
+import { jsonText, print, coloured, type ExitCode, Failure, UsageError } from './terminal.ts';
 import { ensure } from '../lib/remembered.ts';
 
 type LogOptions = OptionsOf<'log'>;
@@ -116,7 +115,7 @@ async function printed(file: string, isWanted: Filter, options: LogOptions): Pro
     decisions += 1;
     if (!isWanted(decision)) continue;
     if (options.summary) summary.add(decision);
-    else if (options.json) process.stdout.write(`${harmlessJson(JSON.stringify(decision.entry))}\n`);
+    else if (options.json) print(jsonText(decision.entry));
     else if (batch.push(decision) >= batchSize) process.stdout.write(table.rows(batch.splice(0)));
   }
   process.stdout.write(table.rows(batch));
@@ -285,7 +284,7 @@ class Summary {
       ranked(names).map(([name, { allowed, denied }]) => ({ name, allowed, denied })),
     ]);
     const members = { ...this.#total, from: this.#from, to: this.#to, ...Object.fromEntries(lists) };
-    return harmlessJson(`${JSON.stringify(members, undefined, 2)}\n`);
+    return jsonText(members, 2);
   }
 }
 

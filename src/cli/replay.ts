@@ -6,7 +6,7 @@ import { countDifference, type CountedDifference, differenceOf, ReplayedCalls } 
 import { isPolicyDecision } from '../review/recorded-decision.ts';
 import { type LoggedDecision, LogReader, type SettledCall } from './decision-log.ts';
 import type { OptionsOf } from './options.ts';
-import { type ExitCode, Failure, print, reportProblems } from './terminal.ts';
+import { jsonText, type ExitCode, Failure, print, reportProblems } from './terminal.ts';
 
 /**
  * `sallyport replay`: decides the calls of a log again with edited policies and the code that serves. Prints what would
@@ -48,7 +48,7 @@ export async function replay(log: string, options: OptionsOf<'replay'>): Promise
   const changes = [...rows.values()].toSorted((one, other) => other.count - one.count);
   return print(
     options.json
-      ? `${JSON.stringify({ decided, passed_over: passedOver, ...countsOf(reader), changes }, null, 2)}\n`
+      ? jsonText({ decided, passed_over: passedOver, ...countsOf(reader), changes }, 2)
       : report(changes, decided, passedOver, reader),
   );
 }
