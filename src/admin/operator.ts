@@ -40,6 +40,7 @@ export const REVOCATIONS_PATH = '/revocations';
 
 const MAX_COMMAND_BYTES = 16 * 1024;
 const LINES = 1_000;
+const NO_REVOCATION = 'The gateway has no `revocation`: add `revocation: {}` to gateway.yaml, and restart it.\n';
 
 /**
  * Answers an operator: GET lists what is kept, a JSON line each, and POST revokes.
@@ -51,12 +52,14 @@ export async function answerRevocations(
   response: ServerResponse,
   revocations: OperatorRevocations | undefined,
 ): Promise<void> {
-  if (revocations === undefined) throw new AdminRefusal(404, 'The gateway has no `revocation` in its configuration.\n');
+  if (revocations === undefined) throw new AdminRefusal(404, NO_REVOCATION);
   if (request.method === 'GET') return list(response, revocations);
   if (request.method !== 'POST') throw new AdminRefusal(405, '', { allow: 'GET, POST' });
-  const problem = await revocations.revoke(await commandIn(request));
+  const command = await commandIn(request);
+  const until = new Date(Math.floor(Date.now() / 1000) * 1000).toISOString();
+  const problem = await revocations.revoke(command);
   if (problem !== undefined) throw new AdminRefusal(422, `Not revoked: ${problem}.\n`);
-  json(response, { status: 'revoked' });
+  json(response, { status: 'revoked', until });
 }
 
 async function list(response: ServerResponse, revocations: OperatorRevocations): Promise<void> {

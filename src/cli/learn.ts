@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { load } from '../config/load.ts';
+import { loadWithoutSecrets } from '../config/load.ts';
 import { isAccepted } from '../config/policies.ts';
 import { counted } from '../lib/wording.ts';
 import type { Config } from '../model/config.ts';
@@ -21,7 +21,7 @@ import { type ExitCode, Failure, UsageError } from './terminal.ts';
  */
 export async function learn(files: readonly string[], options: OptionsOf<'learn'>): Promise<ExitCode> {
   const claim = claimIn(options.by);
-  const { config } = await load(options.config);
+  const { config } = await loadWithoutSecrets(options.config);
   const route = routeNamed(config, options.route);
   const name = options.name ?? route.policy?.name ?? route.name;
   if (!/^[\w-]+$/.test(name))

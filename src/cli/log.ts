@@ -1,15 +1,14 @@
 import { existsSync } from 'node:fs';
 import type { WriteStream } from 'node:tty';
-import { load } from '../config/load.ts';
+import { loadWithoutSecrets } from '../config/load.ts';
 import { InvalidValue, network } from '../config/values.ts';
 import { createIsWithin, type IsWithin } from '../lib/ip-address.ts';
 import { durationMs } from '../lib/quantity.ts';
 import { printable } from '../lib/wording.ts';
 import { calledIn, type DecisionRecord } from '../model/decision.ts';
-import { harmlessJson } from '../telemetry/json-lines.ts';
 import { type LoggedDecision, LogReader, type RequestFailure, timeOf } from './decision-log.ts';
 import type { OptionsOf } from './options.ts';
-import { coloured, type ExitCode, Failure, UsageError } from './terminal.ts';
+import { jsonText, print, coloured, type ExitCode, Failure, UsageError } from './terminal.ts';
 import { ensure } from '../lib/remembered.ts';
 
 type LogOptions = OptionsOf<'log'>;
@@ -33,7 +32,7 @@ export async function log(file: string | undefined, options: LogOptions): Promis
 
 async function configuredFile(config: string): Promise<string> {
   if (!existsSync(config)) return '-';
-  return (await load(config)).config.log.file ?? '-';
+  return (await loadWithoutSecrets(config)).config.log.file ?? '-';
 }
 
 type Filter = (decision: LoggedDecision) => boolean;
@@ -125,7 +124,7 @@ async function printed(file: string, isWanted: Filter, options: LogOptions): Pro
       else if (!options.json) show({ ...decision, failure });
       else if (options.failed) {
         const { reason, detail } = failure;
-        process.stdout.write(`${harmlessJson(JSON.stringify({ ...decision.entry, failure: { reason, detail } }))}\n`);
+        print(jsonText({ ...decision.entry, failure: { reason, detail } }));
       }
     },
   );
@@ -134,7 +133,7 @@ async function printed(file: string, isWanted: Filter, options: LogOptions): Pro
     if (decision.allow && decision.requestId !== undefined) remember(recent, decision.requestId, decision);
     if (options.failed || !isWanted(decision)) continue;
     if (options.summary) summary.add(decision);
-    else if (options.json) process.stdout.write(`${harmlessJson(JSON.stringify(decision.entry))}\n`);
+    else if (options.json) print(jsonText(decision.entry));
     else show(decision);
   }
   process.stdout.write(table.rows(batch));
@@ -326,7 +325,7 @@ class Summary {
       to: this.#to,
       ...Object.fromEntries(lists),
     };
-    return harmlessJson(`${JSON.stringify(members, undefined, 2)}\n`);
+    return jsonText(members, 2);
   }
 }
 

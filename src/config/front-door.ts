@@ -273,7 +273,8 @@ function readRegistered(id: string, field: Field<RegisteredClientKeys>, refresh:
   const own = field.get('refresh');
   return {
     name: field.get('name').text() ?? id,
-    secret: field.get('client_secret').text(),
+    // One that cannot be read makes no public client.
+    secret: field.get('client_secret').text() ?? (field.get('client_secret').present ? '' : undefined),
     redirectUris: field.get('redirect_uris').list(registeredRedirect),
     refresh: own.present ? own.isTrue() : refresh,
   };

@@ -144,6 +144,16 @@ export interface FrontDoorObserver {
   /** An answer of the token endpoint: the `grant_type`, and `ok` or the error. */
   token(grant: string, result: string, about: { readonly client_id?: string; readonly why?: string }): void;
   registration(result: string): void;
+  /** A grant ended, with all its tokens, because a code or a refresh token of it was presented again. */
+  grantEnded(
+    why: 'refresh_token.reused' | 'authorization_code.reused',
+    about: {
+      readonly client_id: string | undefined;
+      readonly subject: string | undefined;
+      /** When what took its place was issued, or a later one of the chain. */
+      readonly first_used: string | undefined;
+    },
+  ): void;
 }
 
 /** The party that vouches for a subject: a provider, or an issuer of assertions with subjects of its own. */

@@ -33,7 +33,7 @@ import type { Principal } from '../model/principal.ts';
 import type { RevocationNews } from '../model/revocation.ts';
 import type { StoreState, RateLimiters } from '../model/shared.ts';
 import type { Tracer } from '../model/tracer.ts';
-import { isAmong } from '../store/revocation-index.ts';
+import { among } from '../store/revocation-index.ts';
 import { createShared } from '../store/store.ts';
 import { traceClient } from '../telemetry/traced-client.ts';
 import { traceGateway } from './gateway/traced-gateway.ts';
@@ -128,7 +128,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       open: () => open.all(),
       end: (stream) => endFor(stream, 'token.revoked', 'the token was revoked'),
       drop(tokens) {
-        const isMeant = (principal: Principal): boolean => tokens.some((each) => isAmong(each, principal));
+        const isMeant = among(tokens);
         processScope.authenticators.drop(isMeant);
         processScope.credentialSources.drop(isMeant);
       },

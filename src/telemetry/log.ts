@@ -88,6 +88,11 @@ export class Log implements Partial<Events> {
     this.event('info', 'front door registration', { result });
   }
 
+  /** Loud: a token was stolen, or a client lost an answer. */
+  grantEnded(...[why, about]: Parameters<Events['grantEnded']>): void {
+    this.event('warn', 'front door grant ended', { why, ...about });
+  }
+
   #has(level: Level): boolean {
     return levels[level] >= levels[this.#settings.level];
   }

@@ -117,6 +117,7 @@ export const everyKey: unknown = {
         path: '/events/okta',
         authorization: 'Bearer s3cr3t',
         token: 's3cr3t',
+        endpoint_origins: ['https://ssf.acme.example'],
         stream: 'existing',
         stream_id: 'f67e39a0a4d34d56b3aa1bc4cff0069f',
       },

@@ -72,7 +72,7 @@ describe('operators', () => {
   });
 
   test('R-332: use the command, which shows digits as they are and commands of a terminal as text', async () => {
-    const id = idOf(await pay('[9007199254740993,"\\u001b[2J"]'));
+    const id = idOf(await pay('[9007199254740993,"\\u001b[2J\\u009b2J\\u202e"]'));
     const options = { config: join(folder, 'gateway.yaml'), follow: false, json: false, admin: world.gateway.adminUrl };
     let shown = '';
     const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
@@ -93,12 +93,14 @@ describe('operators', () => {
         ),
       );
       expect(listed.shown).not.toContain('\u001b');
-      expect((await run({}, { ...options, json: true })).shown).toContain('9007199254740993');
+      const json = (await run({}, { ...options, json: true })).shown;
+      expect(json).toContain('[9007199254740993,"\\u001b[2J\\u009b2J\\u202e"]');
+      expect(json).not.toMatch(/[\u007f-\u009f\u202e]/);
       expect(await run({ decision: 'deny', id }, options)).toMatchObject({
         code: 0,
         shown: expect.stringMatching(`^${id}  denied  `),
       });
-      expect((await pay('[9007199254740993,"\\u001b[2J"]')).status).toBe(403);
+      expect((await pay('[9007199254740993,"\\u001b[2J\\u009b2J\\u202e"]')).status).toBe(403);
       expect(await run({ decision: 'withdraw', id }, options)).toMatchObject({ code: 0 });
       await expect(run({ decision: 'approve', id }, options)).rejects.toThrow('answers 410');
       await expect(run({ decision: 'approve' }, options)).rejects.toThrow('needs the id of a request');

@@ -194,5 +194,7 @@ export function observerInto(observed: string[]): FrontDoorObserver {
     consent: (result) => void observed.push(`consent ${result}`),
     token: (grant, result, { why = '' }) => void observed.push(`token ${grant} ${result} ${why}`.trim()),
     registration: (result) => void observed.push(`registration ${result}`),
+    grantEnded: (why, { client_id: client, subject, first_used: used }) =>
+      void observed.push(`grant ended ${why} ${client} ${subject} ${used}`),
   };
 }

@@ -49,7 +49,7 @@ import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
 import type { Events } from '../../model/events.ts';
 import type { Ledger } from '../../model/ledger.ts';
-import type { RateLimiters, ReplayMemory } from '../../model/shared.ts';
+import type { Failures, RateLimiters, ReplayMemory } from '../../model/shared.ts';
 import type { RevocationCheck, RevocationReceiver } from '../../model/revocation.ts';
 import type { Log } from '../../telemetry/log.ts';
 
@@ -82,7 +82,7 @@ export function createRouteStages(
   const { clients, limiters, ledger, approvals, decisionPoints, sessions, nonces, identityKeys } = configScope;
   const { log, events, clock, connections, replays, streams, newest } = processScope;
   const { publicUrl } = config;
-  const failures = createFailures(config.limits.failures, { limiters, clock, warnOfProxy });
+  const failures = createFailureLimit(config, configScope, processScope);
   const guard =
     config.revocation &&
     processScope.revocation &&
@@ -196,12 +196,17 @@ export function createRouteStages(
   function signIdentityOf({ upstream: { signedIdentity } }: Route): SignIdentity | undefined {
     return signedIdentity && createSignIdentity(signedIdentity, publicUrl, identityKeys, clock);
   }
+}
 
-  function warnOfProxy(address: string): void {
-    const advice =
-      'limits.failures refuses an address that sends X-Forwarded-For; add your own proxy to trusted_proxies';
-    log.event('warn', advice, { address });
-  }
+/** Creates the limit of failures of `config`. All share their counts. */
+export function createFailureLimit(
+  { limits }: Config,
+  { limiters }: Pick<ConfigScope, 'limiters'>,
+  { log, clock }: Pick<ProcessScope, 'log' | 'clock'>,
+): Failures {
+  const advice = 'limits.failures refuses an address that sends X-Forwarded-For; add your own proxy to trusted_proxies';
+  const warnOfProxy = (address: string): void => log.event('warn', advice, { address });
+  return createFailures(limits.failures, { limiters, clock, warnOfProxy });
 }
 
 function upstreamUrl(route: Route, { path, query }: Call): string {

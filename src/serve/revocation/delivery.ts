@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { createBackOff } from '../../lib/back-off.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/wording.ts';
@@ -14,7 +14,7 @@ import { type EventStream, type SetRefusal, Transmitter, TransmitterError } from
 export interface DeliveryParts {
   readonly source: EventSource;
   readonly publicUrl: string;
-  readonly receiver: Receiver;
+  readonly receiver: Pick<Receiver, 'receive'>;
   readonly observer: RevocationObserver;
   readonly clock: Clock;
   /** Whether this replica manages the stream and polls now. Rejects while the store is unavailable. */
@@ -198,15 +198,16 @@ export class Delivery implements SetSource {
     }
   }
 
+  /** One after the other: requests are served between the events of an answer. */
   async #take(sets: ReadonlyMap<string, string>, acks: Acks): Promise<boolean> {
-    let hasAll = true;
-    const all = await Promise.all(Array.from(sets, async ([id, set]) => [id, await this.#receive(set)] as const));
-    for (const [id, received] of all) {
+    for (const [id, set] of sets) {
+      const received = await this.#receive(set);
+      if (received.kind === 'unavailable') return false;
       if (received.kind === 'taken') acks.taken.push(id);
-      else if (received.kind === 'refused') acks.refused.set(id, errorOf(received.error.code, received.error.message));
-      else hasAll = false;
+      else acks.refused.set(id, errorOf(received.error.code, received.error.message));
+      await setImmediate();
     }
-    return hasAll;
+    return true;
   }
 
   async #receive(set: string): Promise<SetOutcome> {

@@ -145,7 +145,8 @@ export class Transmitter {
   }
 
   /**
-   * Polls, RFC 8936 §2.4, and resolves with the SETs by their id.
+   * Polls, RFC 8936 §2.4, and resolves with the SETs by their id: at most as many as were asked for. The rest of an answer
+   * is not acknowledged, and comes again.
    *
    * @param taken The events of earlier answers that are kept.
    * @param refused Those that are no good.
@@ -164,7 +165,8 @@ export class Transmitter {
     const answer = await this.#call(endpoint, { body, timeoutMs: POLL_TIMEOUT_MS, maxBytes: MAX_POLL_BYTES }, [200]);
     const sets = ownMember(answer.body, 'sets');
     if (!isObject(sets)) throw new TransmitterError('the answer to a poll has no sets');
-    return new Map(Object.entries(sets).map(([id, set]) => [id, typeof set === 'string' ? set : '']));
+    const ids = Object.keys(sets).slice(0, MAX_EVENTS);
+    return new Map(ids.map((id) => [id, typeof sets[id] === 'string' ? sets[id] : '']));
   }
 
   close(): void {
@@ -225,9 +227,12 @@ export class Transmitter {
     });
   }
 
-  /** @throws {TransmitterError} for another status than those. */
+  /** @throws {TransmitterError} for another status than those, and for an endpoint that must not get the token. */
   async #call(url: string, call: TransmitterCall, statuses: readonly number[]): Promise<JsonAnswer> {
-    const { token } = this.#source;
+    const { token, endpointOrigins } = this.#source;
+    const { origin } = new URL(url);
+    if (!endpointOrigins.has(origin))
+      throw new TransmitterError(`an endpoint is at ${origin}: add it to endpoint_origins if the token may go there`);
     const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const answer = await this.#request(url, call, authorization);
     if (statuses.includes(answer.status)) return answer;
