@@ -1,5 +1,7 @@
 import { type CryptoKey, importJWK } from 'jose';
 import * as openid from 'openid-client';
+import { basicCredentials } from '../authorization-server/client-authentication.ts';
+import { reachable } from '../authorization-server/discovery.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { IdentityProvider } from '../model/front-door.ts';
 import { createClaimsReader, type MappedClaims, requireSubject } from './people.ts';
@@ -53,11 +55,17 @@ export interface ProviderClient {
   begin(checks: SignInChecks, loginHint: string | undefined): Promise<URL>;
   /** Verifies the answer of the provider. Throws for any that does not belong to this sign-in. */
   finish(answer: URL, checks: SignInChecks): Promise<Identity>;
-  /**
-   * The error of the provider for a code that does not exist: `invalid_grant` if it accepts the client. Throws if the
-   * provider cannot be discovered.
-   */
-  tryCredentials(): Promise<string>;
+  /** Redeems a code that does not exist. Throws if the provider cannot be discovered. */
+  tryCredentials(): Promise<TriedCredentials>;
+}
+
+/** The answer of a provider to a code that does not exist. */
+interface TriedCredentials {
+  /** `invalid_grant` if the provider accepts the client. */
+  readonly error: string;
+  readonly tokenEndpoint: string;
+  /** The request without the client. */
+  readonly form: URLSearchParams;
 }
 
 const TIMEOUT_SECONDS = 10;
@@ -128,17 +136,24 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
     async tryCredentials() {
       const provider = await configuration();
       const madeUp = openid.randomPKCECodeVerifier();
-      const form = { code: madeUp, redirect_uri: redirectUri, code_verifier: madeUp };
-      try {
-        await openid.genericGrantRequest(provider, 'authorization_code', form);
-      } catch (error) {
-        if (error instanceof openid.ResponseBodyError) return error.error;
-        if (error instanceof openid.WWWAuthenticateChallengeError) return 'invalid_client';
-        throw error;
-      }
-      return 'a token';
+      const parameters = { code: madeUp, redirect_uri: redirectUri, code_verifier: madeUp };
+      const error = await errorOf(openid.genericGrantRequest(provider, 'authorization_code', parameters));
+      const form = new URLSearchParams({ grant_type: 'authorization_code', ...parameters });
+      return { error, tokenEndpoint: reachable(provider.serverMetadata().token_endpoint ?? '', settings), form };
     },
   };
+}
+
+/** The `error` of a provider for a request without a code. */
+async function errorOf(request: Promise<unknown>): Promise<string> {
+  try {
+    await request;
+  } catch (error) {
+    if (error instanceof openid.ResponseBodyError) return error.error;
+    if (error instanceof openid.WWWAuthenticateChallengeError) return 'invalid_client';
+    throw error;
+  }
+  return 'a token';
 }
 
 async function discover({ credentials, ...provider }: IdentityProvider): Promise<openid.Configuration> {
@@ -155,7 +170,8 @@ async function clientAuthOf(credentials: IdentityProvider['credentials']): Promi
     case 'none':
       return openid.None();
     case 'client_secret_basic':
-      return openid.ClientSecretBasic(credentials.clientSecret);
+      return (_server, { client_id: clientId }, _body, headers) =>
+        headers.set('authorization', basicCredentials(clientId, credentials.clientSecret));
     case 'client_secret_post':
       return openid.ClientSecretPost(credentials.clientSecret);
     case 'private_key_jwt': {

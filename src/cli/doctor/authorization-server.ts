@@ -8,12 +8,15 @@ import { GATEWAY_SECRET_VARIABLE } from '../../config/front-door.ts';
 import {
   type AuthorizationServer,
   type AuthorizationServerClient,
+  type ClientCredentials,
   prefixedScopes,
 } from '../../model/authorization-server.ts';
+import { ownMember } from '../../lib/json/own-member.ts';
 import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
 import { providerOf } from '../../model/quirks/providers.ts';
 import { requestedScopes, type Route, stepUpScopes } from '../../model/route.ts';
+import { remedyForSecret } from './client-auth.ts';
 import { type Finding, type Findings, findingsOn } from './finding.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;
@@ -215,11 +218,61 @@ async function examineIntrospection(on: Findings, client: AuthorizationServerCli
   if (isSecretUnknown(client.server, config)) {
     return on.ok('introspection is not examined: without session_key, only the processes of serve know its secret');
   }
-  const introspector = createIntrospector(client, new KeySource(client, Date.now), config.scopeHierarchy, Date.now);
-  const madeUp = `${client.server.introspection?.prefix ?? ''}${randomBytes(24).toString('base64url')}`;
-  if ((await introspector.afresh(madeUp)) === undefined)
-    return on.ok('introspection accepts the credentials of the gateway');
-  return on.fail('its introspection calls a made-up token active', 'it would let every token in: repair it there');
+  const { introspection } = client.server;
+  if (introspection === undefined) throw new TypeError(`${client.server.name} has no introspection`);
+  const madeUp = `${introspection.prefix ?? ''}${randomBytes(24).toString('base64url')}`;
+  const { watched, refusal } = watchRefusals(client);
+  const introspector = createIntrospector(watched, new KeySource(client, Date.now), config.scopeHierarchy, Date.now);
+  try {
+    if ((await introspector.afresh(madeUp)) !== undefined) {
+      return on.fail('its introspection calls a made-up token active', 'it would let every token in: repair it there');
+    }
+  } catch (error) {
+    const refused = refusal();
+    if (refused === undefined) throw error;
+    return await refusedCredentials(on, introspection.credentials, refused);
+  }
+  return on.ok(
+    'introspection accepts the credentials of the gateway ' +
+      '(with --token - doctor sees whether it shows the gateway the tokens of other clients, and their aud)',
+  );
+}
+
+interface RefusedClient {
+  readonly endpoint: string;
+  readonly status: number;
+}
+
+/** A client whose introspection is watched for an answer that refuses the gateway itself, RFC 7662 §2.3. */
+function watchRefusals(client: AuthorizationServerClient): {
+  readonly watched: AuthorizationServerClient;
+  readonly refusal: () => RefusedClient | undefined;
+} {
+  let refused: RefusedClient | undefined;
+  const watched: AuthorizationServerClient = {
+    ...client,
+    async post(operation, endpoint, ...rest) {
+      const answer = await client.post(operation, endpoint, ...rest);
+      const { status, body } = answer;
+      if (status === 401 || ownMember(body, 'error') === 'invalid_client') refused = { endpoint, status };
+      return answer;
+    },
+  };
+  return { watched, refusal: () => refused };
+}
+
+async function refusedCredentials(
+  on: Findings,
+  credentials: ClientCredentials,
+  { endpoint, status }: RefusedClient,
+): Promise<Finding> {
+  const text = `introspection answered ${status}: it refuses the credentials of ${credentials.clientId}`;
+  if (credentials.clientAuth === 'private_key_jwt') {
+    return on.fail(text, 'check introspection.client_id, and that its key is registered there');
+  }
+  const form = new URLSearchParams({ token: randomBytes(24).toString('base64url') });
+  const isAccepted = (answered: number, error: unknown): boolean => answered === 200 && error === undefined;
+  return on.fail(text, await remedyForSecret(credentials, { endpoint, form, isAccepted }));
 }
 
 /** Whether the secret of the gateway at the front door is random: a process that `serve` did not start has another. */

@@ -1,0 +1,65 @@
+/** The front door as a client of a provider, where the provider answers as some real ones do. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createProviderClient, type SignInChecks } from '../../src/front-door/identity-provider.ts';
+import type { IdentityProvider } from '../../src/model/front-door.ts';
+import { createKey, startIssuer } from '../support/issuer.ts';
+import { startBeforeEach } from '../support/start-before.ts';
+import { sendJson } from '../support/upstream.ts';
+
+const issuer = startBeforeEach(startIssuer);
+const clientId = 'front-door';
+const clientSecret = 's-3_c~r.t!';
+const redirectUri = 'http://127.0.0.1:1/callback/corporate';
+let idToken: Record<string, unknown>;
+let key: typeof issuer.key;
+let answered: Record<string, unknown>;
+
+beforeEach(() => {
+  idToken = {};
+  answered = {};
+  key = issuer.key;
+  const { url } = issuer;
+  issuer.intercept = (request, response) => {
+    if (request.url === '/.well-known/openid-configuration') {
+      const endpoints = { authorization_endpoint: `${url}/auth`, token_endpoint: `${url}/token` };
+      sendJson(response, 200, { issuer: url, jwks_uri: `${url}/jwks`, ...endpoints });
+      return true;
+    }
+    if (request.url !== '/token') return false;
+    const claims = { aud: clientId, nonce: 'n', sub: 'alice', ...idToken };
+    void issuer.sign(claims, { key, header: { typ: 'JWT' } }).then((id_token) => {
+      sendJson(response, 200, { access_token: 'a', token_type: 'Bearer', id_token, ...answered });
+    });
+    return true;
+  };
+});
+
+const checks: SignInChecks = {
+  state: 's',
+  nonce: 'n',
+  codeVerifier: 'v'.repeat(43),
+  maxAgeSeconds: undefined,
+  mustBeNew: false,
+  beganAt: 0,
+};
+
+function createClient() {
+  const { url } = issuer;
+  const settings: IdentityProvider = {
+    name: 'corporate',
+    issuer: url,
+    backchannel: url,
+    credentials: { clientId, clientAuth: 'client_secret_basic', clientSecret },
+    scopes: ['openid'],
+    domains: [],
+    claims: new Map([['role', 'role']]),
+  };
+  const client = createProviderClient(settings, redirectUri, Date.now);
+  return { ...client, signIn: () => client.finish(new URL(`${redirectUri}?code=c&state=s`), checks) };
+}
+
+test('a secret is sent as a provider that does not form-decode it reads it', async () => {
+  await createClient().signIn();
+  const [, sent = ''] = issuer.requestsTo('/token')[0]?.authorization?.split(' ') ?? [];
+  expect(Buffer.from(sent, 'base64').toString()).toBe(`${clientId}:${clientSecret}`);
+});
