@@ -3,7 +3,7 @@ import { createIntrospector } from '../../pipeline/authenticate/introspection.ts
 import { KeySource, publishedKeys } from '../../pipeline/authenticate/keys.ts';
 import { OtherIssuer } from '../../authorization-server/discovery.ts';
 import { createServerClient } from '../../authorization-server/client.ts';
-import { keyAlgorithms } from '../../authorization-server/key-algorithms.ts';
+import { keyAlgorithms, type PublicKey } from '../../authorization-server/key-algorithms.ts';
 import { GATEWAY_SECRET_VARIABLE } from '../../config/front-door.ts';
 import {
   type AuthorizationServer,
@@ -13,6 +13,7 @@ import {
 } from '../../model/authorization-server.ts';
 import { ownMember } from '../../lib/json/own-member.ts';
 import type { Config } from '../../model/config.ts';
+import { describeValue } from '../../lib/json/describe-value.ts';
 import { Denial } from '../../model/denial.ts';
 import { providerOf } from '../../model/quirks/providers.ts';
 import { requestedScopes, type Route, stepUpScopes } from '../../model/route.ts';
@@ -34,7 +35,7 @@ export async function examineServer(server: AuthorizationServer, config: Config)
         : [guarded(on, server, () => examineKeys(on, client, server.jwt?.algorithms ?? []))]),
       ...(server.introspection === undefined
         ? []
-        : [guarded(on, server, () => examineIntrospection(on, client, config))]),
+        : [guarded(on, server, async () => [await examineIntrospection(on, client, config)])]),
     ];
     return withoutRepetition((await Promise.all(found)).flat());
   } finally {
@@ -51,10 +52,10 @@ function withoutRepetition(findings: readonly Finding[]): readonly Finding[] {
 async function guarded(
   on: Findings,
   { name }: AuthorizationServer,
-  examine: () => Promise<Finding>,
+  examine: () => Promise<readonly Finding[]>,
 ): Promise<readonly Finding[]> {
   try {
-    return [await examine()];
+    return await examine();
   } catch (error) {
     if (!(error instanceof Denial)) throw error;
     const remedy = 'requests that need it get 503: check that the server is up, and its settings here';
@@ -198,8 +199,18 @@ async function examineKeys(
   on: Findings,
   client: AuthorizationServerClient,
   accepted: readonly string[],
-): Promise<Finding> {
-  const { keys } = (await publishedKeys(client)).set.jwks();
+): Promise<readonly Finding[]> {
+  const { set, flawed } = await publishedKeys(client);
+  const shown = flawed.map(
+    ({ kid, flaw }) => `${kid === undefined ? 'one of its keys' : `its key ${describeValue(kid)}`} ${flaw}`,
+  );
+  const unused = shown.map((text) =>
+    on.warn(`${text}: the gateway does not use it`, 'replace the key there: it is unsafe'),
+  );
+  return [...unused, examineAlgorithms(on, set.jwks().keys, accepted)];
+}
+
+function examineAlgorithms(on: Findings, keys: readonly PublicKey[], accepted: readonly string[]): Finding {
   const named = [...new Set(keys.flatMap((key) => (key.alg === undefined ? [] : keyAlgorithms(key))))];
   const usable = new Set(keys.flatMap(keyAlgorithms));
   const published = [...usable].join(', ') || 'nothing';

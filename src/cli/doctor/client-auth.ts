@@ -52,7 +52,8 @@ function otherSpellings({ clientId, clientAuth, clientSecret }: SecretClient): r
   const encoded = basicCredentials(clientId, clientSecret);
   const plain = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
   const undecoded =
-    'it does not form-decode Basic credentials (RFC 6749 §2.3.1): choose a client_id and a secret of letters and digits';
+    'it does not form-decode Basic credentials (RFC 6749 §2.3.1): ' +
+    'choose a client_id and a secret of letters and digits';
   return [
     clientAuth === 'client_secret_basic'
       ? inBody

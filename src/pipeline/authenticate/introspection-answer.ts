@@ -1,12 +1,12 @@
 import { isObject } from '../../lib/json/own-member.ts';
-import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
+import type { JWTPayload, JWTVerifyOptions } from 'jose';
 import type { Clock } from '../../lib/clock.ts';
 import { type AuthorizationServer, issuersOf, type ServerAnswer } from '../../model/authorization-server.ts';
 import { Denial, isTokenDenial } from '../../model/denial.ts';
 import { refusals } from '../../model/reasons.ts';
 import type { Claims, Principal } from '../../model/principal.ts';
 import { notAccepted, outOfTime } from './refusal-detail.ts';
-import { createJwtVerifier, verifiedJwt } from './jwt.ts';
+import { createJwtVerifier, type IssuerKeys, verifiedJwt } from './jwt.ts';
 import { principalOf, wrongType } from './principal.ts';
 
 /** The authenticated answer of an authorization server about an active token. A JSON value. */
@@ -101,7 +101,7 @@ export function createSignedAnswerReader(
   server: AuthorizationServer,
   clientId: string,
   algorithms: readonly string[],
-  keys: JWTVerifyGetKey,
+  keys: IssuerKeys,
   clock: Clock,
 ): (answer: ServerAnswer) => Promise<IntrospectionAnswer | undefined> {
   const options: JWTVerifyOptions = {
@@ -133,7 +133,7 @@ export function createSignedAnswerReader(
 
   async function verifiedStatement(jwt: string): Promise<JWTPayload> {
     try {
-      return (await verifiedJwt(jwt, keys, { ...options, currentDate: new Date(clock()) })).payload;
+      return (await verifiedJwt(jwt, keys, options, clock())).payload;
     } catch (error) {
       throw unproved('the signed answer is not valid', error);
     }

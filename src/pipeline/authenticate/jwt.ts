@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { type AuthorizationServer, issuersOf, type JwtValidation } from '../../model/authorization-server.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Principal, NumericDate } from '../../model/principal.ts';
-import { notAccepted, tooShort, outOfTime } from './refusal-detail.ts';
+import { notAccepted, outOfTime } from './refusal-detail.ts';
 import { principalOf } from './principal.ts';
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import type { Reason } from '../../model/reasons.ts';
@@ -22,6 +22,19 @@ export type JwtVerifier = (token: string) => Promise<Principal>;
  */
 const defaultTypes: readonly string[] = ['at+jwt', 'jwt', ''];
 
+/** The keys of one issuer. */
+export interface IssuerKeys {
+  /** Finds the key that the header of a token names. */
+  readonly find: JWTVerifyGetKey;
+  /**
+   * Fetches the keys again for a signature that no key verifies, if that is due.
+   *
+   * @param since When the verification began (ms since the epoch).
+   * @returns whether the keys were fetched since then.
+   */
+  renew(since: number): Promise<boolean>;
+}
+
 /**
  * Creates the verifier of `server`'s JWTs, RFC 9068 §4 with RFC 8725: only the configured algorithms, the issuer byte
  * for byte, `exp` required.
@@ -31,7 +44,7 @@ const defaultTypes: readonly string[] = ['at+jwt', 'jwt', ''];
  */
 export function createJwtVerifier(
   server: AuthorizationServer,
-  keys: JWTVerifyGetKey,
+  keys: IssuerKeys,
   hierarchy: ReadonlyMap<string, readonly string[]>,
   clock: Clock,
 ): JwtVerifier {
@@ -47,7 +60,7 @@ export function createJwtVerifier(
     requireOneSpelling(token);
     const now = clock();
     try {
-      const { payload, protectedHeader } = await verifiedJwt(token, keys, { ...options, currentDate: new Date(now) });
+      const { payload, protectedHeader } = await verifiedJwt(token, keys, options, now);
       const signature = { algorithm: protectedHeader.alg, type: mediaType(protectedHeader.typ) };
       requireType(signature, jwt);
       const isTyped = signature.type === 'at+jwt';
@@ -120,15 +133,29 @@ function decoded(part: string): unknown {
   return parsedJson(Buffer.from(part, 'base64url').toString());
 }
 
-/** Verifies a JWT by any key that its header may refer to. @throws the errors of jose. */
-export async function verifiedJwt(token: string, keys: JWTVerifyGetKey, options: JWTVerifyOptions) {
+/**
+ * Verifies a JWT at the time `now` (ms since the epoch) by any key that its header may refer to. A server may have
+ * replaced the key under the same `kid`: the keys are then fetched again, if that is due.
+ *
+ * @throws the errors of jose.
+ */
+export async function verifiedJwt(token: string, keys: IssuerKeys, options: JWTVerifyOptions, now: number) {
+  const atNow = { ...options, currentDate: new Date(now) };
   try {
-    return await jwtVerify(token, keys, options);
+    return await verifiedByAny(token, keys.find, atNow);
+  } catch (error) {
+    if (!(error instanceof errors.JWSSignatureVerificationFailed) || !(await keys.renew(now))) throw error;
+    return await verifiedByAny(token, keys.find, atNow);
+  }
+}
+
+async function verifiedByAny(token: string, find: JWTVerifyGetKey, options: JWTVerifyOptions) {
+  try {
+    return await jwtVerify(token, find, options);
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
     // Without a `kid`, more than one key may fit while keys rotate.
     for await (const key of error) {
-      if (tooShort(key) !== undefined) continue;
       try {
         return await jwtVerify(token, key, options);
       } catch (next) {

@@ -229,6 +229,15 @@ describe('a correct secret that introspection refuses has the remedy that works'
   });
 });
 
+test('a key that others can sign for is a warning of its own', async () => {
+  issuer.keys = [...issuer.keys, { ...issuer.key.publicJwk, kid: 'weak', e: 'AQ' }];
+  expect((await examined()).slice(-2)).toEqual([
+    'warn authorization_servers.main: its key "weak" has the exponent 1, an odd one of at least 3 is required: ' +
+      'the gateway does not use it',
+    'ok authorization_servers.main: its keys fit jwt.algorithms: RS256',
+  ]);
+});
+
 test('introspection that calls a made-up token active fails', async () => {
   answer('/introspect', { active: true, aud: 'a', sub: 'x' });
   expect((await examined(introspection('s3cr3t'))).at(-1)).toBe(

@@ -13,13 +13,14 @@ import type { Principal } from '../../../src/model/principal.ts';
 import { createKey } from '../../support/issuer.ts';
 import { runs } from '../../support/runs.ts';
 import { words } from '../../support/words.ts';
+import { fixedKeys } from '../../worlds/keys.ts';
 
 const issuer = 'https://as.example';
 const now = 1_800_000_000;
 const one = await createKey('k1', 'ES256');
 const two = await createKey('k2', 'ES256');
 const stranger = await createKey('k3', 'ES256');
-const published = createLocalJWKSet({ keys: [one.publicJwk, two.publicJwk] }) as JWTVerifyGetKey;
+const published = fixedKeys(createLocalJWKSet({ keys: [one.publicJwk, two.publicJwk] }) as JWTVerifyGetKey);
 const accepted: JwtValidation = { algorithms: ['ES256'], types: undefined, jwksUri: undefined };
 
 function serverWith(jwt: JwtValidation | undefined): AuthorizationServer {
@@ -167,7 +168,7 @@ describe('a refusal', () => {
 
   test('does not hide a bug', async () => {
     const bug = new TypeError('ours');
-    const broken: JWTVerifyGetKey = () => Promise.reject(bug);
+    const broken = fixedKeys(() => Promise.reject(bug));
     await expect(verify(await sign(), undefined, broken)).rejects.toBe(bug);
   });
 
