@@ -1,12 +1,14 @@
-import { type CryptoKey, importJWK } from 'jose';
+import { compactVerify, type CryptoKey, importJWK } from 'jose';
 import * as openid from 'openid-client';
 import { basicCredentials } from '../authorization-server/client-authentication.ts';
+import { signatureAlgorithms } from '../authorization-server/key-algorithms.ts';
 import { reachable } from '../authorization-server/discovery.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { IdentityProvider } from '../model/front-door.ts';
 import { createClaimsReader, type MappedClaims, requireSubject } from './people.ts';
 import { loadHourly } from '../lib/single-flight.ts';
-import { discoverIssuer } from './issuer-discovery.ts';
+import { ensure } from '../lib/remembered.ts';
+import { createKeysAt, discoverIssuer, type RemoteKeys, verifiedBy } from './issuer-discovery.ts';
 
 /** A sign-in at a provider, as it was begun. */
 export interface SignInChecks {
@@ -77,6 +79,16 @@ const MAX_SKEW_SECONDS = 60;
 export function createProviderClient(settings: IdentityProvider, redirectUri: string, clock: Clock): ProviderClient {
   const reader = createClaimsReader(settings.claims);
   const configuration = loadHourly(() => discover(settings), clock);
+  const keys = new WeakMap<openid.Configuration, RemoteKeys>();
+
+  /** Through TLS the ID token is the provider's anyway (OpenID Connect Core §3.1.3.7); http and proxies exist too. */
+  async function requireSignature(idToken: string, provider: openid.Configuration): Promise<void> {
+    const { jwks_uri: jwksUri } = provider.serverMetadata();
+    if (jwksUri === undefined) throw new Error('the metadata have no jwks_uri');
+    const published = ensure(keys, provider, () => createKeysAt(jwksUri, settings));
+    const algorithms = [...signatureAlgorithms];
+    await verifiedBy(published, () => compactVerify(idToken, published, { algorithms }));
+  }
 
   return {
     settings,
@@ -108,6 +120,7 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
       });
       const idToken = tokens.claims();
       if (idToken === undefined) throw new Error('the provider sent no ID token');
+      await requireSignature(tokens.id_token ?? '', provider);
       requireSubject(idToken.sub);
       // OpenID Connect Core §3.1.3.7: with one audience openid-client does not look at `azp`.
       if (idToken.azp !== undefined && idToken.azp !== settings.credentials.clientId) {
@@ -161,7 +174,6 @@ async function discover({ credentials, ...provider }: IdentityProvider): Promise
     metadata: { client_id: credentials.clientId, [openid.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
     auth: await clientAuthOf(credentials),
     timeoutSeconds: TIMEOUT_SECONDS,
-    execute: [openid.enableNonRepudiationChecks],
   });
 }
 

@@ -1,5 +1,5 @@
 /** The front door as a client of a provider, where the provider answers as some real ones do. */
-import { beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createProviderClient, type SignInChecks } from '../../src/front-door/identity-provider.ts';
 import type { IdentityProvider } from '../../src/model/front-door.ts';
 import { createKey, startIssuer } from '../support/issuer.ts';
@@ -62,4 +62,46 @@ test('a secret is sent as a provider that does not form-decode it reads it', asy
   await createClient().signIn();
   const [, sent = ''] = issuer.requestsTo('/token')[0]?.authorization?.split(' ') ?? [];
   expect(Buffer.from(sent, 'base64').toString()).toBe(`${clientId}:${clientSecret}`);
+});
+
+describe('the keys of the provider', () => {
+  const later = (ms: number) => void vi.setSystemTime(Date.now() + ms);
+  const signedIn = expect.objectContaining({ subject: 'alice' }) as object;
+
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test.for([
+    ['another kid', 'k2'],
+    ['the same kid', 'k1'],
+  ] as const)('may be exchanged at once, for %s: sign-ins go on after five seconds', async ([, kid]) => {
+    const { signIn } = createClient();
+    expect(await signIn()).toEqual(signedIn);
+    const next = await createKey(kid);
+    issuer.keys = [next.publicJwk];
+    key = next;
+    later(4_900);
+    await expect(signIn()).rejects.toThrow();
+    later(200);
+    expect(await signIn()).toEqual(signedIn);
+    expect(issuer.requestsTo('/jwks')).toHaveLength(2);
+    key = issuer.key;
+    later(5_100);
+    await expect(signIn(), 'the old key no longer counts').rejects.toThrow();
+  });
+
+  test('are used although one member is none', async () => {
+    issuer.keys = [null as never, 'k0' as never, ...issuer.keys];
+    expect(await createClient().signIn()).toEqual(signedIn);
+  });
+
+  test('are not used where others than the provider can sign for them', async () => {
+    issuer.keys = [{ ...issuer.key.publicJwk, e: 'AQ' }];
+    await expect(createClient().signIn()).rejects.toThrow('no applicable key found in the JSON Web Key Set');
+  });
+
+  test('verify the ID token', async () => {
+    key = await createKey('k1');
+    await expect(createClient().signIn()).rejects.toThrow('signature verification failed');
+  });
 });
