@@ -123,7 +123,7 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
       await requireSignature(tokens.id_token ?? '', provider);
       requireSubject(idToken.sub);
       // OpenID Connect Core §3.1.3.7: with one audience openid-client does not look at `azp`.
-      if (idToken.azp !== undefined && idToken.azp !== settings.credentials.clientId) {
+      if ((idToken.azp ?? settings.credentials.clientId) !== settings.credentials.clientId) {
         throw new Error('azp of the ID token is another client');
       }
       // A sign-in dated in the future, by a time in milliseconds for example, would never be too old.

@@ -4,6 +4,8 @@ import { readJwkSet } from '../authorization-server/jwk-set.ts';
 import { reachable } from '../authorization-server/discovery.ts';
 import type { Clock } from '../lib/clock.ts';
 import { boundedBody } from '../lib/http/bodies.ts';
+import { isObject } from '../lib/json/own-member.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
 import { loadHourly } from '../lib/single-flight.ts';
 import type { AssertionIssuer, TrustedIssuer } from '../model/front-door.ts';
 
@@ -25,8 +27,23 @@ const MAX_BYTES = 512 * 1024;
  */
 export function createIssuerFetch(from: Reached): (url: string, options: object) => Promise<Response> {
   return async (url, options) => {
-    return boundedBody(await fetch(reachable(url, from), { ...options, redirect: 'error' }), MAX_BYTES);
+    const answer = boundedBody(await fetch(reachable(url, from), { ...options, redirect: 'error' }), MAX_BYTES);
+    return isJson(answer) ? withoutNullMembers(answer) : answer;
   };
+}
+
+function isJson({ headers }: Response): boolean {
+  return /^application\/([^;]+\+)?json\b/i.test(headers.get('content-type') ?? '');
+}
+
+/** The answer without members that are null: many servers write null for a member that an answer does not have. */
+async function withoutNullMembers(answer: Response): Promise<Response> {
+  const { status, headers } = answer;
+  const text = await answer.text();
+  const body = parsedJson(text);
+  if (!isObject(body)) return new Response(text === '' ? null : text, { status, headers });
+  const members = Object.entries(body).filter(([, value]) => value !== null);
+  return Response.json(Object.fromEntries(members), { status, headers });
 }
 
 /** Discovers an issuer. @throws if its metadata name another one. */

@@ -64,6 +64,38 @@ test('a secret is sent as a provider that does not form-decode it reads it', asy
   expect(Buffer.from(sent, 'base64').toString()).toBe(`${clientId}:${clientSecret}`);
 });
 
+describe('null in an answer is absent', () => {
+  const absent = ['scope', 'expires_in', 'refresh_token', 'refresh_expires_in'];
+
+  test.for(absent)('%s of a token answer', async (name) => {
+    answered = { [name]: null };
+    expect(await createClient().signIn()).toMatchObject({ subject: 'alice' });
+  });
+
+  test.for(['azp', 'acr', 'sid', 'email', 'name', 'role'])('%s of an ID token', async (name) => {
+    idToken = { [name]: null };
+    expect(await createClient().signIn()).toMatchObject({ subject: 'alice', claims: {} });
+  });
+
+  test.for<[string, Record<string, unknown>]>([
+    ['aud', { aud: null }],
+    ['sub', { sub: null }],
+    ['nonce', { nonce: null }],
+    ['exp', { exp: null }],
+    ['iss', { iss: null }],
+  ])('but %s of an ID token, without which it could be for anybody, is refused', async ([, claims]) => {
+    idToken = claims;
+    await expect(createClient().signIn()).rejects.toThrow();
+  });
+
+  test('a token answer without a token is refused', async () => {
+    answered = { id_token: null };
+    await expect(createClient().signIn()).rejects.toThrow();
+    answered = { access_token: null };
+    await expect(createClient().signIn()).rejects.toThrow();
+  });
+});
+
 describe('the keys of the provider', () => {
   const later = (ms: number) => void vi.setSystemTime(Date.now() + ms);
   const signedIn = expect.objectContaining({ subject: 'alice' }) as object;

@@ -1,4 +1,4 @@
-import type { JWTPayload } from 'jose';
+import type { CryptoKey, JWTHeaderParameters, JWTPayload } from 'jose';
 import * as errors from 'jose/errors';
 import { jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose/jwt/verify';
 import { isObject, ownMember } from '../../lib/json/own-member.ts';
@@ -8,8 +8,9 @@ import { type AuthorizationServer, issuersOf, type JwtValidation } from '../../m
 import { Denial } from '../../model/denial.ts';
 import type { Principal, NumericDate } from '../../model/principal.ts';
 import { notAccepted, outOfTime } from './refusal-detail.ts';
-import { principalOf } from './principal.ts';
+import { principalOf, withoutNulls } from './principal.ts';
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
+import { UnsecuredJWT } from 'jose/jwt/unsecured';
 import type { Reason } from '../../model/reasons.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 
@@ -151,18 +152,36 @@ export async function verifiedJwt(token: string, keys: IssuerKeys, options: JWTV
 
 async function verifiedByAny(token: string, find: JWTVerifyGetKey, options: JWTVerifyOptions) {
   try {
-    return await jwtVerify(token, find, options);
+    return await verifiedBy(token, find, options);
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
     // Without a `kid`, more than one key may fit while keys rotate.
     for await (const key of error) {
       try {
-        return await jwtVerify(token, key, options);
+        return await verifiedBy(token, key, options);
       } catch (next) {
         if (!(next instanceof errors.JWSSignatureVerificationFailed)) throw next;
       }
     }
     throw new errors.JWSSignatureVerificationFailed();
+  }
+}
+
+/** Times that a token need not have. Null stands for none. */
+const optionalTimes: ReadonlySet<string> = new Set(['iat', 'nbf']);
+
+async function verifiedBy(token: string, key: CryptoKey | JWTVerifyGetKey, options: JWTVerifyOptions) {
+  try {
+    // jose has an overload for each.
+    return await (typeof key === 'function' ? jwtVerify(token, key, options) : jwtVerify(token, key, options));
+  } catch (error) {
+    if (!(error instanceof errors.JWTClaimValidationFailed) || !optionalTimes.has(error.claim)) throw error;
+    const { payload } = error;
+    if (payload[error.claim] !== null) throw error;
+    // jose has verified the signature and `typ`, and reads a null time as one of a wrong type. It checks the rest again.
+    const { typ: _, ...claimOptions } = options;
+    UnsecuredJWT.decode(new UnsecuredJWT(withoutNulls(payload)).encode(), claimOptions);
+    return { payload, protectedHeader: decodeProtectedHeader(token) as JWTHeaderParameters };
   }
 }
 

@@ -1,4 +1,4 @@
-import type { CryptoKey, JSONWebKeySet, JWTVerifyGetKey } from 'jose';
+import type { CryptoKey, JWTVerifyGetKey } from 'jose';
 import * as errors from 'jose/errors';
 import { createLocalJWKSet, type LocalJWKSet } from 'jose/jwks/local';
 import type { Random } from '../../lib/back-off.ts';
@@ -236,5 +236,5 @@ export async function publishedKeys(client: AuthorizationServerClient): Promise<
     throw new Denial('authorization_server.unavailable', what);
   }
   const keys = published.keys.filter((key) => isOwn(key, client.server.issuer));
-  return { set: createLocalJWKSet({ keys } as JSONWebKeySet), flawed: published.flawed, maxAgeMs };
+  return { set: createLocalJWKSet({ keys }), flawed: published.flawed, maxAgeMs };
 }

@@ -122,6 +122,28 @@ test.for<Invalid>([
   await expect(verify(await forge(claims, header))).rejects.toMatchObject({ reason, cause });
 });
 
+const absent = { sub: null, client_id: null, azp: null, scope: null, scp: null, iat: null, nbf: null, acr: null };
+
+test('null is absent in a JWT', async () => {
+  const { claims, ...principal } = await verify(await forge(absent, {}));
+  expect(principal).toEqual((({ claims: _, ...rest }) => rest)(await verify(await forge({}, {}))));
+  expect(claims).toMatchObject({ sub: null, acr: null });
+});
+
+test.for<Invalid>([
+  ['token.expired', { nbf: null, exp: now - 5 }, {}],
+  ['token.not_yet_valid', { iat: null, nbf: now + 6 }, {}],
+  ['token.claims', { nbf: null, exp: null }, {}],
+  ['token.claims', { iat: null, nbf: '0' }, {}],
+  ['token.issuer', { nbf: null, iss: null }, {}],
+  ['token.audience', { nbf: null, aud: null }, {}],
+  ['token.sender_constrained', { iat: null, cnf: null }, {}],
+  ['token.sender_constrained', { iat: null, cnf: { jkt: null } }, {}],
+  ['token.signature', { nbf: null }, { kid: 'k2' }],
+])('null beside another fault does not hide it: %s: %j', async ([reason, claims, header]) => {
+  await expect(verify(await forge(claims, header))).rejects.toMatchObject({ reason });
+});
+
 test('a server without jwt accepts no algorithm, and the usual types', () => {
   const signature = { algorithm: 'ES256', type: 'jwt' };
   const denial = expect.objectContaining({ reason: 'token.algorithm', detail: 'alg is "ES256"; accepted: ' }) as Error;
