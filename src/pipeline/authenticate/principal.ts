@@ -59,7 +59,7 @@ export function principalOf(stated: Claims, { form, isTyped, server, hierarchy }
   };
 }
 
-/** Without one of these the token would be for anybody, or usable by anybody: null is refused. */
+/** Without one of these any client could use the token, or it would be good at any server: null is refused. */
 const strictClaims: ReadonlySet<string> = new Set(['aud', 'cnf']);
 
 /** Claims without members that are null: many servers write `"sub": null` for a claim that a token does not have. */
