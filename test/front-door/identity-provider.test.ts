@@ -1,6 +1,7 @@
 /** The front door as a client of a provider, where the provider answers as some real ones do. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createProviderClient, type SignInChecks } from '../../src/front-door/identity-provider.ts';
+import { withCause } from '../../src/front-door/interactions.ts';
 import type { IdentityProvider } from '../../src/model/front-door.ts';
 import { createKey, startIssuer } from '../support/issuer.ts';
 import { startBeforeEach } from '../support/start-before.ts';
@@ -62,6 +63,33 @@ test('a secret is sent as a provider that does not form-decode it reads it', asy
   await createClient().signIn();
   const [, sent = ''] = issuer.requestsTo('/token')[0]?.authorization?.split(' ') ?? [];
   expect(Buffer.from(sent, 'base64').toString()).toBe(`${clientId}:${clientSecret}`);
+});
+
+describe('the log has what the provider says of a failure', () => {
+  const refuse = (body: object) => issuer.answerAt('/token', (_, response) => void sendJson(response, 400, body));
+  const logged = (error: unknown) => withCause(error);
+
+  test.for<[what: string, body: object, text: string]>([
+    ['its error', { error: 'invalid_client' }, ': "invalid_client"'],
+    ['its description', { error: 'x', error_description: 'AADSTS7000215: wrong' }, ': "x": "AADSTS7000215: wrong"'],
+    [
+      'without characters that a terminal obeys',
+      { error: 'x', error_description: 'a\n\u001b[2J' },
+      ': "x": "a\ufffd\ufffd[2J"',
+    ],
+    ['cut', { error: 'x', error_description: 'y'.repeat(5000) }, `: "${'y'.repeat(200)}…"`],
+  ])('%s', async ([, body, text]) => {
+    const { signIn } = createClient();
+    await signIn();
+    refuse(body);
+    expect(await signIn().catch(logged)).toContain(text);
+  });
+
+  test('also in the address that a person brings back', async () => {
+    const client = createClient();
+    const answer = new URL(`${redirectUri}?error=access_denied&error_description=No+consent&state=s`);
+    expect(await client.finish(answer, checks).catch(logged)).toContain(': "access_denied": "No consent"');
+  });
 });
 
 describe('null in an answer is absent', () => {
