@@ -18,7 +18,7 @@ import { Denial } from '../../model/denial.ts';
 import { providerOf } from '../../model/quirks/providers.ts';
 import { requestedScopes, type Route, stepUpScopes } from '../../model/route.ts';
 import { remedyForSecret } from './client-auth.ts';
-import { type Finding, type Findings, findingsOn } from './finding.ts';
+import { type Finding, type Findings, findingsOn, remedyForReason } from './finding.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;
 
@@ -85,7 +85,7 @@ async function examineMetadata(
     const remedy =
       error.cause instanceof OtherIssuer && typeof error.cause.issuer === 'string'
         ? remedyForIssuer(error.cause.issuer, client.server)
-        : 'check that it is up, and reachable from here (else set backchannel)';
+        : remedyForReason(error.detail, 'check that it is up, and reachable from here (else set backchannel)');
     return [on.fail(withoutName(error.detail, client.server.name), remedy)];
   }
 }

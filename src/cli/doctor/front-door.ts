@@ -12,7 +12,7 @@ import type { Config } from '../../model/config.ts';
 import type { AssertionIssuer, FrontDoor, IdentityProvider } from '../../model/front-door.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 import { remedyForSecret } from './client-auth.ts';
-import { fetchText, type Finding, findingsOn } from './finding.ts';
+import { fetchText, type Finding, findingsOn, remedyForReason } from './finding.ts';
 
 /**
  * Examines the front door: what clients read of it, its keys, the providers behind it, the way to documents.
@@ -97,6 +97,8 @@ async function examineFolder(file: string): Promise<Finding> {
   }
 }
 
+const undiscovered = 'check issuer, and that it is reachable from here (else set backchannel)';
+
 async function examineProvider(provider: IdentityProvider, { issuer }: FrontDoor): Promise<readonly Finding[]> {
   const on = findingsOn(`front_door.identity_providers.${provider.name}`);
   const redirectUri = `${issuer}/callback/${provider.name}`;
@@ -105,9 +107,10 @@ async function examineProvider(provider: IdentityProvider, { issuer }: FrontDoor
     const tried = await client.tryCredentials();
     return [await findingOnCredentials(provider, tried), await examineRedirectUri(client)];
   } catch (error) {
-    const text = `${provider.issuer} cannot be discovered (${reasonOf(error)})`;
+    const reason = reasonOf(error);
+    const text = `${provider.issuer} cannot be discovered (${reason})`;
     const callback = on.ok(`register the redirect URI ${redirectUri} there`);
-    return [on.fail(text, 'check issuer, and that it is reachable from here (else set backchannel)'), callback];
+    return [on.fail(text, remedyForReason(reason, undiscovered)), callback];
   }
 }
 
@@ -135,8 +138,8 @@ async function examineAssertions(settings: AssertionIssuer): Promise<readonly Fi
     await discoverKeys(settings);
     return [on.ok(`the metadata of ${settings.issuer} name its keys`)];
   } catch (error) {
-    const text = `${settings.issuer} cannot be discovered (${reasonOf(error)})`;
-    return [on.fail(text, 'check issuer, and that it is reachable from here (else set backchannel)')];
+    const reason = reasonOf(error);
+    return [on.fail(`${settings.issuer} cannot be discovered (${reason})`, remedyForReason(reason, undiscovered))];
   }
 }
 

@@ -75,6 +75,11 @@ test('a real server that is set up well has no failure', async () => {
   });
 });
 
+test('https where the server answers plain HTTP has that remedy', async () => {
+  const [found] = await findings(undefined, issuer.url.replace('http:', 'https:'));
+  expect(found).toMatchObject({ status: 'fail', remedy: expect.stringContaining('write http://') as string });
+});
+
 describe('metadata', () => {
   test('that name another issuer have the remedy to write it', async () => {
     publish({ issuer: `${issuer.url}/` });
