@@ -34,6 +34,7 @@ export const warnings: Readonly<
   certificate_proxies: (config) => everyAddress(config, 'certificate_proxies', 'each client can claim any certificate'),
   'admin.token': shortAdminToken,
   first_challenge: unreachableScopes,
+  'resource.scopes_supported': refreshScopes,
   issuer: insecureIssuers,
   decision_points: insecureDecisionPoints,
   revocation: revocationPlace,
@@ -76,6 +77,18 @@ function unreachableScopes({ routes }: Judged): readonly Warning[] {
     const message = `"supported" names scopes_supported, which lacks ${missing}`;
     const remedy = 'add them, or some clients can never get them';
     return [at(['routes', index, 'first_challenge'], `${message}: ${remedy}`)];
+  });
+}
+
+/**
+ * `offline_access` is a matter of the client and the authorization server. A client that reads it in the metadata of a
+ * resource asks for it, and some servers refuse the request. MCP: `scopes_supported` is the minimal set.
+ */
+function refreshScopes({ routes }: Judged): readonly Warning[] {
+  return routes.flatMap(({ resource }, index) => {
+    if (resource?.scopesSupported?.includes('offline_access') !== true) return [];
+    const message = 'has offline_access, which is no scope of a resource: remove it; clients ask for it themselves';
+    return [at(['routes', index, 'resource', 'scopes_supported'], message)];
   });
 }
 

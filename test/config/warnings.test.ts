@@ -39,6 +39,14 @@ test.each([
   },
 );
 
+test('warns of offline_access among the scopes of a resource', async () => {
+  const of = (scopes: string) => warnings(edited(route(`resource: { scopes_supported: [${scopes}] }`)));
+  expect(await of('read, offline_access')).toEqual([
+    expect.stringMatching(/: routes\[0\]\.resource\.scopes_supported: has offline_access, which is no scope of a /),
+  ]);
+  expect(await of('read')).toEqual([]);
+});
+
 test.each([
   [
     'trusted_proxies: [0.0.0.0/0]',

@@ -140,7 +140,7 @@ export function createAuthenticators(
       keys,
       cacheMs: server.introspection?.cacheMs ?? 0,
       maySee: createMaySee(server.introspection?.prefix, prefixes),
-      verify: server.jwt && createJwtVerifier(server, keys.find, scopeHierarchy, clock),
+      verify: server.jwt && createJwtVerifier(server, keys, scopeHierarchy, clock),
       introspect: server.introspection && createIntrospector(client, keys, scopeHierarchy, clock, answers),
     };
   }

@@ -1,4 +1,5 @@
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
+import { readJwkSet } from '../../authorization-server/jwk-set.ts';
 import { createJsonFetcher, type JsonAnswer, type JsonFetcher } from '../../authorization-server/fetch-json.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isObject, ownMember } from '../../lib/json/own-member.ts';
@@ -221,8 +222,8 @@ export class Transmitter {
     return createRemoteJWKSet(new URL(url), {
       cooldownDuration: KEYS_COOL_DOWN_MS,
       [customFetch]: async () => {
-        const { status, text } = await this.#request(url, {});
-        return new Response(text, { status, headers: { 'content-type': 'application/json' } });
+        const { status, body } = await this.#request(url, {});
+        return Response.json({ keys: readJwkSet(body)?.keys }, { status });
       },
     });
   }
