@@ -2,6 +2,7 @@ import { parsedJson } from '../lib/json/parsed.ts';
 import type { ServerAnswer } from '../model/authorization-server.ts';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Gatherer } from '../lib/gatherer.ts';
 import { http } from '../lib/http/node-http.ts';
 import { withoutQuery } from '../lib/wording.ts';
 
@@ -186,8 +187,7 @@ async function readJsonAnswer(response: IncomingMessage, maxBytes: number): Prom
 
 function readText(response: IncomingMessage, maxBytes: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const gatherer = new Gatherer(maxBytes);
     response.on('error', reject);
     response.on('close', () => reject(new Error('the answer was cut off')));
     const { 'content-encoding': encoding = 'identity', 'content-length': length = '0' } = response.headers;
@@ -201,13 +201,12 @@ function readText(response: IncomingMessage, maxBytes: number): Promise<string> 
       return;
     }
     response.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > maxBytes) tooMuch();
-      else chunks.push(chunk);
+      if (gatherer.length + chunk.length > maxBytes) tooMuch();
+      else gatherer.push(chunk);
     });
     response.on('end', () => {
       try {
-        resolve(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
+        resolve(new TextDecoder('utf-8', { fatal: true }).decode(gatherer.take()));
       } catch {
         reject(new Error('answered with bytes that are not UTF-8'));
       }

@@ -2,7 +2,7 @@ import * as openid from 'openid-client';
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
 import { reachable } from '../authorization-server/discovery.ts';
 import type { Clock } from '../lib/clock.ts';
-import { boundedBody } from '../lib/http/bodies.ts';
+import { boundedAnswer } from '../lib/http/bodies.ts';
 import { loadHourly } from '../lib/single-flight.ts';
 import type { AssertionIssuer, TrustedIssuer } from '../model/front-door.ts';
 
@@ -26,7 +26,7 @@ const MAX_BYTES = 512 * 1024;
  */
 export function createIssuerFetch(from: Reached): (url: string, options: object) => Promise<Response> {
   return async (url, options) => {
-    return boundedBody(await fetch(reachable(url, from), { ...options, redirect: 'error' }), MAX_BYTES);
+    return boundedAnswer(await fetch(reachable(url, from), { ...options, redirect: 'error' }), MAX_BYTES);
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import errors from 'undici/lib/core/errors.js';
 import type { Clock } from '../../lib/clock.ts';
+import { Gatherer } from '../../lib/gatherer.ts';
 import { type BodyFilter, subscriptionEnd } from '../../mcp/body-filter.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant, GrantedCall } from '../../model/grant.ts';
@@ -40,8 +41,10 @@ export class Relay implements Dispatcher.DispatchHandler {
   /** Undefined if the answer needs no change, and once its filter is chosen: it would hold much for a stream. */
   #changes: AnswerFilter | undefined;
   #filter: BodyFilter | undefined;
-  /** The chunks that arrive while the filter prepares; undefined if it does not. */
-  #waiting: (Buffer | undefined)[] | undefined;
+  /** What arrives while the filter prepares; undefined if it does not. */
+  #waiting: Gatherer | undefined;
+  /** Whether the end of the body arrived while the filter prepared. */
+  #endWaits = false;
   /** The last event of a stream that the gateway ends; undefined for none. */
   #streamEnd: string | undefined;
   /** Where the gateway may write into the stream; undefined if it never does. */
@@ -128,7 +131,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   #receive(controller: Dispatcher.DispatchController, part: Buffer | undefined): void {
     // undici delivers all that arrived once the server closes the connection, paused or not.
     if (this.#waiting !== undefined) {
-      this.#waiting.push(part);
+      if (part === undefined) this.#endWaits = true;
+      else this.#waiting.push(part);
       return;
     }
     const prepared = this.#filter?.prepare?.(part);
@@ -136,7 +140,7 @@ export class Relay implements Dispatcher.DispatchHandler {
       this.#take(controller, part);
       return;
     }
-    this.#waiting = [];
+    this.#waiting = new Gatherer();
     if (part !== undefined) controller.pause();
     void this.#takeAfter(prepared, controller, part);
   }
@@ -149,10 +153,13 @@ export class Relay implements Dispatcher.DispatchHandler {
     try {
       await prepared;
       if (this.#settled) return;
-      const waiting = this.#waiting ?? [];
+      const waiting = this.#waiting?.take();
+      const endWaits = this.#endWaits;
       this.#waiting = undefined;
+      this.#endWaits = false;
       this.#take(controller, part);
-      for (const each of waiting) this.#receive(controller, each);
+      if (waiting !== undefined && waiting.length > 0) this.#receive(controller, waiting);
+      if (endWaits) this.#receive(controller, undefined);
       if (this.#waiting === undefined && this.#forwarded.counted?.settling === undefined) controller.resume();
     } catch (error) {
       const cause = error instanceof Error ? error : new Error(String(error));
