@@ -9,6 +9,7 @@ import type { McpTarget } from '../model/policy.ts';
 import { type MessageHeaders, requireAgreement } from './agreement.ts';
 import { type Handle, mayYieldHandle, presentedHandles, unambiguousMember } from './handles.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
+import { utf8Text } from '../lib/utf8.ts';
 
 /** A JSON-RPC message, as a decision needs it. */
 export interface Message {
@@ -43,7 +44,6 @@ const declaredTasks = ['_meta', 'io.modelcontextprotocol/clientCapabilities', 'e
 const declaredUrl = ['_meta', 'io.modelcontextprotocol/clientCapabilities', 'elicitation', 'url'];
 
 const limits = { depth: 128, members: 10_000 };
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Reads one JSON-RPC 2.0 message of MCP Streamable HTTP: one object that every parser reads alike and that the headers
@@ -80,11 +80,9 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
 }
 
 function decode(body: Buffer): string {
-  try {
-    return utf8.decode(body);
-  } catch {
-    throw new Denial('body.malformed', 'not UTF-8');
-  }
+  const text = utf8Text(body);
+  if (text === undefined) throw new Denial('body.malformed', 'not UTF-8');
+  return text;
 }
 
 function parse(text: string): unknown {

@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import errors from 'undici/lib/core/errors.js';
 import type { Clock } from '../../lib/clock.ts';
 import { Gatherer } from '../../lib/gatherer.ts';
-import { type BodyFilter, subscriptionEnd } from '../../mcp/body-filter.ts';
+import { type BodyFilter, refusalEvent, subscriptionEnd } from '../../mcp/body-filter.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant, GrantedCall } from '../../model/grant.ts';
 import type { ForwardObserver } from '../../model/events.ts';
@@ -103,8 +103,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     const headers = cleanAnswer({ raw, status, call, grant, willChange: filter?.rewrites === true });
     this.#filter = filter?.choose(headers, status);
     this.#streamEnd = headers.isEventStream ? subscriptionEnd(grant.action) : undefined;
-    if (headers.isEventStream && (this.#streamEnd !== undefined || route.keepaliveMs !== undefined))
-      this.#boundary = new EventBoundary();
+    const mayWrite = this.#streamEnd !== undefined || route.keepaliveMs !== undefined || this.#filter !== undefined;
+    if (headers.isEventStream && mayWrite) this.#boundary = new EventBoundary();
     this.#answer.begin(status, statusMessage, headers);
     // After the bytes that arrived with the header section: most answers are complete by then, event streams too.
     process.nextTick(showArrived, this, headers);
@@ -213,11 +213,25 @@ export class Relay implements Dispatcher.DispatchHandler {
       this.#settle(upstreamDenial(error));
       return;
     }
+    const denial = unreadableAnswer(error);
+    const last = denial && this.#refusalEvent(denial);
+    // The refusal of a filter is logged in any case.
+    this.#settle(denial);
+    if (last !== undefined) {
+      response.end(last);
+      return;
+    }
     // The client must notice that the answer is incomplete. Chunks or a length show it. A body that ends with its
-    // connection (HTTP/1.0) needs a reset. The refusal of a filter is logged in any case.
-    this.#settle(unreadableAnswer(error));
+    // connection (HTTP/1.0) needs a reset.
     if (request.httpVersionMinor === 0 && !('encrypted' in request.socket)) request.socket.resetAndDestroy();
     else response.destroy();
+  }
+
+  /** The event that tells a client that its request gets no other answer; undefined where none can be written. */
+  #refusalEvent(denial: Denial): string | undefined {
+    if (!this.#isEventStream || this.#boundary?.isBetween() !== true) return undefined;
+    const { call, grant } = this.#forwarded;
+    return refusalEvent(grant.action, call.decision, denial);
   }
 
   #pass(controller: Dispatcher.DispatchController, chunk: Buffer): void {
