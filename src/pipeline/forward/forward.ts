@@ -9,6 +9,7 @@ import type { Route, Upstream } from '../../model/route.ts';
 import { answerFilter, type FilterParts } from './answer-filter.ts';
 import type { SignIdentity } from './identity-headers.ts';
 import { Relay, type RelayParts } from './relay.ts';
+import { createUpstreamConnector } from './upstream-connection.ts';
 import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
 import { ensure } from '../../lib/remembered.ts';
 
@@ -112,7 +113,7 @@ export class Pools {
         // Quiet event streams live longer than undici's 300 s. They end with their token or their client.
         bodyTimeout: 0,
         maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
-        connect: { timeout: connectTimeoutMs },
+        connect: createUpstreamConnector(connectTimeoutMs),
       });
     return ensure(this.#pools, `${origin} ${connectTimeoutMs}`, make);
   }

@@ -58,6 +58,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   /** Whether the request may have reached the upstream. */
   #isSent = false;
   #settled = false;
+  /** Whether the header section of the final answer was read. */
+  #hasBegun = false;
 
   /** @param changes What the answer may need; undefined for nothing. */
   constructor(
@@ -87,6 +89,7 @@ export class Relay implements Dispatcher.DispatchHandler {
       this.#requireSoon();
       return;
     }
+    this.#hasBegun = true;
     const { route, cleanAnswer, observer, onUnauthorized } = this.#parts;
     const { call, grant } = this.#forwarded;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
@@ -210,7 +213,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (this.#settled) return;
     const { request, response } = this.#forwarded.call;
     if (!response.headersSent) {
-      this.#settle(upstreamDenial(error));
+      this.#settle(upstreamDenial(error, this.#hasBegun));
       return;
     }
     const denial = unreadableAnswer(error);
@@ -339,13 +342,16 @@ function createKeepalive(quietMs: number, boundary: EventBoundary, write: (chunk
   }, quietMs).unref();
 }
 
-function upstreamDenial(error: Error): Denial {
+/** @param hasBegun Whether the header section of the answer could be read. */
+function upstreamDenial(error: Error, hasBegun: boolean): Denial {
   const unreadable = unreadableAnswer(error);
   if (unreadable !== undefined) return unreadable;
   if (error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError) {
     return new Denial('upstream.timeout', error.message, { cause: error });
   }
-  if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
+  // undici compares the length of a body that it has not read with a length that is none.
+  const isLengthInvalid = !hasBegun && error instanceof errors.ResponseContentLengthMismatchError;
+  if (isLengthInvalid || error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
     return new Denial('upstream.invalid', error.message, { cause: error });
   }
   const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
