@@ -58,8 +58,9 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
   const text = decode(body);
   const message = parse(text);
   if (!isObject(message)) throw new Denial('body.message', 'not one JSON object: a batch, or another value');
-  if (unambiguousMember(message, 'jsonrpc', null) !== '2.0') throw new Denial('body.message', 'jsonrpc is not "2.0"');
   const id = messageId(message, text);
+  if (unambiguousMember(message, 'jsonrpc', id) !== '2.0')
+    throw new Denial('body.message', 'jsonrpc is not "2.0"', { messageId: id });
   const method = methodOf(message, id);
   const params = paramsOf(message, id);
   const isRequest = method.name !== undefined && Object.hasOwn(message, 'id');
@@ -122,17 +123,17 @@ function methodOf(message: Members, messageId: MessageId): McpMethod {
 
 const noParams = Object.freeze({});
 
-/** JSON-RPC 2.0 §4.2 allows lists too; MCP has objects only. */
+/** JSON-RPC 2.0 §4.2 allows lists too; MCP has objects only. Serializers write null for what is absent. */
 function paramsOf(message: Members, messageId: MessageId): Members {
   const params = unambiguousMember(message, 'params', messageId);
-  if (params === undefined) return noParams;
+  if (params === undefined || params === null) return noParams;
   if (isObject(params)) return params;
   throw new Denial('body.message', 'params is not an object', { messageId });
 }
 
-/** MCP: an object, or absent. Some servers parse a string that holds one, and would see what no policy has seen. */
+/** MCP: an object, or absent, for which null stands too. Some servers parse a string that holds one, and would see what no policy has seen. */
 function argumentsOf({ hasArguments }: McpMethod, params: Members, messageId: MessageId): unknown {
-  const found = unambiguousMember(params, 'arguments', messageId);
+  const found = unambiguousMember(params, 'arguments', messageId) ?? undefined;
   if (!hasArguments || found === undefined || isObject(found)) return found;
   throw new Denial('body.message', 'params.arguments is not an object', { messageId });
 }
