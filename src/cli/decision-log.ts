@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
+import { Gatherer } from '../lib/gatherer.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import { counted } from '../lib/wording.ts';
@@ -185,17 +186,17 @@ async function* linesUntilReplaced(path: string, file: FileHandle): AsyncGenerat
 
 const NEWLINE = 0x0a;
 
-/** Splits bytes into lines. It keeps the bytes of an open line apart, so that a long line takes linear time. */
+/** Splits bytes into lines. */
 class LineSplitter {
-  #parts: Buffer[] = [];
-  #length = 0;
+  /** The beginning of the line that is open. */
+  readonly #open = new Gatherer(MAX_LINE_BYTES);
+  #isTooLong = false;
 
   /** The lines that end in these bytes, which may be reused afterwards; undefined for one that is too long. */
   *lines(bytes: Buffer): Generator<string | undefined> {
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
-      this.#add(bytes.subarray(start, end));
-      yield this.#taken();
+      yield this.#line(bytes.subarray(start, end));
       start = end + 1;
     }
     this.#add(Buffer.from(bytes.subarray(start)));
@@ -203,19 +204,21 @@ class LineSplitter {
 
   /** The last line, if no newline ends it. */
   *end(): Generator<string | undefined> {
-    if (this.#length > 0) yield this.#taken();
+    if (this.#isTooLong || this.#open.length > 0) yield this.#line(Buffer.alloc(0));
   }
 
   #add(part: Buffer): void {
-    this.#length += part.length;
-    if (this.#length <= MAX_LINE_BYTES) this.#parts.push(part);
-    else this.#parts = [];
+    this.#isTooLong ||= this.#open.length + part.length > MAX_LINE_BYTES;
+    if (this.#isTooLong) this.#open.clear();
+    else this.#open.push(part);
   }
 
-  #taken(): string | undefined {
-    const line = this.#length <= MAX_LINE_BYTES ? Buffer.concat(this.#parts).toString() : undefined;
-    this.#parts = [];
-    this.#length = 0;
+  #line(last: Buffer): string | undefined {
+    // Most lines are whole.
+    if (this.#open.length === 0 && !this.#isTooLong && last.length <= MAX_LINE_BYTES) return last.toString();
+    this.#add(last);
+    const line = this.#isTooLong ? undefined : this.#open.take().toString();
+    this.#isTooLong = false;
     return line;
   }
 }

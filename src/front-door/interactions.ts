@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { boundedBytes } from '../lib/http/bodies.ts';
 import { errors, type Grant, type Interaction, type Provider, interactionPolicy } from 'oidc-provider';
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
 import { printable } from '../lib/wording.ts';
@@ -238,7 +238,8 @@ export async function readForm(request: IncomingMessage): Promise<URLSearchParam
   const { 'content-type': type, 'content-length': length } = request.headers;
   if (type?.split(';')[0] !== 'application/x-www-form-urlencoded') throw new errors.InvalidRequest('not a form');
   if (!(Number(length) <= MAX_FORM_BYTES)) throw new errors.InvalidRequest('the form is too long', 413);
-  return new URLSearchParams(await text(request));
+  const tooLong = (): Error => new errors.InvalidRequest('the form is too long', 413);
+  return new URLSearchParams((await boundedBytes(request, MAX_FORM_BYTES, tooLong)).toString());
 }
 
 /** The longest text of a provider in the log. */

@@ -3,7 +3,7 @@ import { createRemoteJWKSet, customFetch, errors } from 'jose';
 import { readJwkSet } from '../authorization-server/jwk-set.ts';
 import { reachable } from '../authorization-server/discovery.ts';
 import type { Clock } from '../lib/clock.ts';
-import { boundedBody } from '../lib/http/bodies.ts';
+import { boundedAnswer } from '../lib/http/bodies.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import { loadHourly } from '../lib/single-flight.ts';
@@ -27,7 +27,7 @@ const MAX_BYTES = 512 * 1024;
  */
 export function createIssuerFetch(from: Reached): (url: string, options: object) => Promise<Response> {
   return async (url, options) => {
-    const answer = boundedBody(await fetch(reachable(url, from), { ...options, redirect: 'error' }), MAX_BYTES);
+    const answer = await boundedAnswer(await fetch(reachable(url, from), { ...options, redirect: 'error' }), MAX_BYTES);
     return isJson(answer) ? withoutNullMembers(answer) : answer;
   };
 }

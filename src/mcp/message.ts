@@ -9,6 +9,7 @@ import type { McpTarget } from '../model/policy.ts';
 import { type MessageHeaders, requireAgreement } from './agreement.ts';
 import { type Handle, mayYieldHandle, presentedHandles, unambiguousMember } from './handles.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
+import { utf8Text } from '../lib/utf8.ts';
 
 /** A JSON-RPC message, as a decision needs it. */
 export interface Message {
@@ -43,7 +44,6 @@ const declaredTasks = ['_meta', 'io.modelcontextprotocol/clientCapabilities', 'e
 const declaredUrl = ['_meta', 'io.modelcontextprotocol/clientCapabilities', 'elicitation', 'url'];
 
 const limits = { depth: 128, members: 10_000 };
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Reads one JSON-RPC 2.0 message of MCP Streamable HTTP: one object that every parser reads alike and that the headers
@@ -58,8 +58,9 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
   const text = decode(body);
   const message = parse(text);
   if (!isObject(message)) throw new Denial('body.message', 'not one JSON object: a batch, or another value');
-  if (unambiguousMember(message, 'jsonrpc', null) !== '2.0') throw new Denial('body.message', 'jsonrpc is not "2.0"');
   const id = messageId(message, text);
+  if (unambiguousMember(message, 'jsonrpc', id) !== '2.0')
+    throw new Denial('body.message', 'jsonrpc is not "2.0"', { messageId: id });
   const method = methodOf(message, id);
   const params = paramsOf(message, id);
   const isRequest = method.name !== undefined && Object.hasOwn(message, 'id');
@@ -80,11 +81,9 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
 }
 
 function decode(body: Buffer): string {
-  try {
-    return utf8.decode(body);
-  } catch {
-    throw new Denial('body.malformed', 'not UTF-8');
-  }
+  const text = utf8Text(body);
+  if (text === undefined) throw new Denial('body.malformed', 'not UTF-8');
+  return text;
 }
 
 function parse(text: string): unknown {
@@ -124,17 +123,17 @@ function methodOf(message: Members, messageId: MessageId): McpMethod {
 
 const noParams = Object.freeze({});
 
-/** JSON-RPC 2.0 §4.2 allows lists too; MCP has objects only. */
+/** JSON-RPC 2.0 §4.2 allows lists too; MCP has objects only. Serializers write null for what is absent. */
 function paramsOf(message: Members, messageId: MessageId): Members {
   const params = unambiguousMember(message, 'params', messageId);
-  if (params === undefined) return noParams;
+  if (params === undefined || params === null) return noParams;
   if (isObject(params)) return params;
   throw new Denial('body.message', 'params is not an object', { messageId });
 }
 
-/** MCP: an object, or absent. Some servers parse a string that holds one, and would see what no policy has seen. */
+/** MCP: an object, or absent, for which null stands too. Some servers parse a string that holds one, and would see what no policy has seen. */
 function argumentsOf({ hasArguments }: McpMethod, params: Members, messageId: MessageId): unknown {
-  const found = unambiguousMember(params, 'arguments', messageId);
+  const found = unambiguousMember(params, 'arguments', messageId) ?? undefined;
   if (!hasArguments || found === undefined || isObject(found)) return found;
   throw new Denial('body.message', 'params.arguments is not an object', { messageId });
 }

@@ -82,7 +82,7 @@ describe('what is refused', () => {
     ['parameters by position', '{"jsonrpc":"2.0","id":1,"method":"ping","params":["x"]}', 'body.message'],
     ['parameters that are none', '{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}', 'body.message'],
     ['parameters of a response that are none', '{"jsonrpc":"2.0","id":1,"result":{},"params":"x"}', 'body.message'],
-    ['parameters null', '{"jsonrpc":"2.0","id":1,"method":"ping","params":null}', 'body.message'],
+    ['a call of null', call('null'), 'body.message'],
     ['a call of nothing', '{"jsonrpc":"2.0","id":1,"method":"tools/call"}', 'body.message'],
     ['a call by position', call('["pay"]'), 'body.message'],
     ['a name that is none', call('{"name":["pay"]}'), 'body.message'],
@@ -97,7 +97,6 @@ describe('what is refused', () => {
     ['100 000 keys', `{${Array.from({ length: 100_000 }, (_, i) => `"k${i}":0`).join(',')}}`, 'body.ambiguous'],
     ['arguments as a text', call('{"name":"x","arguments":"{\\"a\\":1}"}'), 'body.message'],
     ['arguments as a list', call('{"name":"x","arguments":["a",1]}'), 'body.message'],
-    ['arguments null', call('{"name":"x","arguments":null}'), 'body.message'],
     ['arguments as a number', call('{"name":"x","arguments":1}'), 'body.message'],
     [
       'arguments of a prompt as a text',
@@ -174,6 +173,20 @@ describe('a key that another parser may read as a decisive one', () => {
 });
 
 test.each([
+  ['params of a request', '"method":"ping","params":null'],
+  ['params of a response', '"result":{},"params":null'],
+  ['params of a method that names a task', '"method":"tasks/get","params":null'],
+  ['arguments of a tool', '"method":"tools/call","params":{"name":"x","arguments":null}'],
+  ['arguments of a prompt', '"method":"prompts/get","params":{"name":"x","arguments":null}'],
+  ['arguments of a method that has none', '"method":"ping","params":{"arguments":null}'],
+])('null reads as absent: %s', (_what, members) => {
+  const absent = members.replace(/,?"(?:params|arguments)":null/, '');
+  const read = (text: string): unknown => readMessage(Buffer.from(`{"jsonrpc":"2.0","id":1,${text}}`), none);
+  expect(read(members)).toEqual(read(absent));
+});
+
+test.each([
+  ['another version', '{"jsonrpc":"1.0","id":7,"method":"ping"}', 7],
   ['a request and a response in one', '{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}', 7],
   ['an id in words', '{"jsonrpc":"2.0","id":"x","method":"ping","error":{}}', 'x'],
   ['neither', '{"jsonrpc":"2.0","id":7}', 7],

@@ -1,5 +1,5 @@
 import { basicCredentials } from '../../authorization-server/client-authentication.ts';
-import { boundedBody } from '../../lib/http/bodies.ts';
+import { boundedAnswer } from '../../lib/http/bodies.ts';
 import { ownMember } from '../../lib/json/own-member.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';
 
@@ -78,7 +78,7 @@ async function isAccepted({ headers, parameters }: Spelling, { endpoint, form, .
       redirect: 'manual',
       signal,
     });
-    const text = await boundedBody(answer, MAX_BYTES).text();
+    const text = await (await boundedAnswer(answer, MAX_BYTES)).text();
     return trial.isAccepted(answer.status, ownMember(parsedJson(text), 'error'));
   } catch {
     // The server answered the first spelling. What it does not answer is not accepted.

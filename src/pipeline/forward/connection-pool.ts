@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
-import buildConnector from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
 import { ensure } from '../../lib/remembered.ts';
 import type { Upstream } from '../../model/route.ts';
+import { createUpstreamConnector } from './upstream-connection.ts';
 
 /** An upstream's header section may be larger than a client's: cookies, policies. */
 const MAX_RESPONSE_HEADER_BYTES = 64 * 1024;
@@ -31,7 +31,7 @@ export class ConnectionPool {
       bodyTimeout: 0,
       maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
       // One for all, as it keeps the TLS sessions.
-      connect: buildConnector({ allowH2: false, timeout: connectTimeoutMs }),
+      connect: createUpstreamConnector(connectTimeoutMs),
     };
   }
 
