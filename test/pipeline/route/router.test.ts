@@ -49,9 +49,9 @@ test.each<[mounts: string[], wanted: string, paths: string]>([
   [['/', '/%CE%B1%CF%82'], 'request.path', '/%CE%91%CE%A3 /%CE%91%CE%A3.json'],
   [['/api', '/api/v1'], 'request.path', '/api/V1/x'],
   [['/api'], '/api', '/api/V1'],
-  // Dotless i and a letter in a circle fold to the name; the two after them fold to another one.
-  [['/admin'], 'request.path', '/Admin /%EF%BC%A1DMIN /adm%C4%B1n /ad%E2%93%9Cin'],
-  [['/admin'], 'route.unknown', '/adm%C4%B0n /admin%CC%87'],
+  // An i without a dot, one with a dot above, and a letter in a circle fold to the name; a dot above an n does not.
+  [['/admin'], 'request.path', '/Admin /%EF%BC%A1DMIN /adm%C4%B1n /adm%C4%B0n /admi%CC%87n /ad%E2%93%9Cin'],
+  [['/admin'], 'route.unknown', '/admin%CC%87'],
 ])('a path that an upstream could take for another route, with %j, is %s: %s', (mounts, wanted, paths) => {
   for (const path of words(paths)) expect([path, routed(mounts, path)]).toEqual([path, wanted]);
 });
