@@ -7,7 +7,7 @@ import { describeValue } from '../lib/json/describe-value.ts';
 import type { PolicyDocument, PolicyFault } from './document.ts';
 import { type Entry, type FindEntry, compileEntries } from './entry.ts';
 import { mistakableNames, namePattern, patternTable } from './pattern.ts';
-import { plainRequest, requestTable } from './requests.ts';
+import { requestTable, shortestRequest } from './requests.ts';
 import { plainUri, resourceTables, uriFlaw } from './resources.ts';
 
 /** The entries of a policy, by what a message acts on; undefined under a kind whose key the policy does not have. */
@@ -145,7 +145,7 @@ const plainSpelling: Readonly<Record<ListedKind, (name: string) => string>> = {
   method: plainName,
   resource: plainUri,
   template: plainUri,
-  request: plainRequest,
+  request: shortestRequest,
 };
 
 /** Explains that only its spelling keeps a name from being covered. */

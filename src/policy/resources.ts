@@ -30,7 +30,8 @@ export function resourceTables(entries: readonly Entry[], faults: PolicyFault[])
   };
   const covering = (uri: string): Entry | undefined => {
     const found = matching(uri);
-    if (found === undefined || isMistakable(uri, found) || dropsIntoAnother(uri, found)) return undefined;
+    if (found === undefined || hidesDots(uri) || isMistakable(uri, found) || dropsIntoAnother(uri, found))
+      return undefined;
     return found;
   };
   return {
@@ -104,13 +105,25 @@ export function uriFlaw(uri: string): string | undefined {
 
 /** Percent-encoded spaces and characters beyond ASCII: no delimiter of a URI is among them. */
 const encodedText = /(?:%20|%[89A-F][0-9A-F])+/g;
-/** Dots and spaces at the end of a segment, which Windows drops, and spaces at its beginning, which readers trim. */
-const segmentEnds = /(?<![\s.])[\s.]+(?=[/?#]|$)|(?<=\/)\s+/gu;
+/**
+ * Dots and spaces at the end of a segment and a stream of NTFS, `x::$DATA`, which Windows drops, and spaces at its
+ * beginning, which readers trim.
+ */
+const segmentEnds = /(?<![\s.])[\s.]+(?=[/?#]|$)|:{1,2}\$[^/?#]*|(?<=\/)\s+/gu;
+
+/** A dot segment for servers that drop invisible characters, or spaces around a segment. */
+const hiddenDots = /[/:?#=&;]\s*\.\.?\s*(?:$|[/?#&;])/u;
+
+/** Whether a canonical URI has a dot segment once its encoded spaces and invisible characters are gone. */
+function hidesDots(uri: string): boolean {
+  return uri.includes('%') && hiddenDots.test(visible(uri));
+}
+
+function visible(uri: string): string {
+  return withoutInvisible(uri.replaceAll(encodedText, (text) => percentDecoded(text) ?? text));
+}
 
 /** A canonical URI as a lenient server sees it: without regard to case, invisible characters and ends of segments. */
 export function plainUri(uri: string): string {
-  return withoutInvisible(uri.replaceAll(encodedText, (text) => percentDecoded(text) ?? text)).replaceAll(
-    segmentEnds,
-    '',
-  );
+  return visible(uri).replaceAll(segmentEnds, '');
 }

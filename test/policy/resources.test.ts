@@ -82,6 +82,13 @@ describe('a URI that a server may read as another one', () => {
     [['**AAPL'], 'stock://AAPL', '**AAPL'],
     [['**aapl'], 'stock://aapl', '**aapl'],
     // On the network it has one spelling.
+    [['file:///pub/**'], 'file:///pub/.%E2%80%8B./key', undefined],
+    [['file:///pub/**'], 'file:///pub/..%20/key', undefined],
+    [['file:///pub/**'], 'file:///pub/%EF%BB%BF../key', undefined],
+    [['file:///pub/**', 'file:///pub/key'], 'file:///pub/key::$DATA', undefined],
+    [['file:///pub/**', 'file:///pub/key/*'], 'file:///pub/key:$i30:$INDEX_ALLOCATION/a', undefined],
+    [['file:///pub/**', 'file:///pub/key'], 'file:///pub/keys::$DATA', 'file:///pub/**'],
+    [['arn:aws:s3:::*'], 'arn:aws:s3:::bucket', 'arn:aws:s3:::*'],
     [['https://*/x'], 'https://API.example/x', undefined],
     [['https://*/x'], 'https://api.example/x', 'https://*/x'],
   ])('%j: %s is decided by %j', (names, uri, name) => {

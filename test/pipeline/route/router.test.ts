@@ -64,7 +64,8 @@ describe('a path that an upstream could take for a narrower route', () => {
       /api/admin%EF%BB%BF /api/admin%E2%80%8B.json/users /api/admin./users /api/admin%20 /api/%20admin /api/admin+
       /api/admin%20.json /api/admin.json. /api/ADMIN.JSON /api/admin%C2%A0 /api/admin%E2%80%8B /api/ad%C2%ADmin
       /api/admin%EF%B8%8F.json /api/%EF%BD%81dmin.json /api.json/admin /api./admin. /api.json /deep.x/a.y/b.z
-      /api/admin%3F /api/admin%3Fx/users /api/admin%23x /api/admin%20%3Fx /deep/a/b%3Fx /api/v1.0.json`),
+      /api/admin%3F /api/admin%3Fx/users /api/admin%23x /api/admin%20%3Fx
+      /api/admin::$DATA /api/admin:$i30:$INDEX_ALLOCATION/users /deep/a/b%3Fx /api/v1.0.json`),
   )('%s is refused', (path) => expect(routed(mounts, path)).toBe('request.path'));
 
   // What is mounted as it stands is meant as it stands, and what meets nothing is only a name.
@@ -78,6 +79,7 @@ describe('a path that an upstream could take for a narrower route', () => {
     ['/api/administrator.json', '/api'],
     ['/api/x.admin', '/api'],
     ['/api/.admin', '/api'],
+    ['/api/admin:cancel', '/api'],
     ['/api/users/admin.json', '/api'],
     ['/api/v1.2/admin', '/api'],
     ['/api/admin/report.json', '/api/admin'],
