@@ -1,5 +1,6 @@
 import { percentDecoded } from '../lib/http/path-flaw.ts';
 import { withoutInvisible } from '../lib/look-alike.ts';
+import { MAX_URI_LENGTH } from '../model/mcp.ts';
 import type { Entry, FindEntry } from './entry.ts';
 import { mistakableNames, patternTable, uriPattern } from './pattern.ts';
 import type { PolicyFault } from './document.ts';
@@ -60,9 +61,6 @@ function checkReachable({ key, name }: Entry, faults: PolicyFault[]): void {
   faults.push({ path: [key, name], message: `matches nothing: ${flaw}; only exact entries cover such a URI` });
 }
 
-/** Longest URI that is compared with patterns, in UTF-16 code units: an upper bound on what matching can cost. */
-export const maxUriLength = 2048;
-
 /**
  * Spellings of a URI that some servers read as another URI. Otherwise a caller could write `..` in a way that only the
  * server understands, and leave the folder that a pattern covers.
@@ -98,7 +96,7 @@ const flaws: readonly (readonly [what: string, sign: RegExp])[] = [
 
 /** The reason why a URI is ambiguous; undefined if it is in canonical form. Allocates nothing. */
 export function uriFlaw(uri: string): string | undefined {
-  if (uri.length > maxUriLength) return 'excessive length';
+  if (uri.length > MAX_URI_LENGTH) return 'excessive length';
   for (const [what, sign] of flaws) if (sign.test(uri)) return what;
   return undefined;
 }

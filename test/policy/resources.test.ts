@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compileEntries } from '../../src/policy/entry.ts';
 import type { PolicyFault } from '../../src/policy/document.ts';
-import { type ResourceTables, maxUriLength, plainUri, resourceTables, uriFlaw } from '../../src/policy/resources.ts';
+import { MAX_URI_LENGTH } from '../../src/model/mcp.ts';
+import { type ResourceTables, plainUri, resourceTables, uriFlaw } from '../../src/policy/resources.ts';
 import { words } from '../support/words.ts';
 import { wordsIn } from '../support/words-in.ts';
 
@@ -239,8 +240,8 @@ describe('the canonical form of a URI', () => {
   });
 
   test('a URI longer than the limit has a flaw', () => {
-    expect(uriFlaw(`x:${'a'.repeat(maxUriLength - 2)}`)).toBeUndefined();
-    expect(uriFlaw(`x:${'a'.repeat(maxUriLength - 1)}`)).toBe('excessive length');
+    expect(uriFlaw(`x:${'a'.repeat(MAX_URI_LENGTH - 2)}`)).toBeUndefined();
+    expect(uriFlaw(`x:${'a'.repeat(MAX_URI_LENGTH - 1)}`)).toBe('excessive length');
   });
 
   describe('as a lenient server reads it', () => {
