@@ -351,7 +351,9 @@ export function requestTable<Entry extends RequestEntry>(
     if (flaw === undefined) candidates.push(candidateOf(entry));
     else faults.push({ path: [entry.key, entry.name], message: flaw });
   }
-  for (const [index, candidate] of candidates.entries()) checkTie(candidate, candidates.slice(0, index), faults);
+  // Two exact paths never tie: their names would be equal.
+  for (const equal of Map.groupBy(candidates, ({ method, literals }) => `${literals} ${method}`).values())
+    if (equal[0]?.literals !== Number.POSITIVE_INFINITY) checkTies(equal, faults);
 
   const written = new RequestTree<Entry>();
   const plain = new RequestTree<Entry>();
@@ -384,17 +386,14 @@ function candidateOf<Entry extends RequestEntry>(entry: Entry): Candidate<Entry>
   return { ...pattern, entry, plain: nameOf(plainPattern(pattern)) };
 }
 
-function checkTie(
-  candidate: Candidate<RequestEntry>,
-  others: readonly Candidate<RequestEntry>[],
-  faults: PolicyFault[],
-): void {
-  const { entry, method, literals } = candidate;
-  const twin = others.find(
-    (other) => other.method === method && other.literals === literals && haveCommonPath(other, candidate),
-  );
-  if (twin === undefined) return;
-  const other = JSON.stringify(twin.entry.name);
-  const message = `decides some of the same requests as ${other}, and neither is more specific`;
-  faults.push({ path: [entry.key, entry.name], message });
+/** @param candidates Of one method, and with as many literal characters. */
+function checkTies(candidates: readonly Candidate<RequestEntry>[], faults: PolicyFault[]): void {
+  for (const [index, candidate] of candidates.entries()) {
+    const { entry } = candidate;
+    const twin = candidates.slice(0, index).find((other) => haveCommonPath(other, candidate));
+    if (twin === undefined) continue;
+    const other = JSON.stringify(twin.entry.name);
+    const message = `decides some of the same requests as ${other}, and neither is more specific`;
+    faults.push({ path: [entry.key, entry.name], message });
+  }
 }

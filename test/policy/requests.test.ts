@@ -196,6 +196,15 @@ describe('R-295: a request that a server may take for one of a stricter entry is
     expect(entryFor(['GET /v1/**', 'GET /v1.0/**'], 'GET /v1.0/x')).toBe('GET /v1.0/**');
   });
 
+  test('a hundred thousand exact paths compile in linear time', () => {
+    const compile = (count: number): number => {
+      const entries = Array.from({ length: count }, (_, i) => ({ key: 'requests', name: `GET /orders/${i}` }));
+      return cpuTime(() => requestTable(entries, []));
+    };
+    compile(1_000);
+    expect(compile(100_000)).toBeLessThan(40 * compile(10_000) + 1_000);
+  });
+
   test('a path of 16 KiB with many readings costs no more than reading it', () => {
     const names = ['GET /**', 'GET /a/secret', 'GET /*/*/secret'];
     const find = requestTable(
