@@ -16,6 +16,7 @@ import {
 } from '../model/front-door.ts';
 import { entryOf, address, anyText, claimName, domain, issuerUrl, network, plainUrl, reject } from './values.ts';
 import { readCredentials, readTimes } from './authorization-servers.ts';
+import { readRate } from './sections.ts';
 import type {
   AuthorizationServerKeys,
   GatewayKeys,
@@ -48,6 +49,7 @@ export function readFrontDoor(root: Field<GatewayKeys>, base: string, env: NodeJ
   const gatewaySecret = secretOfGateway(root, env);
   const clients = readClients(field.get('clients'));
   const keys = field.get('keys').text();
+  const limits = field.get('limits');
   const backchannel = field.get('backchannel').read(plainUrl) ?? ownBackchannel(issuer, listen);
   return {
     issuer,
@@ -59,6 +61,11 @@ export function readFrontDoor(root: Field<GatewayKeys>, base: string, env: NodeJ
     acrValues: field.get('acr_values').list(anyText),
     tokens: { format, lifetimeMs: tokens.get('lifetime').duration() },
     assertions: readAssertions(field.get('assertions'), { providers, clients, scopes }),
+    limits: {
+      sign_ins: readRate(limits.get('sign_ins')),
+      registrations: readRate(limits.get('registrations')),
+      requests: readRate(limits.get('requests')),
+    },
     gatewaySecret,
     // This place is absent, so that it has the defaults of every server.
     server: serverOf({ issuer, backchannel, format, gatewaySecret }, root.get('authorization_servers').get(FRONT_DOOR)),

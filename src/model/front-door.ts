@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { listedClaims } from './logged-members.ts';
 import type { AuthorizationServer, ClientCredentials } from './authorization-server.ts';
 import { lengthPrefixed } from '../lib/digest.ts';
+import type { Rate } from './route.ts';
 
 /** The name by which routes trust the front door, in `authorization_servers`. */
 export const FRONT_DOOR = 'front_door';
@@ -22,10 +23,18 @@ export interface FrontDoor {
   readonly acrValues: readonly string[];
   readonly tokens: { readonly format: 'opaque' | 'jwt'; readonly lifetimeMs: number };
   readonly assertions: ReadonlyMap<string, AssertionIssuer>;
+  readonly limits: FrontDoorLimits;
   /** The front door as the gateway trusts it, under the name {@link FRONT_DOOR}. */
   readonly server: AuthorizationServer;
   /** What the gateway authenticates with when it introspects, whatever the format of tokens. */
   readonly gatewaySecret: string;
+}
+
+/** `front_door.limits`: the rates of each address, under the names of their keys; undefined: no limit. */
+export interface FrontDoorLimits {
+  readonly sign_ins: Rate | undefined;
+  readonly registrations: Rate | undefined;
+  readonly requests: Rate | undefined;
 }
 
 /** An issuer whose tokens the front door accepts, and where it reaches it. */

@@ -91,6 +91,11 @@ export const everyKey: unknown = {
       },
     },
     scopes: { read: { title: 'Read accounts' }, payments: { title: 'Move money', lifetime: '60s', max_age: '5m' } },
+    limits: {
+      sign_ins: { requests: 30, per: '1m', burst: 100 },
+      registrations: { requests: 5, per: '1m' },
+      requests: 'off',
+    },
     acr_values: ['phr'],
     tokens: { format: 'jwt', lifetime: '10m' },
     assertions: {

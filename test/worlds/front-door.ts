@@ -152,7 +152,7 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
       // The gateway starts after it.
       revocations: { isReady: () => true, revokes: (token) => gateway.kept?.check.revokes(token) === true },
     }),
-    log() {},
+    log: (level, msg, fields = {}) => void observed.push(['log', level, msg, ...Object.values(fields)].join(' ')),
     onBug(error) {
       observed.push(`bug ${error instanceof Error ? error.stack : String(error)}`);
     },

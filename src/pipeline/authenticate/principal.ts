@@ -138,8 +138,9 @@ export function wrongType(name: string, found: unknown, wanted: string): Denial 
 export function confirmationOf(cnf: unknown): Confirmation | undefined {
   if (cnf === undefined) return undefined;
   if (!isObject(cnf)) throw uncheckable('cnf is not an object');
-  const { jkt, 'x5t#S256': x5t, ...others } = cnf;
-  if (Object.keys(others).length > 0) throw uncheckable('cnf has a member besides jkt and x5t#S256');
+  const { jkt, 'x5t#S256': x5t } = cnf;
+  if (Object.keys(cnf).some((name) => name !== 'jkt' && name !== 'x5t#S256'))
+    throw uncheckable('cnf has a member besides jkt and x5t#S256');
   if (jkt === undefined && x5t === undefined) throw uncheckable('cnf is empty');
   return { jwkThumbprint: digest(jkt, 'jkt'), certificateThumbprint: digest(x5t, 'x5t#S256') };
 }
