@@ -281,6 +281,7 @@ function readRegistered(id: string, field: Field<RegisteredClientKeys>, refresh:
     secret: field.get('client_secret').text(),
     redirectUris: field.get('redirect_uris').list(registeredRedirect),
     refresh: own.present ? own.isTrue() : refresh,
+    mayApprove: field.get('approvals').isTrue(),
   };
 }
 

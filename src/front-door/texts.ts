@@ -5,6 +5,7 @@ export const texts = {
     heading: (client: string) => `Allow ${client} to act for you?`,
     asks: 'It asks to:',
     already: 'You have already allowed it to:',
+    mayApprove: 'It may approve calls in your name.',
     access: 'Access to',
     publishedBy: 'Published by',
     returnsTo: 'You return to',
