@@ -200,9 +200,11 @@ describe('one gateway', () => {
     });
   });
 
-  test('R-304: shows what `shows` allows, and how much there is besides', async () => {
+  test('R-304: shows what `shows` allows, and to the approver who asks for it the rest', async () => {
     const id = await waitingId(await call('secretive', { amount: 1, pin: '1234', more: { a: 1, b: [2, 3] } }));
-    expect((await view(id)).call).toMatchObject({ arguments: { amount: 1 }, hidden: 4 });
+    const unshown = { arguments: { pin: '1234', more: { a: 1, b: [2, 3] } } };
+    expect((await view(id)).call).toMatchObject({ arguments: { amount: 1 }, hidden: 4, unshown });
+    expect(await (await api('eve', '', undefined, eve)).text()).not.toContain('1234');
   });
 
   /** Calls `confirm` as a client of MCP 2026-07-28. */

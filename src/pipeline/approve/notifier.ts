@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { type BackOff, createBackOff } from '../../lib/back-off.ts';
 import type { ApprovalEvent, KeptApproval } from '../../model/approval-book.ts';
 import type { ApprovalSettings } from '../../model/config.ts';
-import { approvalView } from './approvals.ts';
+import { shownView } from './api.ts';
 import { messageOf } from '../../lib/wording.ts';
 
 const MAX_WAITING = 1_000;
@@ -52,7 +52,7 @@ export class Notifier {
       event,
       at: new Date().toISOString(),
       url: `${this.#settings.url}/${approval.id}`,
-      approval: approvalView(approval),
+      approval: shownView(approval),
     });
     const backOff = createBackOff(this.#firstRetryMs, LONGEST_RETRY_MS, Math.random);
     this.#waiting.push({ event, body, backOff, tries: 0 });

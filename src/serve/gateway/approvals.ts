@@ -67,7 +67,7 @@ export function createApprovalStages(
     ...stages,
     preflight: (call) => stages.preflight(call) || sendsPerson(call),
     async forward({ call, grant: { principal } }) {
-      const { answerApi, MAX_DECISION_BYTES } = await import('../../pipeline/approve/approvals.ts');
+      const { answerApi, MAX_DECISION_BYTES } = await import('../../pipeline/approve/api.ts');
       if (principal === undefined) throw new TypeError('approvals: no principal');
       const body = call.method === 'POST' ? await readBody(call, MAX_DECISION_BYTES, room) : '';
       const found = await answerApi(await approvals(), route.path, { call, person: principal, body: String(body) });
@@ -87,7 +87,7 @@ export function createApprovalStages(
 const MAX_SHOWN = 20;
 const SWEEP_MS = 1_000;
 
-type ApprovalsPart = typeof import('../../pipeline/approve/approvals.ts');
+type ApiPart = typeof import('../../pipeline/approve/api.ts');
 type Loaded = Awaited<ReturnType<LazyApprovals>>;
 type ApprovalMetrics = Pick<Events, 'approval' | 'approvalsWaiting' | 'approvalNotificationLost'>;
 
@@ -140,18 +140,18 @@ export class ApprovalEvents implements ApprovalObserver {
   operator(): OperatorApprovals | undefined {
     const approvals = this.#approvals;
     if (approvals === undefined) return undefined;
-    const answer = async (act: (part: ApprovalsPart, loaded: Loaded) => Promise<unknown>): Promise<OperatorAnswer> => {
-      const part = await import('../../pipeline/approve/approvals.ts');
+    const answer = async (act: (part: ApiPart, loaded: Loaded) => Promise<unknown>): Promise<OperatorAnswer> => {
+      const part = await import('../../pipeline/approve/api.ts');
       try {
         return { status: 200, body: JSON.stringify(await act(part, await approvals())) };
       } catch (error) {
-        if (error instanceof part.DecisionRefused) return { status: error.status, body: error.message };
+        if (part.isDecisionRefused(error)) return { status: error.status, body: error.message };
         return { status: 503, body: messageOf(error) };
       }
     };
     return {
       list: () =>
-        answer(async ({ approvalView }, loaded) => ({ approvals: (await loaded.list('operator')).map(approvalView) })),
+        answer(async ({ shownView }, loaded) => ({ approvals: (await loaded.list('operator')).map(shownView) })),
       async waiting() {
         try {
           const all = (await (await approvals()).list('operator')).filter(({ status }) => status === 'pending');
