@@ -1,8 +1,8 @@
 /** @module The API for approvers, and a request as people, programs and `notify` get it, `docs/approvals.md`. */
 
-import { isObject } from '../../lib/json/own-member.ts';
 import { parseToRewrite } from '../../lib/json/lossless.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';
+import { scanJson } from '../../lib/json/scanner.ts';
 import { type ApprovalDecision, decidedFrom, type KeptApproval } from '../../model/approval-book.ts';
 import type { Call } from '../../model/call.ts';
 import type { Principal } from '../../model/principal.ts';
@@ -58,7 +58,7 @@ export async function answerApi(
     return { status: 200, body: { approvals: (await approvals.list(person)).map(shownView) } };
   }
   try {
-    if (call.method === 'POST') return { status: 200, body: await decided(approvals, id, person, body) };
+    if (call.method === 'POST') return { status: 200, body: await decided(approvals, { id, call, person, body }) };
     const found = await approvals.find(id, person);
     if (found === undefined) return refusal(new DecisionRefused(404, 'unknown'));
     const { id: own, status, expires_at, ...rest } = approvalView(found.approval);
@@ -72,24 +72,57 @@ export async function answerApi(
   }
 }
 
-async function decided(approvals: Approvals, id: string, person: Principal, body: string): Promise<unknown> {
-  const wanted = parsedJson(body);
-  const { decision, digest } = isObject(wanted) ? wanted : {};
+const form = '{ "decision": "approve" | "deny" | "withdraw", "digest": "…" }';
+const limits = { depth: 1, members: 2 };
+
+async function decided(
+  approvals: Approvals,
+  {
+    id,
+    call,
+    person,
+    body,
+  }: { readonly id: string; readonly call: Call; readonly person: Principal; readonly body: string },
+): Promise<unknown> {
   // Before the form is judged: a stranger learns nothing of an id.
   const found = await approvals.find(id, person);
   if (found === undefined) throw new DecisionRefused(404, 'unknown');
   if (!found.isWhole) throw new DecisionRefused(403, 'another person has to decide on this call');
-  if (!isDecision(decision) || typeof digest !== 'string') {
-    throw new DecisionRefused(400, 'the body is not { "decision": "approve" | "deny" | "withdraw", "digest": "…" }');
-  }
+  // A page of another site can send other types without asking first.
+  if (mediaTypeOf(call) !== 'application/json') throw new DecisionRefused(415, 'Content-Type is not application/json');
+  const { decision, digest } = decisionIn(body);
   return approvalView((await approvals.decide(id, decision, person, digest)).approval);
+}
+
+function mediaTypeOf({ fields: { contentType } }: Call): string | undefined {
+  return contentType?.split(';', 1)[0]?.trim().toLowerCase();
+}
+
+/** A decision that all parsers read alike. @throws {DecisionRefused} 400 */
+function decisionIn(body: string): { readonly decision: ApprovalDecision; readonly digest: string } {
+  try {
+    scanJson(body, limits);
+  } catch {
+    throw new DecisionRefused(400, `the body is not ${form}, each member once`);
+  }
+  const { decision, digest, ...others } = Object(parsedJson(body)) as Record<string, unknown>;
+  if (isDecision(decision) && typeof digest === 'string' && Object.keys(others).length === 0)
+    return { decision, digest };
+  throw new DecisionRefused(400, `the body is not ${form}`);
 }
 
 function isDecision(value: unknown): value is ApprovalDecision {
   return typeof value === 'string' && Object.hasOwn(decidedFrom, value);
 }
 
-const titles = { 400: 'Bad request', 403: 'Access denied', 404: 'Not found', 409: 'Conflict', 410: 'Gone' } as const;
+const titles = {
+  400: 'Bad request',
+  415: 'Unsupported media type',
+  403: 'Access denied',
+  404: 'Not found',
+  409: 'Conflict',
+  410: 'Gone',
+} as const;
 
 function refusal({ status, message: detail }: DecisionRefused): ApiAnswer {
   return { status, body: { title: titles[status], status, detail } };

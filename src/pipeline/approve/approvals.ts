@@ -47,7 +47,7 @@ interface RouteParts {
 /** A decision that was not made, and why. */
 export class DecisionRefused extends Error {
   override readonly name = 'DecisionRefused';
-  readonly status: 400 | 403 | 404 | 409 | 410;
+  readonly status: 400 | 403 | 404 | 409 | 410 | 415;
 
   constructor(status: DecisionRefused['status'], message: string) {
     super(message);
