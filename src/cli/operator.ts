@@ -145,5 +145,12 @@ async function askGateway({ program, url, token }: OperatorAccess, path: string,
     throw new Failure(`${address} does not answer: ${why}`, program);
   }
   if (response.ok) return response;
-  throw new Failure(`${address} answers ${response.status}: ${printable((await response.text()).trim())}`, program);
+  throw new Failure(
+    `${address} answers ${response.status}: ${printableLines((await response.text()).trim())}`,
+    program,
+  );
+}
+
+function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
 }
