@@ -280,6 +280,19 @@ describe('one gateway', () => {
     );
   });
 
+  test.each(['/approvals', '/approvals/AAAAAAAAAAAAAAAAAAAAAA'])(
+    'R-307: says to a person in a browser how a call is decided: %s',
+    async (path) => {
+      const page = await fetch(world.gateway.url + path, { headers: { accept: 'text/html,*/*;q=0.8' } });
+      expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+      expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(await page.text()).toContain('sallyport approvals approve');
+      const token = await world.token({ aud: 'http://gateway.test/approvals' });
+      const headers = { accept: 'text/html', authorization: `Bearer ${token}` };
+      expect((await fetch(world.gateway.url + path, { headers })).headers.get('content-type')).toContain('json');
+    },
+  );
+
   test.each<[what: string, status: number, body: (digest: string) => string, type?: string]>([
     ['two decisions', 400, (digest) => `{"decision":"deny","digest":"${digest}","decision":"approve"}`],
     ['two that differ in case', 400, (digest) => `{"Decision":"deny","decision":"approve","digest":"${digest}"}`],
