@@ -37,12 +37,13 @@ const MAX_ADDRESSES = 1_000;
 /** Header fields by which proxies say that the caller is another machine. */
 const forwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
-const NO_TOKEN_CONFIGURED = `This needs the admin token, and none is configured.
+const NO_TOKEN = `This needs the admin token, and none is configured.
 
 Set it in gateway.yaml, at least 16 random characters:
 
   admin: { listen: 0.0.0.0:9090, token: "\${file:/run/secrets/admin}" }
-
+`;
+const NO_TOKEN_CONFIGURED = `${NO_TOKEN}
 or ask on the gateway's own machine, at a loopback address.
 `;
 const TOKEN_NEEDED = `This needs the admin token: send "Authorization: Bearer TOKEN", or sign in at /sign-in.
@@ -110,7 +111,7 @@ export class Access {
    * @throws {AdminRefusal} 401, 403 where no token is configured, 429.
    */
   requireToken(request: IncomingMessage): OperatorSessions {
-    if (this.#secret === undefined) throw new AdminRefusal(403, NO_TOKEN_CONFIGURED);
+    if (this.#secret === undefined) throw new AdminRefusal(403, NO_TOKEN);
     if (!this.#presentsToken(request, this.#secret.digest)) throw unauthorized(TOKEN_NEEDED, 'Bearer');
     return this.#secret.sessions;
   }

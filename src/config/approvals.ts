@@ -3,7 +3,7 @@ import type { ApprovalSettings, Config } from '../model/config.ts';
 import type { Field } from './field.ts';
 import { isAtOrBelow } from '../lib/http/path-flaw.ts';
 import { serverIn } from './authorization-servers.ts';
-import { endpointRoute, type Referents } from './routes.ts';
+import { endpointRoute, requireOwnAudience, type Referents } from './routes.ts';
 import { pageUrl, plainUrl, resourceUri, routePath } from './values.ts';
 
 type Surrounding = Pick<Referents, 'publicUrl' | 'servers' | 'rate'> & Pick<Config, 'routes'>;
@@ -21,6 +21,10 @@ export function readApprovals(
       .get('path')
       .addProblem(`${field.get('path').quoted()} and the path of route ${below.name} lie below each other`);
   }
+  const audienceField = field.get('audience');
+  const audience = audienceField.read(resourceUri) ?? publicUrl + path;
+  const risk = 'approve their own calls';
+  requireOwnAudience(audienceField, audience, { routes, risk });
   const trusted = field.get('authorization_servers').list(serverIn(servers));
   const notify = field.get('notify');
   return {
@@ -39,7 +43,7 @@ export function readApprovals(
         tosUri: undefined,
       },
       authorizationServers: trusted,
-      audiences: [field.get('audience').read(resourceUri) ?? publicUrl + path],
+      audiences: [audience],
       rate,
       below: 'pass',
       query: 'pass',

@@ -284,6 +284,7 @@ function readRegistered(id: string, field: Field<RegisteredClientKeys>, refresh:
     secret: field.get('client_secret').text() ?? (field.get('client_secret').present ? '' : undefined),
     redirectUris: field.get('redirect_uris').list(registeredRedirect),
     refresh: own.present ? own.isTrue() : refresh,
+    mayApprove: field.get('approvals').isTrue(),
   };
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { GatewayKeys } from '../../schema/validators.js';
 import type { Config, LogSettings, PolicyFolder, SharedStore } from '../model/config.ts';
+import { FRONT_DOOR } from '../model/front-door.ts';
 import type { Policy } from '../model/policy.ts';
 import { closeHierarchy } from '../model/principal.ts';
 import { anyText, hostName, longSecret, network, origin, pageUrl, recordedClaim, storeUrl } from './values.ts';
@@ -131,10 +132,22 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
       problems.push(folder.problemAt(policy, { path: ['requests', name], part: 'key', message }));
     }
   }
+  if (problems.length === 0) problems.push(...openApprovers(valid, folder));
   // The listener watches the files of `tls` itself. While they have problems, they belong to what must be repaired.
   if (problems.length > 0) throw new ConfigError(problems, [...paths, ...tlsFiles]);
   const config = { ...valid, warnings: warningLines(valid, document, folder) };
   return { config, files: paths, snapshot: files.snapshot(), policyFolder };
+}
+
+/** Approvals that every person could give who can sign in at the front door: its page makes a token with all scopes. */
+function openApprovers({ approvals, routes }: ConfigFromRoot, folder: ReadPolicies): readonly Problem[] {
+  if (approvals?.route.authorizationServers.some(({ name }) => name === FRONT_DOOR) !== true) return [];
+  const why = 'no claim restricts it, and every person who can sign in at the front door has all scopes on its page';
+  const message = `${why}: add claims, or write {} to let any person approve`;
+  const policies = new Set(routes.flatMap(({ policy }) => policy ?? []));
+  return [...policies].flatMap(({ name, openApprovers: paths }) =>
+    paths.map((path) => folder.problemAt(name, { path, part: 'value', message })),
+  );
 }
 
 /** The configuration that another process read, from the texts that it read. */

@@ -6,7 +6,7 @@ import type { EventSource, RevocationEndpoint, RevocationSettings, RevocationTar
 import { compilePolicy } from '../policy/compile.ts';
 import { serverIn } from './authorization-servers.ts';
 import type { Field } from './field.ts';
-import { endpointRoute } from './routes.ts';
+import { endpointRoute, requireOwnAudience } from './routes.ts';
 import { entryOf, anyText, headerValue, issuerUrl, origin, routePath } from './values.ts';
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
@@ -96,7 +96,7 @@ function withIssuer(issuer: string, [first, ...others]: readonly RevocationTarge
 
 function readEndpoint(
   field: Field<RevocationKeys['endpoint']>,
-  { publicUrl, servers }: RevocationReferents,
+  { publicUrl, servers, routes }: RevocationReferents,
   targets: ReadonlyMap<string, RevocationTarget>,
 ): RevocationEndpoint {
   const path = field.get('path').read(routePath) ?? '';
@@ -104,6 +104,9 @@ function readEndpoint(
   if (!trusted.present && servers.size !== 1)
     field.addProblem('missing key: authorization_servers (it has no default where several are defined)', 'key');
   const authorizationServers = trusted.present ? trusted.list(serverIn(servers)) : [...servers.values()];
+  const audienceField = field.get('audience');
+  const audience = audienceField.text() ?? publicUrl + path;
+  requireOwnAudience(audienceField, audience, { routes, risk: 'revoke' });
   return {
     route: endpointRoute({
       name: 'revocation',
@@ -112,7 +115,7 @@ function readEndpoint(
       firstChallenge: 'policy',
       authorizationServers,
       scopePrefix: authorizationServers[0]?.scopePrefix,
-      audiences: [field.get('audience').text() ?? publicUrl + path],
+      audiences: [audience],
       policy: compilePolicy('revocation', { scope: field.get('scope').read(anyText) ?? '' }),
     }),
     targets: readTargets(field, targets),

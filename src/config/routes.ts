@@ -14,7 +14,7 @@ import { readDpop, readTokens, requireOwners, requireSignedAnswers, supportedFor
 import { isServedBelow } from '../policy/requests.ts';
 import { readUpstream } from './upstream.ts';
 import { entryOf, anyText, method, pageUrl, policyName, reject, routePath } from './values.ts';
-import { didYouMean } from '../lib/wording.ts';
+import { didYouMean, quoted } from '../lib/wording.ts';
 
 /** The settings that keys of routes refer to. */
 export interface Referents {
@@ -129,6 +129,7 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
     protocol: protocol ?? 'http',
     methods: field.get('methods').present ? new Set(field.get('methods').list(method)) : undefined,
     public: open,
+    isEndpoint: false,
     isFrontDoor: open && referents.publicUrl + path === referents.frontDoorIssuer,
     resource,
     firstChallenge: open ? 'none' : readFirstChallenge(field.get('first_challenge'), protocol, resource),
@@ -288,6 +289,19 @@ function readResource(field: Field<RouteKeys['resource']>): ResourceMetadata {
   };
 }
 
+/** Reports an audience of an endpoint that a route has too. `risk`: what the callers of that route could then do. */
+export function requireOwnAudience(
+  field: Field,
+  audience: string,
+  { routes, risk }: { readonly routes: readonly Route[]; readonly risk: string },
+): void {
+  const other = routes.find(({ audiences }) => audiences.includes(audience));
+  if (other === undefined) return;
+  const shown = field.present ? field.quoted() : quoted(audience);
+  const where = `${shown} is also an audience of route ${other.name}`;
+  field.addProblem(`${where}: its callers could ${risk}; choose another one`);
+}
+
 /**
  * The route of an endpoint that the gateway answers itself, such as that of approvals: its callers are authenticated as
  * on any other route, and it has no upstream.
@@ -300,6 +314,7 @@ export function endpointRoute(
     protocol: 'http',
     public: false,
     isFrontDoor: false,
+    isEndpoint: true,
     resource: undefined,
     firstChallenge: 'none',
     scopePrefix: undefined,

@@ -19,9 +19,12 @@ export interface ApprovalPageView extends Viewer {
     readonly name?: string;
     readonly arguments?: unknown;
     readonly path?: string;
+    /** Everything else that is bound, in groups. */
+    readonly unshown?: unknown;
     readonly hidden: number;
   };
-  readonly caller: string;
+  /** The subject, and the name by which people know it. */
+  readonly caller: { readonly subject: string; readonly label: string | undefined };
   /** The name of the client, and whether the operator vouches for it. */
   readonly client: { readonly name: string; readonly isVerified: boolean };
   readonly because: string | undefined;
@@ -32,7 +35,7 @@ export interface ApprovalPageView extends Viewer {
   readonly now: number;
 }
 
-/** The longest text that is shown whole; the most arguments, and the most values inside them all together. */
+/** The longest text, the most arguments, and the most values inside them all together, that are not folded. */
 const MAX_TEXT = 400;
 const MAX_ROWS = 60;
 const MAX_DEPTH = 8;
@@ -42,32 +45,33 @@ export function approvalPage(view: ApprovalPageView): Page {
   const say = texts.approval;
   const { call, because, status } = view;
   const isPending = status === 'pending' && view.hindrance === undefined;
-  const room: Room = { rows: MAX_ROWS, isShort: false };
+  const room: Room = { rows: MAX_ROWS, isFolded: false };
   const values = call.arguments === undefined ? [] : argumentsOf(call.arguments, room);
+  const { label, subject } = view.caller;
   return {
     title: say.title,
     body: html`<h1>${isPending ? say.heading : say.status(status)}</h1>
-      <p class="what"><code>${shownText(call.name ?? call.path ?? call.method, MAX_TEXT)}</code></p>
-      ${oddList(view, room.isShort)}
+      <div class="what">${readable(call.name ?? call.path ?? call.method)}</div>
+      ${oddList(view, room.isFolded)}
       <dl>
         <dt>${say.caller}</dt>
-        <dd><code>${shownText(view.caller, MAX_TEXT)}</code></dd>
+        ${label === undefined ? [] : html`<dd>${readable(label)}</dd>`}
+        <dd>${readable(subject)}</dd>
         <dt>${say.client}</dt>
         <dd>
-          <code>${shownText(view.client.name, MAX_TEXT)}</code>
+          ${readable(view.client.name)}
           ${view.client.isVerified ? [] : html`<span class="note">${say.unverified}</span>`}
         </dd>
         <dt>${say.asks}</dt>
-        <dd><code>${shownText(call.method, MAX_TEXT)}</code> ${say.on} <code>${call.route}</code></dd>
+        <dd>${readable(call.method)} ${say.on} <code>${call.route}</code></dd>
         ${
           call.path === undefined
             ? []
             : html`<dt>${say.path}</dt>
-                <dd><code>${shownText(call.path, MAX_TEXT)}</code></dd>`
+                <dd>${readable(call.path)}</dd>`
         }
       </dl>
-      ${values} ${call.hidden === 0 ? [] : html`<p class="high">${say.hidden(call.hidden)}</p>`}
-      ${because === undefined ? [] : html`<p class="note">${because}</p>`}
+      ${values} ${unshownOf(view)} ${because === undefined ? [] : html`<p class="note">${because}</p>`}
       <p class="note">
         ${say.since(view.now - view.createdAt)} ${status === 'pending' ? say.until(view.expiresAt - view.now) : ''}
         ${status === 'approved' ? say.usable(view.expiresAt - view.now) : ''}
@@ -84,6 +88,21 @@ export function approvalNotice(heading: string, note: string, viewer: Viewer): P
     body: html`<h1>${heading}</h1>
       <p role="alert">${note}</p>
       ${viewerLine(viewer)}`,
+  };
+}
+
+/** The page for a person who follows the link of a request where the front door has no page for it. */
+export function howDecidedPage(id: string): Page {
+  const say = texts.howDecided;
+  const named = id === '' ? 'ID' : id;
+  return {
+    title: texts.approval.title,
+    body: html`<h1>${say.heading}</h1>
+      <p>${say.approver}</p>
+      <p>${say.operator}</p>
+      <p><code>sallyport approvals</code></p>
+      <p><code>sallyport approvals approve ${named}</code></p>
+      <p class="note">${say.after}</p>`,
   };
 }
 
@@ -105,9 +124,29 @@ function formOf({ digest, formToken }: ApprovalPageView): Markup {
   </form>`;
 }
 
+/** What the policy does not show at once, and what is sent besides. */
+function unshownOf({ call: { hidden, unshown } }: ApprovalPageView): Markup | readonly Markup[] {
+  const say = texts.approval;
+  if (unshown === undefined) return hidden === 0 ? [] : html`<p class="high">${say.hidden(hidden)}</p>`;
+  const groups = Object.entries(isObject(unshown) ? unshown : {}).map(
+    ([group, values]) =>
+      html`<h2>${say.unshown[group] ?? group}</h2>
+        ${membersOf(values, 0, unfolded())}`,
+  );
+  return folded(say.more(hidden), html`${groups}`);
+}
+
+/** What people unfold, with the keyboard too. */
+function folded(summary: string, content: Markup): Markup {
+  return html`<details>
+    <summary>${summary}</summary>
+    ${content}
+  </details>`;
+}
+
 /** The oddities of the call, before anything else: a tired person must see them. */
-function oddList({ call, caller, client }: ApprovalPageView, isShort: boolean): Markup | readonly Markup[] {
-  const shown = textsIn([call.name, call.path, call.method, call.arguments, caller, client.name]);
+function oddList({ call, caller, client }: ApprovalPageView, isFolded: boolean): Markup | readonly Markup[] {
+  const shown = textsIn([call.name, call.path, call.method, call.arguments, call.unshown, caller, client.name]);
   // A line break is odd about none of them, and ends what is odd about one.
   const found = odditiesOf(shown.join('\n'));
   const say = texts.approval;
@@ -115,8 +154,11 @@ function oddList({ call, caller, client }: ApprovalPageView, isShort: boolean): 
     ...(found.hasHidden ? [say.oddHidden] : []),
     ...(found.hasLookAlikes ? [say.oddLetters] : []),
     ...(found.hasRightToLeft ? [say.oddOrder] : []),
-    ...(isLong(call.arguments) ? [say.oddLong] : []),
-    ...(isShort ? [say.oddMany(valuesIn(call.arguments))] : []),
+    ...(shown.some((text) => text.length > MAX_TEXT) ? [say.oddLong] : []),
+    ...(Object.keys(isObject(call.unshown) ? call.unshown : {}).some((group) => group !== 'arguments')
+      ? [say.oddBesides]
+      : []),
+    ...(isFolded ? [say.oddMany(valuesIn(call.arguments))] : []),
   ];
   if (lines.length === 0) return [];
   return html`<ul class="odd" role="alert">
@@ -145,16 +187,14 @@ function valuesIn(value: unknown): number {
   return Object.values(value).reduce<number>((sum, inner) => sum + 1 + valuesIn(inner), 0);
 }
 
-function isLong(value: unknown): boolean {
-  if (typeof value === 'string') return value.length > MAX_TEXT;
-  return typeof value === 'object' && value !== null && Object.values(value).some(isLong);
-}
-
-/** The values inside arguments that can still be shown, and whether some are not. */
+/** The values inside arguments that can still be shown at once, and whether some are folded. */
 interface Room {
   rows: number;
-  isShort: boolean;
+  isFolded: boolean;
 }
+
+/** The room of what a person has unfolded. */
+const unfolded = (): Room => ({ rows: Infinity, isFolded: false });
 
 function argumentsOf(value: unknown, room: Room): Markup {
   return html`<h2>${texts.approval.arguments}</h2>
@@ -167,26 +207,34 @@ function membersOf(value: unknown, depth: number, room: Room): Markup {
   const entries = Object.entries(value);
   if (entries.length === 0) return html`<span class="note">${Array.isArray(value) ? say.emptyList : say.empty}</span>`;
   if (depth >= MAX_DEPTH) {
-    room.isShort = true;
-    return html`<span class="cut">${say.deeper(JSON.stringify(value).length)}</span>`;
+    // Browsers nest elements to some depth only: what is deeper is text.
+    room.isFolded = true;
+    const text = JSON.stringify(value, undefined, 1);
+    return folded(say.deeper(text.length), html`<code class="text">${shownText(text)}</code>`);
   }
-  const shown: Markup[] = [];
-  for (const [index, [key, inner]] of entries.entries()) {
-    // A long list in one argument must not hide the next argument.
-    const isFull = depth === 0 ? index >= MAX_ROWS : room.rows <= 0;
-    if (isFull) {
-      room.isShort = true;
-      shown.push(html`<dd class="cut">${say.more(entries.length - index)}</dd>`);
-      break;
-    }
+  // A long list in one argument must not fold the next argument.
+  const most = depth === 0 && room.rows !== Infinity ? MAX_ROWS : room.rows;
+  const shown = entries.slice(0, most).map(([key, inner], index) => {
     if (depth > 0) room.rows -= 1;
-    const name = Array.isArray(value) ? say.entry(index + 1) : key;
-    shown.push(
-      html`<dt><code>${shownText(name, 200)}</code></dt>
-        <dd>${isContainer(inner) ? membersOf(inner, depth + 1, room) : scalarOf(inner)}</dd>`,
-    );
-  }
-  return html`<dl class="values">${shown}</dl>`;
+    return memberOf([nameOf(value, key, index), inner], depth, room);
+  });
+  if (entries.length <= most) return html`<dl class="values">${shown}</dl>`;
+  room.isFolded = true;
+  const rest = entries.slice(most);
+  const members = rest.map(([key, inner], index) =>
+    memberOf([nameOf(value, key, most + index), inner], depth, unfolded()),
+  );
+  return html`<dl class="values">${shown}</dl>
+    ${folded(say.more(rest.length), html`<dl class="values">${members}</dl>`)}`;
+}
+
+function nameOf(container: object, key: string, index: number): string {
+  return Array.isArray(container) ? texts.approval.entry(index + 1) : key;
+}
+
+function memberOf([name, value]: readonly [string, unknown], depth: number, room: Room): Markup {
+  return html`<dt>${readable(name)}</dt>
+    <dd>${isContainer(value) ? membersOf(value, depth + 1, room) : scalarOf(value)}</dd>`;
 }
 
 /** A number that JavaScript would round is an object too, which is frozen. */
@@ -197,9 +245,7 @@ function isContainer(value: unknown): value is object {
 function scalarOf(value: unknown): Markup {
   const say = texts.approval;
   if (typeof value === 'string') {
-    return value === ''
-      ? html`<span class="note">${say.emptyText}</span>`
-      : html`<code class="text">“${shownText(value, MAX_TEXT)}”</code>`;
+    return value === '' ? html`<span class="note">${say.emptyText}</span>` : readable(value, '“”');
   }
   const text = JSON.stringify(value);
   const grouped = groupedDigits(text);
@@ -263,21 +309,32 @@ export function odditiesOf(text: string): Oddities {
   };
 }
 
-/** A text that a caller chose: hidden characters as their codes, look-alike letters marked, and cut. */
-export function shownText(text: string, most: number): Markup {
-  const isCut = text.length > most;
+/** A text that a caller chose, between `quotes`. What is longer than others can be unfolded. */
+function readable(text: string, quotes = ''): Markup {
+  const [open = '', close = ''] = quotes;
   // Not within a character.
-  const whole = isCut ? text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '') : text;
-  const marked = markedIn(whole);
-  const coded = new Set(Array.from(whole.matchAll(piled), ({ index }) => index));
+  const head = text.slice(0, MAX_TEXT).replace(/[\uD800-\uDBFF]$/, '');
+  if (text.length <= MAX_TEXT) return html`<code class="text">${open}${shownText(text)}${close}</code>`;
+  const rest = html`<code class="text">${shownText(text, head.length)}${close}</code>`;
+  return html`<code class="text">${open}${shownText(text, 0, head.length)}</code>
+    ${folded(texts.approval.moreText(text.length - head.length), rest)}`;
+}
+
+/**
+ * A text that a caller chose, from one index to another: hidden characters as their codes, look-alike letters marked.
+ * The letters around decide what is marked.
+ */
+export function shownText(text: string, from = 0, to = text.length): Markup {
+  const marked = markedIn(text);
+  const coded = new Set(Array.from(text.matchAll(piled), ({ index }) => index));
   const parts: Markup[] = [];
   let plain = '';
-  let at = 0;
+  let at = from;
   const flush = (): void => {
     if (plain !== '') parts.push(html`${plain}`);
     plain = '';
   };
-  for (const character of whole) {
+  for (const character of text.slice(from, to)) {
     if (character === '\n') {
       flush();
       parts.push(html`<span class="code">↵</span>${'\n'}`);
@@ -291,10 +348,6 @@ export function shownText(text: string, most: number): Markup {
     at += character.length;
   }
   flush();
-  if (isCut) {
-    const more = text.length - whole.length;
-    parts.push(html`<span class="cut">… ${more.toLocaleString('en')} more characters</span>`);
-  }
   return { markup: parts.map(({ markup }) => markup).join('') };
 }
 

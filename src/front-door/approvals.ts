@@ -138,7 +138,7 @@ export function createApprovalHandler(
       expiresAt: Date.parse(expires_at),
       digest,
       call,
-      caller: asking?.label ?? caller.subject ?? caller.issuer,
+      caller: { subject: caller.subject ?? caller.issuer, label: asking?.label },
       client: {
         name: client?.clientName ?? caller.client ?? '',
         isVerified: client !== undefined && isRegistered(client),

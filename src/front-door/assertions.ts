@@ -180,18 +180,18 @@ export class Assertions {
     if (clientId !== client.clientId) refuse('client_id is another client');
     const [resource, ...others] = [named].flat();
     if (typeof resource !== 'string' || others.length > 0) refuse('resource is not one resource');
-    const audience = this.#audienceOf(resource);
-    if (params.resource !== undefined && this.#audienceOf(params.resource) !== audience) {
+    const audience = this.#audienceOf(resource, client.clientId);
+    if (params.resource !== undefined && this.#audienceOf(params.resource, client.clientId) !== audience) {
       refuse('the requested resource is not the asserted one');
     }
     return { subject, resource, scopes: this.#parts.scopes.known(scope) };
   }
 
-  #audienceOf(resource: string): string {
+  #audienceOf(resource: string, clientId: string): string {
     try {
-      return this.#parts.resources.audienceOf(resource);
+      return this.#parts.resources.audienceOf(resource, clientId);
     } catch {
-      return refuse('resource is not one of this front door');
+      return refuse('resource is not one of this front door, or not one for this client');
     }
   }
 

@@ -84,7 +84,7 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     ]),
   );
   const providerOfAddress = createProviderOfAddress(frontDoor.providers.values());
-  const shared = { provider, people, scopes, browsers, signIns, providers, observer };
+  const shared = { provider, people, scopes, resources, browsers, signIns, providers, observer };
   const interactions = createInteractions({ ...shared, providerOfAddress });
   const callback = createCallback({ ...shared, recorded: config.log.details.claims, clock });
   observe(provider, observer, onBug);

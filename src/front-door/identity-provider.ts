@@ -196,8 +196,11 @@ async function clientAuthOf(credentials: IdentityProvider['credentials']): Promi
   }
 }
 
-function labelOf({ email, preferred_username: username, name }: openid.IDToken): string | undefined {
-  return [email, username, name].find((text): text is string => typeof text === 'string' && text !== '')?.slice(0, 200);
+/** What people know a person by. An unverified address, in whatever claim, could be that of another person. */
+export function labelOf({ email, email_verified: isVerified, preferred_username: username, name }: openid.IDToken) {
+  const isName = (text: unknown): text is string => typeof text === 'string' && text !== '' && !text.includes('@');
+  const label = isVerified === true && typeof email === 'string' ? email : [username, name].find(isName);
+  return label?.slice(0, 200);
 }
 
 /** The provider of an address, by its suffix; undefined: none has it. */

@@ -11,6 +11,7 @@ import type { ProviderOfAddress, ProviderClient } from './identity-provider.ts';
 import { sendPage } from './page.ts';
 import { consentPage, type ConsentView, failedPage, goOnPage, type ShownScope } from './pages.ts';
 import type { People } from './people.ts';
+import type { Resources } from './resources.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import type { SignIns } from './sign-ins.ts';
 import { texts } from './texts.ts';
@@ -20,6 +21,7 @@ export interface InteractionParts {
   readonly provider: Provider;
   readonly people: People;
   readonly scopes: ScopeRules;
+  readonly resources: Resources;
   readonly browsers: BrowserBinding;
   readonly signIns: SignIns;
   readonly providers: ReadonlyMap<string, ProviderClient>;
@@ -34,7 +36,7 @@ export interface InteractionParts {
 export function createInteractions(
   parts: InteractionParts,
 ): (request: IncomingMessage, response: ServerResponse, uid: string) => Promise<void> {
-  const { provider, people, scopes, browsers, signIns, providers, providerOfAddress, observer } = parts;
+  const { provider, people, scopes, resources, browsers, signIns, providers, providerOfAddress, observer } = parts;
   const [only, ...others] = [...providers.values()];
 
   return async (request, response, uid) => {
@@ -95,6 +97,7 @@ export function createInteractions(
     return {
       client: pending.facts,
       resources: resourcesOf(pending.interaction),
+      mayApprove: resourcesOf(pending.interaction).some((resource) => resources.isForApprovers(resource)),
       asked: shown(pending.asked),
       allowed: shown(pending.allowed),
       signedInAs: pending.label,

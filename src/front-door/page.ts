@@ -17,7 +17,7 @@ const css = `
 :root { color-scheme: light dark; --line: light-dark(#d5d9e0, #3a4150); --dim: light-dark(#5a6372, #a3adbd);
   --accent: light-dark(#1d4ed8, #93b4ff); --warn: light-dark(#9a3412, #fdba74); }
 * { box-sizing: border-box; }
-body { margin: 0; padding: 4vh 1rem; font: 1rem/1.5 system-ui, sans-serif;
+body { margin: 0; overflow-wrap: anywhere; padding: 4vh 1rem; font: 1rem/1.5 system-ui, sans-serif;
   background: light-dark(#f3f5f8, #11151c); color: light-dark(#1a202c, #e8ecf3); }
 main { max-width: 34rem; margin: auto; padding: 1.5rem 2rem 2rem; border: 1px solid var(--line); border-radius: .75rem;
   background: light-dark(#fff, #1a202b); }
@@ -46,7 +46,7 @@ h2 { font-size: 1rem; margin: 1.5rem 0 .5rem; }
 .code { margin: 0 .1em; padding: 0 .25em; font: .75em ui-monospace, monospace; color: var(--warn);
   border: 1px solid var(--warn); border-radius: .25em; white-space: nowrap; }
 mark { color: inherit; background: light-dark(#fde68a, #713f12); border-radius: .2em; }
-.cut { color: var(--warn); }
+details { margin: .25rem 0; } summary { color: var(--warn); font-size: .875rem; cursor: pointer; }
 .decide { display: flex; gap: 1rem; margin-top: 1.5rem; } .decide button { flex: 1; margin: 0; padding: .8rem; }
 dt { color: var(--dim); font-size: .875rem; } dd { margin: 0 0 .75rem; }
 .note { color: var(--dim); font-size: .875rem; }

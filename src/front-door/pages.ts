@@ -6,6 +6,8 @@ import { texts } from './texts.ts';
 export interface ConsentView {
   readonly client: ClientFacts;
   readonly resources: readonly string[];
+  /** Whether its tokens can approve calls. */
+  readonly mayApprove: boolean;
   /** The scopes to allow now, and those that were allowed before. */
   readonly asked: readonly ShownScope[];
   readonly allowed: readonly ShownScope[];
@@ -41,7 +43,7 @@ export function consentPage(view: ConsentView): Page {
       <ul>
         ${asked.map(scopeItem)}
       </ul>
-      ${alreadyText(allowed)}
+      ${alreadyText(allowed)} ${view.mayApprove ? html`<p class="high">${say.mayApprove}</p>` : []}
       <dl>
         <dt>${say.access}</dt>
         ${resources.map((resource) => html`<dd><code>${resource}</code></dd>`)}

@@ -13,7 +13,7 @@ import { createAdapter, nameGrants } from './adapter.ts';
 import type { Admission } from './admission.ts';
 import { Assertions } from './assertions.ts';
 import { type BrowserBinding, INTERACTION_SECONDS } from './browser-binding.ts';
-import { createClientPolicy, GATEWAY_CLIENT } from './client-policy.ts';
+import { APPROVAL_CLIENT, createClientPolicy, GATEWAY_CLIENT } from './client-policy.ts';
 import { createConsentPolicy } from './interactions.ts';
 import type { Keys } from './keys.ts';
 import { document, pageHeaders, type Page } from './page.ts';
@@ -144,7 +144,10 @@ export function createProvider(parts: ProviderParts): Provider {
     },
     findAccount: async (ctx, subject) => {
       // The last step before oidc-provider compares `resource` of a token request with that of the grant, as texts.
-      const { route, params } = ctx.oidc;
+      const { route, params, client } = ctx.oidc;
+      // The page of approvals needs a session and no token: any program could redeem a code of its public client.
+      if (route === 'token' && client?.clientId === APPROVAL_CLIENT)
+        throw new errors.UnauthorizedClient('the client of the page of approvals redeems no code');
       if (route === 'token' && typeof params?.['resource'] === 'string') {
         params['resource'] = parts.resources.nameOf(params['resource']);
       }
@@ -168,7 +171,7 @@ export function createProvider(parts: ProviderParts): Provider {
         enabled: true,
         defaultResource: (_ctx, _client, oneOf) => oneOf ?? parts.resources.default(),
         useGrantedResource: () => true,
-        getResourceServerInfo: (ctx, indicator) => resourceServer(ctx, indicator),
+        getResourceServerInfo: (ctx, indicator, client) => resourceServer(ctx, indicator, client.clientId),
       },
     },
   } satisfies Configuration);
@@ -237,10 +240,10 @@ export function createProvider(parts: ProviderParts): Provider {
     grantable(ctx);
   }
 
-  function resourceServer(ctx: KoaContextWithOIDC, indicator: string): ResourceServer {
+  function resourceServer(ctx: KoaContextWithOIDC, indicator: string, clientId: string): ResourceServer {
     if (ctx.oidc.params?.['resource'] !== undefined) onlyOne(ctx.oidc.params['resource']);
     return {
-      audience: parts.resources.audienceOf(indicator),
+      audience: parts.resources.audienceOf(indicator, clientId),
       scope: grantable(ctx),
       accessTokenFormat: tokens.format,
       ...(tokens.format === 'jwt' && { jwt: { sign: { alg: 'ES256', kid: String(keys.signing()[0]?.kid) } } }),

@@ -1,6 +1,7 @@
 import { errors } from 'oidc-provider';
 import type { Config } from '../model/config.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
+import { APPROVAL_CLIENT } from './client-policy.ts';
 import type { Route } from '../model/route.ts';
 import { MAX_URL_LENGTH } from './url-pattern.ts';
 
@@ -11,8 +12,13 @@ export interface Resources {
    * for any other.
    */
   nameOf(indicator: string): string;
-  /** The `aud` of the resource that an indicator names, as the route wants it. Throws `invalid_target`. */
-  audienceOf(indicator: string): string;
+  /**
+   * The `aud` of the resource that an indicator names, as the route wants it, for a client that may ask for it. Throws
+   * `invalid_target`.
+   */
+  audienceOf(indicator: string, clientId: string): string;
+  /** Whether an indicator names the API for approvers. */
+  isForApprovers(indicator: string): boolean;
   /** The resource of a request without `resource`: that of the only MCP route. Throws `invalid_target` otherwise. */
   default(): string;
   /** The scopes of a request without `scope`: what the policy of the resource asks of every caller. */
@@ -29,8 +35,9 @@ interface NamedResource {
 export function createResources({
   routes,
   approvals,
+  frontDoor,
   publicUrl,
-}: Pick<Config, 'routes' | 'publicUrl'> & Partial<Pick<Config, 'approvals'>>): Resources {
+}: Pick<Config, 'routes' | 'publicUrl'> & Partial<Pick<Config, 'approvals' | 'frontDoor'>>): Resources {
   const all = approvals === undefined ? routes : [...routes, approvals.route];
   const trusting = all.filter(({ authorizationServers }) =>
     authorizationServers.some(({ name }) => name === FRONT_DOOR),
@@ -68,9 +75,20 @@ export function createResources({
     return bySpelling.get(url.href) ?? (url.pathname === '/' ? byOrigin.get(url.origin) : undefined);
   }
 
+  /** A client of an agent could else approve its own calls, by a page that names only its ordinary scopes. */
+  function mayAsk(clientId: string, { route }: NamedResource): boolean {
+    if (route !== approvals?.route) return true;
+    return clientId === APPROVAL_CLIENT || frontDoor?.clients.registered.get(clientId)?.mayApprove === true;
+  }
+
   return {
     nameOf: (indicator) => find(indicator).name,
-    audienceOf: (indicator) => find(indicator).audience,
+    audienceOf(indicator, clientId) {
+      const found = find(indicator);
+      if (mayAsk(clientId, found)) return found.audience;
+      throw new errors.InvalidTarget('this client may not get tokens by which calls are approved');
+    },
+    isForApprovers: (indicator) => find(indicator).route === approvals?.route,
     default() {
       if (byDefault === undefined)
         throw new errors.InvalidTarget('resource is missing: name the one that the token is for');

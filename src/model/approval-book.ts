@@ -17,7 +17,9 @@ export interface ApprovalCall {
   readonly arguments?: string | undefined;
   /** With its query, of a request on an HTTP route. */
   readonly path?: string | undefined;
-  /** How many values of the call are not shown. */
+  /** JSON: everything else that is bound, such as what `shows` leaves out. Approvers can unfold it. */
+  readonly unshown?: string | undefined;
+  /** How many values {@link unshown} has. */
   readonly hidden: number;
 }
 

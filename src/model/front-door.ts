@@ -119,6 +119,8 @@ export interface RegisteredClient {
   /** Patterns of redirect URIs. */
   readonly redirectUris: readonly string[];
   readonly refresh: boolean;
+  /** Whether it may get tokens for the API for approvers. */
+  readonly mayApprove: boolean;
 }
 
 /** A scope of the front door. */

@@ -147,6 +147,8 @@ export interface Policy {
   readonly isOverTime: boolean;
   /** Whether an entry wants approvals. */
   readonly hasApprovals: boolean;
+  /** Paths in the policy file to each `by` that no claim restricts, and that is not an explicit `{}`. */
+  readonly openApprovers: readonly (readonly (string | number)[])[];
   /** The approval by its {@link NeededApproval.rules}; undefined if one of them is not a rule of this policy. */
   approvalAt(rules: readonly string[]): NeededApproval | undefined;
   /** Whether it lists requests, so that it decides a request by its method and path. */

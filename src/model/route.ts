@@ -134,6 +134,8 @@ export interface Route {
    * with.
    */
   readonly isFrontDoor: boolean;
+  /** Whether the gateway answers it itself: only a token whose `aud` names it may decide on calls and tokens. */
+  readonly isEndpoint: boolean;
   readonly resource: ResourceMetadata | undefined;
   /** In the order in which they introspect an opaque token; empty only on a public route. */
   readonly authorizationServers: readonly AuthorizationServer[];

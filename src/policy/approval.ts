@@ -8,9 +8,10 @@ import type { PolicyDenial } from '../model/denial.ts';
 import { type Decision, type Explanation, unknownArguments } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { type ArgumentCondition, compileArgument, compileArguments, requireArguments } from './argument.ts';
+import { type Condition, isGroup } from './conditions/condition.ts';
 import type { AllCondition } from './conditions/groups.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
-import { type EntryContext, type EntryDocument, millisecondsOf, rulePath } from './document.ts';
+import { type DocumentPath, type EntryContext, type EntryDocument, millisecondsOf, rulePath } from './document.ts';
 
 const wanted = 'an approval of this call';
 
@@ -21,8 +22,12 @@ export interface Approval {
   /** A call that meets both needs an approval. They are read cautiously: what cannot be judged meets them. */
   readonly condition: AllCondition;
   readonly arguments: readonly ArgumentCondition[];
-  /** Who may approve. */
+  /** The condition on approvers. */
   readonly by: AllCondition;
+  /** Path in the policy file. */
+  readonly byPath: DocumentPath;
+  /** Whether a claim restricts `by` to some people, or it is explicitly `{}`. */
+  readonly namesPeople: boolean;
   readonly self: boolean;
   readonly waitMs: number;
   readonly validMs: number;
@@ -41,13 +46,19 @@ export function compileApproval(entry: EntryDocument, context: EntryContext): Ap
   const { because, faults } = context;
   const path = [...context.path, 'approval'];
   const whenPath = [...path, 'when'];
+  const byPath = [...path, 'by'];
   const { when = {}, by, self = false, wait = '1h', valid = '10m', shows } = approval;
   if (when.arguments !== undefined) requireArguments([...whenPath, 'arguments'], context);
+  const condition = compileCondition(when, whenPath, faults, 'cautious');
+  const conditions = compileArguments(when.arguments ?? {}, whenPath, faults, 'cautious');
+  const approvers = compileCondition(by, byPath, faults);
   return {
     rule: rulePath(path),
-    condition: compileCondition(when, whenPath, faults, 'cautious'),
-    arguments: compileArguments(when.arguments ?? {}, whenPath, faults, 'cautious'),
-    by: compileCondition(by, [...path, 'by'], faults),
+    condition,
+    arguments: conditions,
+    by: approvers,
+    byPath,
+    namesPeople: approvers.parts.length === 0 || isRestricted(approvers),
     self,
     waitMs: millisecondsOf(wait),
     validMs: millisecondsOf(valid),
@@ -56,6 +67,22 @@ export function compileApproval(entry: EntryDocument, context: EntryContext): Ap
     text: canonicalJson(approval),
     entryText: canonicalJson(entry),
   };
+}
+
+/** The claims about a token, its client, or how a person signed in: they do not tell one person from another. */
+const impersonal: ReadonlySet<string> = new Set([
+  ...['iss', 'aud', 'exp', 'iat', 'nbf', 'jti', 'sid', 'active', 'token_type'],
+  ...['client_id', 'azp', 'scope', 'scp', 'acr', 'amr', 'auth_time', 'authenticated_ago'],
+]);
+
+/** Whether only people with some claim meet a condition. Under a `not`, a person whose token lacks the claim does. */
+function isRestricted(condition: Condition): boolean {
+  if (isGroup(condition)) {
+    const { kind, parts } = condition;
+    if (kind === 'not') return false;
+    return kind === 'any' ? parts.every(isRestricted) : parts.some(isRestricted);
+  }
+  return condition.reads.claims.some(({ name }) => !impersonal.has(name.replace(/^\/([^/]*).*$/s, '$1')));
 }
 
 /**

@@ -60,6 +60,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
       : (principal, attempt) => decide(rules, principal, attempt),
     isOverTime: past !== undefined,
     hasApprovals: approvals.size > 0,
+    openApprovers: [...approvals.values()].filter(({ namesPeople }) => !namesPeople).map(({ byPath }) => byPath),
     approvalAt(named) {
       const found = named.flatMap((rule) => approvals.get(rule) ?? []);
       return found.length === named.length ? joinedApproval(found, { isShadow: shadow }) : undefined;

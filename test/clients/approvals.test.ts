@@ -22,12 +22,18 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     startFrontDoorWorld({ policy, top: 'approvals: { authorization_servers: [front_door] }' }),
   );
   beforeAll(async () => {
-    world.provider.person = { sub: 'alice', claims: { email: 'alice@acme.com', roles: ['trader'] } };
+    world.provider.person = {
+      sub: 'alice',
+      claims: { email_verified: true, email: 'alice@acme.com', roles: ['trader'] },
+    };
     const client = await registerClient(world.issuer, { client_name: 'Agent' });
     token = String((await client.token()).body['access_token']);
   });
   beforeEach(() => {
-    world.provider.person = { sub: 'eve', claims: { email: 'eve@acme.com', roles: ['supervisor'] } };
+    world.provider.person = {
+      sub: 'eve',
+      claims: { email_verified: true, email: 'eve@acme.com', roles: ['supervisor'] },
+    };
   });
 
   interface Called {
@@ -70,22 +76,22 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       to: 'aсc-2',
       amount: 1_000_000,
       note: `pay \u202egnp.exe\u202c\u200b <script>alert(1)</script>\nsecond line`,
-      long: 'x'.repeat(100_000),
+      long: `${'x'.repeat(100_000)} the end of the text`,
       order: 'pay \u05d0 100 200',
       piled: `o${'\u0301'.repeat(40)}k\u2800`,
-      deep: { a: { b: { c: { d: { e: { f: { g: { h: { i: { j: 1 } } } } } } } } } },
+      deep: { a: { b: { c: { d: { e: { f: { g: { h: { i: { j: 'the deepest' } } } } } } } } } },
       'ke\u200by': ['', [], {}, null, true, '0', 9.5],
-      many: Array.from({ length: 300 }, (_, index) => index),
+      many: Array.from({ length: 300 }, (_, index) => `no. ${index}`),
       last: 'also shown',
     };
-    const odd = ['U+202E', 'U+202C', 'U+200B', 'U+0441', 'U+2800', '99,600 more characters', '1,000,000'].concat(
+    const odd = ['U+202E', 'U+202C', 'U+200B', 'U+0441', 'U+2800', '99,620 more characters', '1,000,000'].concat(
       ['<script>alert(1)</script>', 'characters that are normally invisible', 'letters that look like others'],
-      ['of which not all are shown', 'written from right to left', 'also shown'],
+      ['of which some are folded', 'written from right to left', 'also shown'],
     );
     const refused = await transfer(hostile);
     for (const [name, options] of [
       ['wide-light', { viewport: { width: 1280, height: 900 }, colorScheme: 'light' }],
-      ['narrow-dark', { viewport: { width: 360, height: 740 }, colorScheme: 'dark' }],
+      ['narrow-dark', { viewport: { width: 390, height: 844 }, colorScheme: 'dark' }],
     ] as const) {
       await withPage(
         browser,
@@ -100,6 +106,16 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
           );
           expect(overflow).toBe(0);
           await keepScreenshot(page, `approval-${name}`);
+          const folded = ['the end of the text', 'the deepest', 'no. 299'];
+          for (const each of folded) expect(text).not.toContain(each);
+          for (const summary of await page.locator('summary').all()) {
+            await summary.focus();
+            await page.keyboard.press('Enter');
+          }
+          const whole = await page.locator('main').innerText();
+          for (const each of folded) expect(whole).toContain(each);
+          expect(whole).not.toMatch(/[\u202a-\u202e\u200b]/);
+          await keepScreenshot(page, `approval-unfolded-${name}`);
           const box = await page.getByRole('button', { name: 'Deny' }).boundingBox();
           expect(box?.height).toBeGreaterThan(40);
         },
@@ -123,13 +139,19 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
       expect(headers['x-frame-options']).toBe('DENY');
     });
-    world.provider.person = { sub: 'mallory', claims: { email: 'mallory@acme.com', roles: ['trader'] } };
+    world.provider.person = {
+      sub: 'mallory',
+      claims: { email_verified: true, email: 'mallory@acme.com', roles: ['trader'] },
+    };
     await withPage(browser, async (page) => {
       await page.goto(urlOf(refused));
       await page.getByRole('heading', { name: 'There is nothing to decide here' }).waitFor();
       expect(await page.locator('main').innerText()).toContain('mallory@acme.com');
     });
-    world.provider.person = { sub: 'alice', claims: { email: 'alice@acme.com', roles: ['supervisor'] } };
+    world.provider.person = {
+      sub: 'alice',
+      claims: { email_verified: true, email: 'alice@acme.com', roles: ['supervisor'] },
+    };
     await withPage(browser, async (page) => {
       await page.goto(urlOf(refused));
       await page.getByRole('heading', { name: 'This call is your own' }).waitFor();

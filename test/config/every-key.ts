@@ -87,7 +87,13 @@ export const everyKey: unknown = {
         lifetime: '30d',
       },
       registered: {
-        desk: { name: 'Desk', client_secret: 's3cr3t', redirect_uris: ['http://127.0.0.1:*/callback'], refresh: false },
+        desk: {
+          name: 'Desk',
+          client_secret: 's3cr3t',
+          redirect_uris: ['http://127.0.0.1:*/callback'],
+          refresh: false,
+          approvals: true,
+        },
       },
     },
     scopes: { read: { title: 'Read accounts' }, payments: { title: 'Move money', lifetime: '60s', max_age: '5m' } },

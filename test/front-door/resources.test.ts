@@ -39,7 +39,10 @@ describe('R-294: an indicator names', () => {
     ['the resource, with the default port', 'https://mcp.example:443/mcp'],
     ['the resource, in capitals', 'HTTPS://MCP.example/mcp'],
   ])('%s', (_title, indicator) => {
-    expect([one.nameOf(indicator), one.audienceOf(indicator)]).toEqual([`${publicUrl}/mcp`, `${publicUrl}/mcp`]);
+    expect([one.nameOf(indicator), one.audienceOf(indicator, 'agent')]).toEqual([
+      `${publicUrl}/mcp`,
+      `${publicUrl}/mcp`,
+    ]);
   });
 
   test.each([
@@ -66,7 +69,7 @@ describe('R-294: an indicator names', () => {
     ['a space', ' '],
   ])('no resource: %s', (_title, indicator) => {
     expect(() => one.nameOf(indicator)).toThrow('invalid_target');
-    expect(() => one.audienceOf(indicator)).toThrow('invalid_target');
+    expect(() => one.audienceOf(indicator, 'agent')).toThrow('invalid_target');
   });
 
   test('none by an origin with several resources, and none of a route that trusts other servers', () => {
@@ -77,13 +80,13 @@ describe('R-294: an indicator names', () => {
   });
 
   test('the audience that it spells, and the first one by the URL of the route', () => {
-    expect(several.audienceOf('api://more')).toBe('api://more');
-    expect(several.audienceOf('https://api.example/v1?a=b')).toBe('https://api.example/v1?a=b');
-    expect(several.audienceOf(`${publicUrl}/more?x`)).toBe(`${publicUrl}/more`);
+    expect(several.audienceOf('api://more', 'agent')).toBe('api://more');
+    expect(several.audienceOf('https://api.example/v1?a=b', 'agent')).toBe('https://api.example/v1?a=b');
+    expect(several.audienceOf(`${publicUrl}/more?x`, 'agent')).toBe(`${publicUrl}/more`);
     // The only resource at the origin of that audience.
-    expect(several.audienceOf('https://api.example')).toBe('https://api.example/v1?a=b');
-    expect(() => several.audienceOf('https://api.example/v1?a=c')).toThrow('invalid_target');
-    expect(() => several.audienceOf('api://more?x')).toThrow('invalid_target');
+    expect(several.audienceOf('https://api.example', 'agent')).toBe('https://api.example/v1?a=b');
+    expect(() => several.audienceOf('https://api.example/v1?a=c', 'agent')).toThrow('invalid_target');
+    expect(() => several.audienceOf('api://more?x', 'agent')).toThrow('invalid_target');
   });
 });
 

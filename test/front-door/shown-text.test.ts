@@ -1,8 +1,11 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { odditiesOf, shownText } from '../../src/front-door/approval-page.ts';
+import { approvalPage, type ApprovalPageView, odditiesOf, shownText } from '../../src/front-door/approval-page.ts';
+import { labelOf } from '../../src/front-door/identity-provider.ts';
+import { runs } from '../support/runs.ts';
 
 /** Without the markup around codes. */
-const textOf = (text: string, most = 100): string => shownText(text, most).markup.replaceAll(/<[^>]*>/g, '|');
+const textOf = (text: string): string => shownText(text).markup.replaceAll(/<[^>]*>/g, '|');
 
 describe('R-314: texts that a caller chose', () => {
   test.each([
@@ -36,8 +39,115 @@ describe('R-314: texts that a caller chose', () => {
     for (const text of ['pay 100', 'привет', '日本']) expect(odditiesOf(text).hasRightToLeft).toBe(false);
   });
 
-  test('are cut, and say how much more there is', () => {
-    expect(textOf('x'.repeat(100_000), 3)).toBe('xxx|… 99,997 more characters|');
-    expect(textOf('ab😀c', 3)).toBe('ab|… 3 more characters|');
+  test('are marked by the letters around, also where a part is folded', () => {
+    expect(shownText('pаypal', 2).markup).toBe('ypal');
+    expect(shownText('paypаl', 2).markup.replaceAll(/<[^>]*>/g, '|')).toBe('yp|а|U+0430||l');
+  });
+});
+
+describe('the page of an approval', () => {
+  const view = (call: Partial<ApprovalPageView['call']>, more: Partial<ApprovalPageView> = {}): ApprovalPageView => ({
+    status: 'pending',
+    createdAt: 0,
+    expiresAt: 60_000,
+    digest: 'd',
+    call: { route: 'tools', method: 'tools/call', name: 'pay', hidden: 0, ...call },
+    caller: { subject: 'the-subject', label: undefined },
+    client: { name: 'Agent', isVerified: false },
+    because: undefined,
+    hindrance: undefined,
+    formToken: 't',
+    now: 0,
+    signedInAs: 'eve',
+    signOutUrl: '/sign-out',
+    ...more,
+  });
+  const pageOf = (...about: Parameters<typeof view>): string => approvalPage(view(...about)).body.markup;
+  /** What is shown before a person unfolds anything. */
+  const atOnce = (page: string): string => {
+    let depth = 0;
+    return page
+      .split(/(<\/?details>)/)
+      .filter((part) => {
+        if (part === '<details>') depth += 1;
+        if (part === '</details>') depth -= 1;
+        return depth === 0;
+      })
+      .join('');
+  };
+
+  test('R-314: has every value that is bound, whatever its depth, number and length', () => {
+    let leaves: string[] = [];
+    const leaf = fc.integer({ min: 0, max: 600 }).map((length) => {
+      leaves.push(`leaf${leaves.length}-${'x'.repeat(length)}-end`);
+      return leaves.at(-1) ?? '';
+    });
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 3 },
+        leaf,
+        fc.array(leaf, { maxLength: 100, size: 'max' }),
+        fc.array(tie('tree')),
+        fc.dictionary(fc.stringMatching(/^[a-z]{1,9}$/), tie('tree')),
+        tie('tree').map((inner) => ({ a: { b: { c: { d: { e: inner } } } } })),
+      ),
+    }));
+    fc.assert(
+      fc
+        .property(fc.dictionary(fc.stringMatching(/^[a-z]{1,9}$/), tree, { minKeys: 1 }), (args) => {
+          const found = JSON.stringify(args);
+          for (const page of [pageOf({ arguments: args }), pageOf({ hidden: 1, unshown: { arguments: args } })]) {
+            const text = page.replaceAll(/<[^>]*>\s*/g, '').replaceAll(/… [\d,]+ more characters/g, '');
+            for (const each of leaves) if (found.includes(each)) expect(text.includes(each), each).toBe(true);
+          }
+          expect(atOnce(pageOf({ arguments: args })).length).toBeLessThan(200_000);
+        })
+        .beforeEach(() => {
+          leaves = [];
+        }),
+      { numRuns: runs / 30 },
+    );
+  });
+
+  test('folds what is long or besides, and says so before anything else', () => {
+    const long = pageOf({
+      arguments: { sql: `${'x'.repeat(500)} DROP TABLE`, ids: Array.from({ length: 100 }, (_, i) => i) },
+    });
+    expect(atOnce(long)).not.toContain('DROP TABLE');
+    expect(long).toContain('DROP TABLE');
+    expect(atOnce(long)).toContain('Unfold it before you decide.');
+    expect(atOnce(long)).toContain('Unfold them before you decide.');
+    const besides = pageOf({
+      arguments: { amount: 1 },
+      hidden: 2,
+      unshown: { arguments: { pin: '1234' }, headers: { 'x-amount': '5\u200b' } },
+    });
+    expect(atOnce(besides)).not.toContain('1234');
+    expect(besides).toContain('… and 2 more values');
+    expect(besides).toContain('Header fields');
+    expect(atOnce(besides)).toContain('It carries more than these values');
+    expect(besides).toContain('U+200B');
+    expect(atOnce(besides)).toContain('normally invisible');
+  });
+
+  test('names the caller by its subject too', () => {
+    const page = pageOf({}, { caller: { subject: 'the-subject', label: 'alice@acme.com' } });
+    expect(page).toContain('alice@acme.com');
+    expect(page).toContain('the-subject');
+  });
+});
+
+describe('the name by which people know a person', () => {
+  test.each<[claims: object, label: string | undefined]>([
+    [{ email: 'a@acme.com', email_verified: true, name: 'Alice' }, 'a@acme.com'],
+    [{ email: 'ceo@acme.com', email_verified: false, name: 'Alice' }, 'Alice'],
+    [{ email: 'ceo@acme.com', name: 'Alice' }, 'Alice'],
+    [{ email: 'ceo@acme.com', email_verified: 'true' }, undefined],
+    [{ preferred_username: 'ceo@acme.com', name: 'Alice' }, 'Alice'],
+    [{ preferred_username: 'alice', name: 'Alice' }, 'alice'],
+    [{ name: 'ceo@acme.com' }, undefined],
+    [{ name: '' }, undefined],
+  ])('%j is called %j', (claims, label) => {
+    expect(labelOf(claims as Parameters<typeof labelOf>[0])).toBe(label);
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { approvals } from '../../src/cli/operator.ts';
 import { folderWith } from '../config/folder.ts';
-import { startBeforeAll } from '../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { type Answer, startWorld } from '../worlds/gateway.ts';
 
@@ -125,5 +125,15 @@ describe('operators', () => {
       approval: { id, call: { name: 'pay', arguments: { amount: 30 }, hidden: 1 }, caller: { subject: 'alice' } },
     });
     for (const { body } of told()) expect(body).not.toContain('of-alice');
+  });
+
+  test('R-332: read in lines that the gateway has no token, which a loopback address does not replace', async () => {
+    const open = await forThisTest(
+      startWorld({ routes: ['name: x, path: /, public: true, upstream: { url: UPSTREAM }'] }),
+    );
+    const options = { config: join(folder, 'gateway.yaml'), follow: false, json: false, admin: open.gateway.adminUrl };
+    const why = await approvals({}, options).then(() => '', String);
+    expect(why).toContain('none is configured.\n\nSet it in gateway.yaml');
+    expect(why).not.toMatch(/\ufffd|loopback/);
   });
 });

@@ -200,9 +200,11 @@ describe('one gateway', () => {
     });
   });
 
-  test('R-304: shows what `shows` allows, and how much there is besides', async () => {
+  test('R-304: shows what `shows` allows, and to the approver who asks for it the rest', async () => {
     const id = await waitingId(await call('secretive', { amount: 1, pin: '1234', more: { a: 1, b: [2, 3] } }));
-    expect((await view(id)).call).toMatchObject({ arguments: { amount: 1 }, hidden: 4 });
+    const unshown = { arguments: { pin: '1234', more: { a: 1, b: [2, 3] } } };
+    expect((await view(id)).call).toMatchObject({ arguments: { amount: 1 }, hidden: 4, unshown });
+    expect(await (await api('eve', '', undefined, eve)).text()).not.toContain('1234');
   });
 
   /** Calls `confirm` as a client of MCP 2026-07-28. */
@@ -271,7 +273,47 @@ describe('one gateway', () => {
       authorization_servers: [world.issuer.url],
     });
     expect(await of('/.well-known/oauth-protected-resource')).toMatchObject({ resource: 'http://gateway.test/mcp' });
-    expect((await fetch(`${world.gateway.url}/approvals`)).status).toBe(401);
+    const unsigned = await fetch(`${world.gateway.url}/approvals`);
+    expect(unsigned.status).toBe(401);
+    expect(unsigned.headers.get('www-authenticate')).toContain(
+      'resource_metadata="http://gateway.test/.well-known/oauth-protected-resource/approvals"',
+    );
+  });
+
+  test.each(['/approvals', '/approvals/AAAAAAAAAAAAAAAAAAAAAA'])(
+    'R-307: says to a person in a browser how a call is decided: %s',
+    async (path) => {
+      const page = await fetch(world.gateway.url + path, { headers: { accept: 'text/html,*/*;q=0.8' } });
+      expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+      expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(await page.text()).toContain('sallyport approvals approve');
+      const token = await world.token({ aud: 'http://gateway.test/approvals' });
+      const headers = { accept: 'text/html', authorization: `Bearer ${token}` };
+      expect((await fetch(world.gateway.url + path, { headers })).headers.get('content-type')).toContain('json');
+    },
+  );
+
+  test.each<[what: string, status: number, body: (digest: string) => string, type?: string]>([
+    ['two decisions', 400, (digest) => `{"decision":"deny","digest":"${digest}","decision":"approve"}`],
+    ['two that differ in case', 400, (digest) => `{"Decision":"deny","decision":"approve","digest":"${digest}"}`],
+    ['a further member', 400, (digest) => `{"decision":"approve","digest":"${digest}","by":"eve"}`],
+    ['a list', 400, () => '[]'],
+    ['null', 400, () => 'null'],
+    ['nothing', 400, () => ''],
+    ['a text', 415, (digest) => `{"decision":"approve","digest":"${digest}"}`, 'text/plain'],
+    ['a form', 415, (digest) => `{"decision":"approve","digest":"${digest}"}`, 'application/x-www-form-urlencoded'],
+    ['a charset', 200, (digest) => `{"decision":"approve","digest":"${digest}"}`, 'Application/JSON; charset=utf-8'],
+  ])('R-301: reads %s as %i', async (what, status, body, type = 'application/json') => {
+    const id = await waitingId(await call('transfer', { amount: 5000, what }));
+    const { digest } = await view(id);
+    const token = await world.token({ sub: 'eve', aud: 'http://gateway.test/approvals', ...eve });
+    const answer = await fetch(`${world.gateway.url}/approvals/${id}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': type },
+      body: body(digest),
+    });
+    expect(answer.status).toBe(status);
+    expect(await view(id)).toMatchObject({ status: status === 200 ? 'approved' : 'pending' });
   });
 
   test('R-308: logs and counts what happens, and never arguments', async () => {

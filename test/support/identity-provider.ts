@@ -29,7 +29,7 @@ interface TestPerson {
 export interface IdentityProviderOptions {
   readonly redirectUri: string;
   readonly client?: Partial<ClientMetadata>;
-  /** The claims of ID tokens; others are at the userinfo endpoint. Default: `roles`, `tid`, `email`. */
+  /** The claims of ID tokens; others are at the userinfo endpoint. Default: `roles`, `tid`, `email`, `email_verified`. */
   readonly idTokenClaims?: readonly string[];
   readonly userInfoClaims?: readonly string[];
 }
@@ -42,7 +42,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
   keepSecret(clientSecret);
   const authorizations: URLSearchParams[] = [];
   const people = new Map<string, TestPerson>();
-  const { idTokenClaims = ['roles', 'tid', 'email'], userInfoClaims = [] } = options;
+  const { idTokenClaims = ['roles', 'tid', 'email', 'email_verified'], userInfoClaims = [] } = options;
   const configuration: Configuration = {
     scopes: ['openid', 'email', 'profile'],
     acrValues: ['phr', 'mfa', 'pwd'],

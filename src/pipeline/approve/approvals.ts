@@ -5,7 +5,6 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import { declaresBody } from '../../lib/http/header-fields.ts';
-import { parseToRewrite } from '../../lib/json/lossless.ts';
 import { lengthPrefixed } from '../../lib/digest.ts';
 import {
   type ApprovalBook,
@@ -14,7 +13,6 @@ import {
   type ApprovalObserver,
   type ApprovalUse,
   type AskAnswer,
-  decidedFrom,
   type KeptApproval,
 } from '../../model/approval-book.ts';
 import type { NeededApproval } from '../../model/approval.ts';
@@ -27,8 +25,6 @@ import { isLockedKind, listedKinds, type TargetKind, targetKinds } from '../../m
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 import { boundCall } from './bound-call.ts';
-import { parsedJson } from '../../lib/json/parsed.ts';
-import { isObject } from '../../lib/json/own-member.ts';
 
 interface ApprovalParts {
   readonly book: ApprovalBook;
@@ -51,7 +47,7 @@ interface RouteParts {
 /** A decision that was not made, and why. */
 export class DecisionRefused extends Error {
   override readonly name = 'DecisionRefused';
-  readonly status: 400 | 403 | 404 | 409 | 410;
+  readonly status: 400 | 403 | 404 | 409 | 410 | 415;
 
   constructor(status: DecisionRefused['status'], message: string) {
     super(message);
@@ -94,6 +90,9 @@ export class Approvals {
     if (attempt.kind === 'http' && body === undefined && declaresBody(call.fields)) {
       throw new Denial('approval.body', 'a request with a body, which is not read here');
     }
+    // What follows the handshake has no form that a person could have seen.
+    if (route.upgrade !== undefined && call.fields.upgrade !== undefined)
+      throw new Denial('approval.body', 'a request for an upgrade, whose messages are not read here');
     // Both judge an approved call again, after it is taken.
     if (continues === undefined) {
       await judge?.(grant);
@@ -314,81 +313,4 @@ class TakenApproval implements ApprovedCall {
 
 async function bothEnd(one: Promise<void>, other: Promise<void>): Promise<void> {
   await Promise.all([one, other]);
-}
-
-/** A request as people, programs and `notify` get it. */
-export function approvalView(approval: KeptApproval): Record<string, unknown> {
-  const { id, status, createdAt, endsAt, digest, call, caller, because } = approval;
-  const { arguments: args, ...rest } = call;
-  return {
-    id,
-    status,
-    created_at: new Date(createdAt).toISOString(),
-    expires_at: new Date(endsAt).toISOString(),
-    digest,
-    call: { ...rest, ...(args !== undefined && { arguments: parseToRewrite(args) }) },
-    caller,
-    because,
-  };
-}
-
-interface ApiAnswer {
-  readonly status: number;
-  readonly body: unknown;
-}
-
-/** The longest body of a decision. */
-export const MAX_DECISION_BYTES = 1024;
-
-/**
- * Answers a request to the API for approvers, docs/approvals.md.
- *
- * @param base The path of the API.
- */
-export async function answerApi(
-  approvals: Approvals,
-  base: string,
-  { call, person, body }: { readonly call: Call; readonly person: Principal; readonly body: string },
-): Promise<ApiAnswer> {
-  const id = call.path.slice(base.length + 1);
-  if (id === '') {
-    if (call.method !== 'GET' && call.method !== 'HEAD') return { status: 405, body: { title: 'Method not allowed' } };
-    return { status: 200, body: { approvals: (await approvals.list(person)).map(approvalView) } };
-  }
-  try {
-    if (call.method === 'POST') return { status: 200, body: await decided(approvals, id, person, body) };
-    const found = await approvals.find(id, person);
-    if (found === undefined) return refusal(new DecisionRefused(404, 'unknown'));
-    const { id: own, status, expires_at, ...rest } = approvalView(found.approval);
-    return {
-      status: 200,
-      body: found.isWhole ? { id: own, status, expires_at, ...rest } : { id: own, status, expires_at },
-    };
-  } catch (error) {
-    if (error instanceof DecisionRefused) return refusal(error);
-    throw error;
-  }
-}
-
-async function decided(approvals: Approvals, id: string, person: Principal, body: string): Promise<unknown> {
-  const wanted = parsedJson(body);
-  const { decision, digest } = isObject(wanted) ? wanted : {};
-  // Before the form is judged: a stranger learns nothing of an id.
-  const found = await approvals.find(id, person);
-  if (found === undefined) throw new DecisionRefused(404, 'unknown');
-  if (!found.isWhole) throw new DecisionRefused(403, 'another person has to decide on this call');
-  if (!isDecision(decision) || typeof digest !== 'string') {
-    throw new DecisionRefused(400, 'the body is not { "decision": "approve" | "deny" | "withdraw", "digest": "…" }');
-  }
-  return approvalView((await approvals.decide(id, decision, person, digest)).approval);
-}
-
-function isDecision(value: unknown): value is ApprovalDecision {
-  return typeof value === 'string' && Object.hasOwn(decidedFrom, value);
-}
-
-const titles = { 400: 'Bad request', 403: 'Access denied', 404: 'Not found', 409: 'Conflict', 410: 'Gone' } as const;
-
-function refusal({ status, message: detail }: DecisionRefused): ApiAnswer {
-  return { status, body: { title: titles[status], status, detail } };
 }

@@ -1,8 +1,10 @@
 import { createHmac, randomUUID } from 'node:crypto';
+import { request as requestTls } from 'node:https';
 import { type BackOff, createBackOff } from '../../lib/back-off.ts';
 import type { ApprovalEvent, KeptApproval } from '../../model/approval-book.ts';
 import type { ApprovalSettings } from '../../model/config.ts';
-import { approvalView } from './approvals.ts';
+import { shownView } from './api.ts';
+import { http } from '../../lib/http/node-http.ts';
 import { messageOf } from '../../lib/wording.ts';
 
 const MAX_WAITING = 1_000;
@@ -11,6 +13,7 @@ const TIMEOUT_MS = 5_000;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
 const MAX_PARALLEL = 4;
+const MAX_INTERIM = 8;
 
 interface Message {
   readonly event: ApprovalEvent;
@@ -52,7 +55,7 @@ export class Notifier {
       event,
       at: new Date().toISOString(),
       url: `${this.#settings.url}/${approval.id}`,
-      approval: approvalView(approval),
+      approval: shownView(approval),
     });
     const backOff = createBackOff(this.#firstRetryMs, LONGEST_RETRY_MS, Math.random);
     this.#waiting.push({ event, body, backOff, tries: 0 });
@@ -94,23 +97,33 @@ export class Notifier {
     this.#timers.add(timer);
   }
 
-  /** @returns why it failed. */
+  /** @returns why it failed. Of an answer only the status is read; then the connection ends. */
   async #post(body: string): Promise<string | undefined> {
     const { url = '', secret = '' } = this.#settings.notify ?? {};
     const seconds = Math.floor(Date.now() / 1000);
     const mac = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
-    try {
-      const response = await fetch(url, {
-        method: 'POST',
-        body,
-        headers: { 'content-type': 'application/json', 'sallyport-signature': `t=${seconds},v1=${mac}` },
-        redirect: 'manual',
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      });
-      await response.body?.cancel();
-      return response.ok ? undefined : `it answered ${response.status}`;
-    } catch (error) {
-      return messageOf(error);
-    }
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    const request = (url.startsWith('https:') ? requestTls : http.request)(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'sallyport-signature': `t=${seconds},v1=${mac}`,
+      },
+      agent: false,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    let interim = 0;
+    request.on('information', () => {
+      interim += 1;
+      if (interim > MAX_INTERIM) request.destroy(new Error(`it sent more than ${MAX_INTERIM} interim responses`));
+    });
+    request.on('response', ({ statusCode = 0 }) => {
+      resolve(statusCode >= 200 && statusCode < 300 ? undefined : `it answered ${statusCode}`);
+      request.destroy();
+    });
+    request.on('error', (error) => resolve(messageOf(error)));
+    request.end(body);
+    return promise;
   }
 }

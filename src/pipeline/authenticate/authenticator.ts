@@ -219,7 +219,7 @@ function authenticationFor(parts: AuthenticationParts): Authentication {
   }
 
   function requireGood(principal: Principal): Principal {
-    requireAudience(principal, audiences);
+    requireAudience(principal, route, audiences);
     revocation?.requireRecent(principal);
     revocation?.requireNotRevoked(principal);
     return principal;
@@ -261,12 +261,12 @@ const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> 
   'token.type'({ principal: { signature }, server }) {
     if (signature !== undefined) requireType(signature, server.jwt);
   },
-  'token.audience'({ principal, server, audiences }) {
+  'token.audience'({ principal, server, route, audiences }) {
     const { claims, signature } = principal;
     const audience = audienceOf(claims, signature?.type === 'at+jwt', server);
     if (audience.length === 0 && server.introspection?.audience !== 'optional')
       throw new Denial('token.audience', 'the route no longer accepts tokens without aud');
-    requireAudience({ ...principal, audience }, audiences);
+    requireAudience({ ...principal, audience }, route, audiences);
   },
   'token.revoked': ({ principal, revocation }) => revocation?.requireNotRevoked(principal),
   'token.too_old': ({ principal, revocation }) => revocation?.requireRecent(principal),
@@ -281,10 +281,15 @@ const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> 
 };
 
 /** Requires `aud` to contain this resource exactly, RFC 9068 §4 and RFC 8707 §2. */
-function requireAudience(principal: Principal, audiences: ReadonlySet<string>): Principal {
+function requireAudience(
+  principal: Principal,
+  { isEndpoint }: Pick<Route, 'isEndpoint'>,
+  audiences: ReadonlySet<string>,
+): Principal {
   // Without `aud` only an introspection answer gets here, and only with `audience: optional` or by `audience_claim`.
   const { form, claims, audience: own } = principal;
-  if (form === 'opaque' && claims['aud'] === undefined && own.length === 0) return principal;
+  // Where the gateway itself answers, it would be any token of an agent: it could approve its own calls.
+  if (form === 'opaque' && claims['aud'] === undefined && own.length === 0 && !isEndpoint) return principal;
   if (principal.audience.some((audience) => audiences.has(audience))) return principal;
   throw new Denial('token.audience', notAcceptedOf('aud', principal.audience, audiences));
 }

@@ -21,7 +21,7 @@ export function createChallenges(route: Route, publicUrl: string): Challenges {
   /** The parameters for a client that has to begin. Without `first_challenge`, an API without MCP gives it none. */
   const begin = {
     scope: requestedScopes(route, firstScopes(route)),
-    resourceMetadata: isMcp ? resourceMetadata : undefined,
+    resourceMetadata: isMcp || route.isEndpoint ? resourceMetadata : undefined,
   };
   const beginAnyhow = challenge('Bearer', begin);
   const invalidBearer = challenge('Bearer', { ...begin, error: 'invalid_token' });

@@ -51,23 +51,26 @@ export function createApprovalStages(
   const room = createQuota(1024 * 1024);
   const hasPage = route.authorizationServers.some(({ name }) => name === FRONT_DOOR);
 
-  /** Sends a person who follows the link to the page of the front door, where they sign in. */
-  function sendsPerson(call: Call): boolean {
-    const { authorization } = call.fields;
+  /** Leads a person who follows the link to the page of the front door, or says how the call is decided without one. */
+  function leadsPerson(call: Call): boolean {
     const isPage = call.request.headers.accept?.includes('text/html') === true;
-    if (!hasPage || frontDoor === undefined || authorization !== undefined || !isPage || call.method !== 'GET')
-      return false;
+    if (call.fields.authorization !== undefined || !isPage || call.method !== 'GET') return false;
     const id = call.path.slice(route.path.length + 1);
-    if (!/^[\w-]{1,64}$/.test(id)) return false;
+    if (!/^[\w-]{0,64}$/.test(id)) return false;
+    if (!hasPage || frontDoor === undefined) {
+      void explainTo(call, id).catch(() => call.response.destroy());
+      return true;
+    }
+    if (id === '') return false;
     answer(call, 303, { Location: `${frontDoor.issuer}/approval/${id}`, 'Cache-Control': 'no-store' });
     return true;
   }
 
   return {
     ...stages,
-    preflight: (call) => stages.preflight(call) || sendsPerson(call),
+    preflight: (call) => stages.preflight(call) || leadsPerson(call),
     async forward({ call, grant: { principal } }) {
-      const { answerApi, MAX_DECISION_BYTES } = await import('../../pipeline/approve/approvals.ts');
+      const { answerApi, MAX_DECISION_BYTES } = await import('../../pipeline/approve/api.ts');
       if (principal === undefined) throw new TypeError('approvals: no principal');
       const body = call.method === 'POST' ? await readBody(call, MAX_DECISION_BYTES, room) : '';
       const found = await answerApi(await approvals(), route.path, { call, person: principal, body: String(body) });
@@ -84,10 +87,18 @@ export function createApprovalStages(
   };
 }
 
+/** The same for every id: a stranger learns nothing of a request. */
+async function explainTo(call: Call, id: string): Promise<void> {
+  const { howDecidedPage } = await import('../../front-door/approval-page.ts');
+  const { document, pageHeaders } = await import('../../front-door/page.ts');
+  const page = howDecidedPage(id);
+  answer(call, 200, pageHeaders(page), document(page));
+}
+
 const MAX_SHOWN = 20;
 const SWEEP_MS = 1_000;
 
-type ApprovalsPart = typeof import('../../pipeline/approve/approvals.ts');
+type ApiPart = typeof import('../../pipeline/approve/api.ts');
 type Loaded = Awaited<ReturnType<LazyApprovals>>;
 type ApprovalMetrics = Pick<Events, 'approval' | 'approvalsWaiting' | 'approvalNotificationLost'>;
 
@@ -140,18 +151,18 @@ export class ApprovalEvents implements ApprovalObserver {
   operator(): OperatorApprovals | undefined {
     const approvals = this.#approvals;
     if (approvals === undefined) return undefined;
-    const answer = async (act: (part: ApprovalsPart, loaded: Loaded) => Promise<unknown>): Promise<OperatorAnswer> => {
-      const part = await import('../../pipeline/approve/approvals.ts');
+    const answer = async (act: (part: ApiPart, loaded: Loaded) => Promise<unknown>): Promise<OperatorAnswer> => {
+      const part = await import('../../pipeline/approve/api.ts');
       try {
         return { status: 200, body: JSON.stringify(await act(part, await approvals())) };
       } catch (error) {
-        if (error instanceof part.DecisionRefused) return { status: error.status, body: error.message };
+        if (part.isDecisionRefused(error)) return { status: error.status, body: error.message };
         return { status: 503, body: messageOf(error) };
       }
     };
     return {
       list: () =>
-        answer(async ({ approvalView }, loaded) => ({ approvals: (await loaded.list('operator')).map(approvalView) })),
+        answer(async ({ shownView }, loaded) => ({ approvals: (await loaded.list('operator')).map(shownView) })),
       async waiting() {
         try {
           const all = (await (await approvals()).list('operator')).filter(({ status }) => status === 'pending');

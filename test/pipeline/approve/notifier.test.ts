@@ -129,3 +129,35 @@ test('R-333: nothing is sent after it is closed, and tries that wait are given u
   expect(server.seen.length - before).toBeLessThanOrEqual(1);
   expect(lost).toEqual([]);
 });
+
+test.each<[what: string, status: string, chunk: Buffer, lost: readonly string[]]>([
+  ['an endless answer counts by its status', 'HTTP/1.1 200 OK\r\n\r\n', Buffer.alloc(64 * 1024), []],
+  [
+    'endless interim responses are a failure',
+    '',
+    Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(1_000)),
+    ['it sent more than 8 interim responses'],
+  ],
+])('R-333: %s, and the connection ends', async (_what, status, chunk, lost) => {
+  let written = 0;
+  let open = 0;
+  const hook = await startHook((_request, response) => {
+    const { socket } = response;
+    if (socket === null) return;
+    open += 1;
+    const write = (): void => {
+      while (!socket.destroyed && socket.write(chunk)) written += chunk.length;
+    };
+    socket
+      .on('error', () => {})
+      .on('drain', write)
+      .on('close', () => (open -= 1));
+    socket.write(status);
+    write();
+  });
+  hook.notifier.send('requested', approval);
+  await hook.arrived(1);
+  await expect.poll(() => hook.lost.map(([, why]) => why), { timeout: 4_000 }).toEqual(lost);
+  await expect.poll(() => open, { timeout: 4_000 }).toBe(0);
+  expect(written).toBeLessThan(40 * 1024 * 1024);
+});
