@@ -34,10 +34,15 @@ async function list(access: OperatorAccess, { follow, json }: OptionsOf<'approva
   for (;;) {
     const found = parseToRewrite(await (await askGateway(access, PATH)).text());
     const all: readonly unknown[] = isObject(found) && Array.isArray(found['approvals']) ? found['approvals'] : [];
-    const lines = all.map((each) => (json ? JSON.stringify(each) : lineOf(each))).filter((line) => !shown.has(line));
-    for (const line of lines) {
-      shown.add(line);
-      print(`${line}\n`);
+    for (const each of all) {
+      const briefly = JSON.stringify(each);
+      if (shown.has(briefly)) continue;
+      shown.add(briefly);
+      // The list is without arguments. A request that ended meanwhile is not shown.
+      const answer = await gatewayAnswer(access, `${PATH}/${String(membersOf(each)['id'])}`);
+      if (answer.status === 404) continue;
+      const approval = parseToRewrite(await (await successOf(answer, access)).text());
+      print(`${json ? JSON.stringify(approval) : lineOf(approval)}\n`);
     }
     if (!follow) return 0;
     await setTimeout(FOLLOW_MS);
@@ -126,11 +131,14 @@ async function operatorAccess(
   return { program, url, token };
 }
 
-async function askGateway({ program, url, token }: OperatorAccess, path: string, body?: object): Promise<Response> {
+async function askGateway(access: OperatorAccess, path: string, body?: object): Promise<Response> {
+  return successOf(await gatewayAnswer(access, path, body), access);
+}
+
+async function gatewayAnswer({ program, url, token }: OperatorAccess, path: string, body?: object): Promise<Response> {
   const address = url + path;
-  let response: Response;
   try {
-    response = await fetch(address, {
+    return await fetch(address, {
       method: body === undefined ? 'GET' : 'POST',
       headers: {
         authorization: `Bearer ${token}`,
@@ -144,6 +152,12 @@ async function askGateway({ program, url, token }: OperatorAccess, path: string,
     const why = cause instanceof Error ? cause.message : String(error);
     throw new Failure(`${address} does not answer: ${why}`, program);
   }
+}
+
+async function successOf(response: Response, { program }: OperatorAccess): Promise<Response> {
   if (response.ok) return response;
-  throw new Failure(`${address} answers ${response.status}: ${printable((await response.text()).trim())}`, program);
+  throw new Failure(
+    `${response.url} answers ${response.status}: ${printable((await response.text()).trim())}`,
+    program,
+  );
 }

@@ -152,6 +152,12 @@ export class ApprovalEvents implements ApprovalObserver {
     return {
       list: () =>
         answer(async ({ approvalView }, loaded) => ({ approvals: (await loaded.list('operator')).map(approvalView) })),
+      find: (id) =>
+        answer(async ({ approvalView, DecisionRefused }, loaded) => {
+          const found = await loaded.find(id, 'operator');
+          if (found === undefined) throw new DecisionRefused(404, 'unknown');
+          return approvalView(found.approval);
+        }),
       async waiting() {
         try {
           const all = (await (await approvals()).list('operator')).filter(({ status }) => status === 'pending');
