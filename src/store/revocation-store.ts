@@ -2,6 +2,8 @@ import type { Clock } from '../lib/clock.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import {
   type KeepResult,
+  type LeaseHolder,
+  type LeaseState,
   MAX_REVOCATIONS,
   type Revocation,
   type RevocationPlace,
@@ -57,13 +59,26 @@ if ARGV[3] ~= '' then redis.call('SET', KEYS[5], '1', 'PX', ARGV[3]) end
 return result
 `;
 
-/** KEYS: the lease. ARGV: its holder, and its life (ms). Returns 1, or 0 if another one has it. */
+/**
+ * KEYS: the lease. ARGV: what it is expected to hold ('' for nothing), its next value, and its life (ms). Returns 1, or
+ * the beginning of what it holds instead.
+ */
 const leaseScript = `
-local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+if redis.call('TYPE', KEYS[1]).ok ~= 'string' then redis.call('DEL', KEYS[1]) end
+local value = redis.call('GETRANGE', KEYS[1], 0, 1023)
+if value ~= ARGV[1] then return value end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1
 `;
+
+/** What a lease holds, sealed: a foreign value must not keep replicas from polling. */
+interface Lease extends LeaseHolder {
+  /** By the clock of its holder, in milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** How old a lease may be that was put back, and how far the clocks of replicas may differ. */
+const RECENT_MS = 60_000;
 
 /** The parts of a store of revocations. */
 export interface RevocationStoreParts {
@@ -87,6 +102,8 @@ export class RevocationStore implements RevocationPlace {
   readonly #keys: readonly [string, ...string[]];
   readonly #keepAll: Script;
   readonly #lease: Script;
+  /** The leases that this replica has, as they are sealed. */
+  readonly #leases = new Map<string, string>();
   readonly #timer: NodeJS.Timeout;
   #read = 0;
   /** The server that it was read from. */
@@ -123,8 +140,23 @@ export class RevocationStore implements RevocationPlace {
     return this.#put(entries, id);
   }
 
-  async lease(name: string, holder: string, forMs: number): Promise<boolean> {
-    return (await this.#lease([this.#parts.sealing.place(KIND, `lease ${name}`)], [holder, String(forMs)])) === 1;
+  async lease(name: string, holder: LeaseHolder, forMs: number): Promise<LeaseState> {
+    const { sealing, clock, onCorrupt } = this.#parts;
+    const place = sealing.place(KIND, `lease ${name}`);
+    const own: Lease = { ...holder, at: clock() };
+    const sealed = sealing.seal(place, JSON.stringify(own));
+    const take = async (expected: string): Promise<unknown> => this.#lease([place], [expected, sealed, String(forMs)]);
+    const found = await take(this.#leases.get(name) ?? '');
+    if (typeof found === 'string' && found !== '') {
+      const text = sealing.open(place, found);
+      const lease = text === undefined ? undefined : (JSON.parse(text) as Lease);
+      const isRecent = lease !== undefined && Math.abs(own.at - lease.at) <= RECENT_MS;
+      if (isRecent && lease.id !== holder.id) return { isHeld: false, polledAt: lease.polledAt };
+      if (!isRecent) onCorrupt(place);
+    }
+    if (found !== 1 && (await take(String(found))) !== 1) return { isHeld: false, polledAt: undefined };
+    this.#leases.set(name, sealed);
+    return { isHeld: true, polledAt: holder.polledAt };
   }
 
   /** Reads what is new. Never rejects. */
