@@ -152,7 +152,12 @@ export async function frontDoorAt(url: string, clock: Clock = Date.now): Promise
 }
 
 /** A replica's part of the revocations that are shared, and those that it knows, by their subject. */
-export function revocationsAt(connection: StoreConnection) {
+export function revocationsAt(
+  connection: StoreConnection,
+  onCorrupt = (place: string): void => {
+    throw new Error(place);
+  },
+) {
   const known = new Map<string, Revocation>();
   const store = new RevocationStore({
     connection,
@@ -164,9 +169,7 @@ export function revocationsAt(connection: StoreConnection) {
     },
     onComplete() {},
     known: () => known.values(),
-    onCorrupt(place) {
-      throw new Error(place);
-    },
+    onCorrupt,
   });
   opened.push(() => store.close());
   return { store, known };

@@ -3,7 +3,7 @@ import { RevocationStore } from '../../src/store/revocation-store.ts';
 import type { StoreConnection } from '../../src/store/connection.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { startBeforeAll } from '../support/start-before.ts';
-import { available, closeOpened, opened, PATIENT_MS, sealing } from './opened.ts';
+import { available, closeOpened, opened, PATIENT_MS, revocationOf, revocationsAt, sealing } from './opened.ts';
 
 const LEASE_MS = 15_000;
 
@@ -38,6 +38,61 @@ describe.runIf(hasRedis)('a writer of the store', () => {
   const lease = async (store: RevocationStore, id: string, name = 'okta') =>
     store.lease(name, { id, polledAt: now }, LEASE_MS);
   const keyOf = (name: string): string => sealing.place('{revocations}', `lease ${name}`);
+
+  describe('cannot take away what a replica knows', () => {
+    const entries = sealing.place('{revocations}', 'entries');
+    const order = sealing.place('{revocations}', 'order');
+
+    test.each<[what: string, write: () => Promise<unknown>]>([
+      ['all entries', () => redis.client.del(entries)],
+      ['their order', () => redis.client.del(order)],
+      [
+        'everything but the counter',
+        () => redis.client.del([entries, order, sealing.place('{revocations}', 'arrivals')]),
+      ],
+      ['an entry, by garbage', () => everyField(() => 'garbage')],
+      ['an entry, by a later time', () => everyField((value) => value.replace(/^[0-9]+/, '99999999999'))],
+      ['an entry, by a long text', () => everyField(() => `99999999999 ${'x'.repeat(100_000)}`)],
+    ])('%s', async (_what, write) => {
+      const { store } = revocationsAt(connection, () => {});
+      await store.keep([revocationOf('alice')]);
+      await store.follow();
+      await write();
+      const later = revocationsAt(connection, () => {});
+      await store.compare();
+      await later.store.follow();
+      expect([...later.known.keys()]).toEqual(['alice']);
+    });
+
+    test('by an older revocation of the same person', async () => {
+      const { store } = revocationsAt(connection, () => {});
+      const newer = revocationOf('alice');
+      await store.keep([{ ...newer, at: newer.at - 100 }]);
+      const before = await redis.client.hGetAll(entries);
+      await store.keep([newer]);
+      await store.follow();
+      await redis.client.hSet(entries, before);
+      await store.compare();
+      const later = revocationsAt(connection, () => {});
+      await later.store.follow();
+      expect(later.known.get('alice')).toMatchObject({ at: newer.at });
+    });
+
+    test('nor keep a revocation from being kept', async () => {
+      const revoked = revocationOf('alice');
+      await revocationsAt(connection, () => {}).store.keep([revoked]);
+      await everyField(() => '99999999999 forged');
+      expect(await revocationsAt(connection, () => {}).store.keep([revoked], 'event')).toBe('kept');
+      const later = revocationsAt(connection, () => {});
+      await later.store.follow();
+      expect([...later.known.keys()]).toEqual(['alice']);
+    });
+
+    async function everyField(change: (value: string) => string): Promise<void> {
+      for (const [field, value] of Object.entries(await redis.client.hGetAll(entries)))
+        await redis.client.hSet(entries, field, change(value));
+    }
+  });
 
   test('cannot forge the lease of a source', async () => {
     const [one, other] = [replica(), replica()];
