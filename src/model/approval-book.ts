@@ -78,7 +78,7 @@ export const decidedFrom: Readonly<Record<ApprovalDecision, readonly ApprovalSta
 /** The end of a call that took its approval. `unused`: it never reached the upstream. `round`: a round may follow. */
 export type ApprovalUse = { readonly unused: true } | { readonly round: string } | 'used';
 
-/** The bounds of a book: how many requests of a caller and of all live, and their bytes as JSON, or as they are sealed. */
+/** The bounds of a book: the live requests of a caller and of all, and their bytes, as JSON or sealed. */
 export interface ApprovalBounds {
   readonly ofOwner: number;
   readonly ofAll: number;

@@ -2,10 +2,10 @@
  * The script of the shared book of approvals, in Lua: one atomic step. KEYS: the prefix of a route. ARGV: the
  * step as JSON, with `op`; `ask` is followed by the head and the body of a new request.
  *
- * A request is a hash `r:ID` (`status ends head body proof until owner binding bytes`). `live` has the ids of those that
- * live by their end, `o:OWNER` those of one caller, `b:BINDING` the id for a call, `n:ROUND` the id for its next round
- * with its proof, and `u:SHA1` marks a proof that was used or withdrawn. Who reads an answer believes only what is
- * sealed in it: a writer of the store can change all else.
+ * A request is a hash `r:ID` (`status ends head body proof until owner binding bytes`). `live` has the ids of those
+ * that live by their end, `o:OWNER` those of one caller, `b:BINDING` the id for a call, `n:ROUND` the id for its next
+ * round with its proof, and `u:SHA1` marks a proof that was used or withdrawn. A replica believes only what is sealed
+ * in an answer: a writer of the store can change all else.
  *
  * No step reads much: the bodies of requests are read one at a time, and lists have `pageBytes` of heads.
  */
@@ -26,6 +26,13 @@ local function markOf(proof) return p .. 'u:' .. redis.sha1hex(proof) end
 -- A proof counts once. The clocks of replicas, by which it ends, differ by less than the day.
 local function spend(proof, untilMs)
   redis.call('SET', markOf(proof), '1', 'PX', math.max(0, math.min(untilMs - now, 1e17)) + DAY)
+end
+
+-- What is kept of several requests lives as long as the longest.
+local function outlive(names, lives)
+  for _, name in ipairs(names) do
+    if redis.call('PTTL', p .. name) < lives then redis.call('PEXPIRE', p .. name, lives) end
+  end
 end
 
 -- Takes a request out of those that live. It can be read for a while.
@@ -49,9 +56,9 @@ local function enter(id, owner, binding, bytes, status, ends)
   redis.call('ZADD', p .. 'live', ends, id)
   if status == 'pending' then redis.call('ZADD', p .. 'waiting', ends, id) end
   redis.call('ZADD', p .. 'o:' .. owner, ends, id)
-  redis.call('PEXPIRE', p .. 'o:' .. owner, lives)
   redis.call('SET', p .. 'b:' .. binding, id, 'PX', lives)
   redis.call('INCRBY', p .. 'bytes', bytes)
+  outlive({ 'live', 'waiting', 'bytes', 'o:' .. owner }, lives)
 end
 
 local function change(id, status, ends)
@@ -62,7 +69,7 @@ local function change(id, status, ends)
   local lives = math.max(1, ends - now) + DAY
   redis.call('PEXPIRE', key(id), lives)
   redis.call('PEXPIRE', p .. 'b:' .. get(id, 'binding'), lives)
-  redis.call('PEXPIRE', p .. 'o:' .. get(id, 'owner'), lives)
+  outlive({ 'live', 'bytes', 'o:' .. get(id, 'owner') }, lives)
 end
 
 -- The state of a request, or nil. What has ended and was not swept yet does not live.

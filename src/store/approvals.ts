@@ -54,7 +54,7 @@ interface Proof {
 const WITHDRAWN = 'withdrawn';
 /** How far the clocks of two replicas may differ. */
 const SKEW_MS = 60_000;
-/** A page of a list: so many requests, and so many bytes, that no step takes the store long. */
+/** The requests and the bytes in a page of a list: a step of the store must not take long. */
 const PAGE = 100;
 const PAGE_BYTES = 64 * 1024;
 
