@@ -11,7 +11,7 @@ export const APPROVALS_PATH = '/approvals';
 const MAX_DECISION_BYTES = 1024;
 
 /**
- * Answers an operator: GET lists the requests, and POST to one of them decides.
+ * Answers an operator: GET lists the requests without arguments, GET of one shows it, and POST to it decides.
  *
  * @throws {AdminRefusal}
  */
@@ -22,7 +22,9 @@ export async function answerApprovals(
 ): Promise<void> {
   const id = path.slice(APPROVALS_PATH.length + 1);
   if (request.method === 'GET' && id === '') return send(response, await source.ask('approvals', undefined));
-  if (request.method !== 'POST' || id === '') throw new AdminRefusal(405, '', { allow: id === '' ? 'GET' : 'POST' });
+  if (request.method === 'GET') return send(response, await source.ask('approval', id));
+  if (request.method !== 'POST' || id === '')
+    throw new AdminRefusal(405, '', { allow: id === '' ? 'GET' : 'GET, POST' });
   const body = await jsonBody(request, MAX_DECISION_BYTES);
   const decision = isObject(body) ? body['decision'] : undefined;
   if (decision !== 'approve' && decision !== 'deny' && decision !== 'withdraw')

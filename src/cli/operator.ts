@@ -35,10 +35,14 @@ async function list(access: OperatorAccess, { follow, json }: OptionsOf<'approva
   for (;;) {
     const found = parseToRewrite(await (await askGateway(access, PATH)).text());
     const all: readonly unknown[] = isObject(found) && Array.isArray(found['approvals']) ? found['approvals'] : [];
-    for (const line of all.map((approval) => shownAs(approval, { json }))) {
-      if (shown.has(line)) continue;
-      shown.add(line);
-      print(line);
+    for (const each of all) {
+      const briefly = JSON.stringify(each);
+      if (shown.has(briefly)) continue;
+      shown.add(briefly);
+      // The list is without arguments. A request that ended meanwhile is not shown.
+      const answer = await gatewayAnswer(access, `${PATH}/${String(membersOf(each)['id'])}`);
+      if (answer.status === 404) continue;
+      print(shownAs(parseToRewrite(await (await successOf(answer, access)).text()), { json }));
     }
     if (!follow) return 0;
     await setTimeout(FOLLOW_MS);
@@ -143,11 +147,14 @@ async function operatorAccess(
   return { program, url, token };
 }
 
-async function askGateway({ program, url, token }: OperatorAccess, path: string, body?: object): Promise<Response> {
+async function askGateway(access: OperatorAccess, path: string, body?: object): Promise<Response> {
+  return successOf(await gatewayAnswer(access, path, body), access);
+}
+
+async function gatewayAnswer({ program, url, token }: OperatorAccess, path: string, body?: object): Promise<Response> {
   const address = url + path;
-  let response: Response;
   try {
-    response = await fetch(address, {
+    return await fetch(address, {
       method: body === undefined ? 'GET' : 'POST',
       headers: {
         authorization: `Bearer ${token}`,
@@ -161,7 +168,10 @@ async function askGateway({ program, url, token }: OperatorAccess, path: string,
     const why = cause instanceof Error ? cause.message : String(error);
     throw new Failure(`${address} does not answer: ${why}`, program);
   }
+}
+
+async function successOf(response: Response, { program }: OperatorAccess): Promise<Response> {
   if (response.ok) return response;
   const lines = (await response.text()).trim().split(/\r?\n/);
-  throw new Failure(`${address} answers ${response.status}: ${lines.map(printable).join('\n')}`, program);
+  throw new Failure(`${response.url} answers ${response.status}: ${lines.map(printable).join('\n')}`, program);
 }

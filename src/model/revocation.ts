@@ -159,16 +159,30 @@ export interface RevocationPlace {
   keep(revocations: readonly Revocation[], id: string | undefined, arrivedAt: number): Promise<KeepResult>;
   /** Tells other replicas to drop what they have cached of tokens. */
   readonly drop: (tokens: readonly RevokedTokens[], id: string | undefined) => Promise<KeepResult>;
-  /** Whether `holder` has the lease `name`, for `forMs`: one replica manages a stream of events. */
-  readonly lease: (name: string, holder: string, forMs: number) => Promise<boolean>;
+  /** Takes the lease `name` for `holder`, for `forMs`, or says who has it: one replica manages a stream of events. */
+  readonly lease: (name: string, holder: LeaseHolder, forMs: number) => Promise<LeaseState>;
   close(): Promise<void>;
+}
+
+/** The replica that asks for a lease. */
+export interface LeaseHolder {
+  readonly id: string;
+  /** When it last knew that events arrive, in milliseconds since the epoch. */
+  readonly polledAt: number | undefined;
+}
+
+/** The answer to a replica that asks for a lease. */
+export interface LeaseState {
+  readonly isHeld: boolean;
+  /** {@link LeaseHolder.polledAt} of the replica that has it. */
+  readonly polledAt: number | undefined;
 }
 
 /** Without `revocation.file` and `shared`: a restart forgets revocations. */
 export const memoryPlace: RevocationPlace = {
   keep: async () => 'kept',
   drop: async () => 'kept',
-  lease: async () => true,
+  lease: async (_name, { polledAt }) => ({ isHeld: true, polledAt }),
   close: async () => {},
 };
 

@@ -56,13 +56,18 @@ describe('operators', () => {
         expect.objectContaining({
           id,
           status: 'pending',
-          call: expect.objectContaining({ name: 'pay', arguments: { amount: 10 }, hidden: 1 }),
+          call: { route: 'tools', method: 'tools/call', name: 'pay', hidden: 1 },
         }),
       ]),
     });
+    expect(await (await admin(`/approvals/${id}`)).json()).toMatchObject({
+      id,
+      call: { name: 'pay', arguments: { amount: 10 }, hidden: 1 },
+    });
+    expect((await admin('/approvals/unknown')).status).toBe(404);
     expect((await decide(id, 'perhaps')).status).toBe(400);
     expect((await decide(id, `approve${' '.repeat(2_000)}`)).status).toBe(413);
-    expect((await admin(`/approvals/${id}`)).status).toBe(405);
+    expect((await admin(`/approvals/${id}`, { method: 'DELETE' })).status).toBe(405);
     expect((await admin('/approvals', { method: 'POST' })).status).toBe(405);
     expect((await decide('unknown', 'approve')).status).toBe(404);
     expect((await decide(id, 'approve')).status).toBe(200);

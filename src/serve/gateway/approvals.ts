@@ -163,6 +163,7 @@ export class ApprovalEvents implements ApprovalObserver {
     return {
       list: () =>
         answer(async ({ shownView }, loaded) => ({ approvals: (await loaded.list('operator')).map(shownView) })),
+      find: (id) => answer(async ({ viewFor }, loaded) => viewFor(loaded, id, 'operator')),
       async waiting() {
         try {
           const all = (await (await approvals()).list('operator')).filter(({ status }) => status === 'pending');

@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/wording.ts';
 import { isSameSecret } from '../../lib/digest.ts';
 import type { RevocationObserver } from '../../model/events.ts';
-import type { EventSource, RevocationAnswer, SourceState } from '../../model/revocation.ts';
+import type { EventSource, LeaseState, RevocationAnswer, SourceState } from '../../model/revocation.ts';
 import { STREAM_UPDATED } from './security-event.ts';
 import type { SetOutcome, Receiver, SetSource } from './receiver.ts';
 import { type EventStream, type SetRefusal, Transmitter, TransmitterError } from './transmitter.ts';
@@ -17,8 +17,12 @@ export interface DeliveryParts {
   readonly receiver: Pick<Receiver, 'receive'>;
   readonly observer: RevocationObserver;
   readonly clock: Clock;
-  /** Whether this replica manages the stream and polls now. Rejects while the store is unavailable. */
-  readonly lease: () => Promise<boolean>;
+  /**
+   * Whether this replica manages the stream and polls now. Rejects while the store is unavailable.
+   *
+   * @param polledAt {@link LeaseHolder.polledAt}
+   */
+  readonly lease: (polledAt: number | undefined) => Promise<LeaseState>;
   /** What all replicas share, so that each knows the verification states of the others. */
   readonly stateKey: string;
 }
@@ -29,6 +33,8 @@ const LONGEST_RETRY_MS = 60_000;
 const IDLE_MS = 500;
 const STREAM_CHECK_MS = 5 * 60_000;
 const LEASE_RENEWAL_MS = 5_000;
+/** How long a replica trusts that another one polls. */
+const SILENT_MS = 60_000;
 
 /** The events of one source: keeps its stream, takes what it pushes, or polls. It is never in the way of a request. */
 export class Delivery implements SetSource {
@@ -41,6 +47,9 @@ export class Delivery implements SetSource {
   #lastEventAt: number | undefined;
   #problem: string | undefined;
   #checkAt = 0;
+  /** When events were last known to arrive, here or at another replica. */
+  #polledAt: number | undefined;
+  readonly #begunAt: number;
   #isUp: boolean | undefined;
   #closed = false;
   /** Ends the pause. */
@@ -49,6 +58,7 @@ export class Delivery implements SetSource {
   constructor(parts: DeliveryParts) {
     const { source, publicUrl, clock } = parts;
     this.#parts = parts;
+    this.#begunAt = clock();
     this.name = source.name;
     this.targets = source.targets;
     this.#transmitter = new Transmitter(source, publicUrl, clock);
@@ -125,11 +135,14 @@ export class Delivery implements SetSource {
     const { source, lease } = this.#parts;
     const isManaged = source.token !== undefined;
     // Each replica has to know the audience of the stream. Only one makes it, and polls.
-    const isLeader = await lease();
+    const { isHeld: isLeader, polledAt } = await lease(this.#polls());
     if (isManaged && this.#parts.clock() >= this.#checkAt) await this.#check(isLeader);
     if (!isManaged) await this.#transmitter.metadata();
     if (!isLeader) {
-      this.#setUp(undefined);
+      this.#polledAt = polledAt ?? this.#polledAt;
+      const isSilent = this.#parts.clock() - Math.max(this.#polledAt ?? 0, this.#begunAt) > SILENT_MS;
+      if (isSilent) this.#setUp(false, 'no replica has polled for a minute');
+      else this.#setUp(undefined);
       return LEASE_RENEWAL_MS;
     }
     if (source.delivery === 'push') {
@@ -180,7 +193,7 @@ export class Delivery implements SetSource {
     if (endpoint === undefined) throw new TransmitterError('the stream has no endpoint to poll');
     const begun = this.#parts.clock();
     // The lease ends while a transmitter holds back its answer, unless it is renewed meanwhile.
-    const renewal = setInterval(() => void this.#parts.lease().catch(() => {}), LEASE_RENEWAL_MS).unref();
+    const renewal = setInterval(() => void this.#parts.lease(this.#polls()).catch(() => {}), LEASE_RENEWAL_MS).unref();
     const { taken, refused } = acks;
     try {
       const sets = await this.#transmitter.poll(endpoint, taken, refused);
@@ -214,6 +227,12 @@ export class Delivery implements SetSource {
     const received = await this.#parts.receiver.receive(this, set);
     if (received.kind === 'taken') this.#lastEventAt = this.#parts.clock();
     return received;
+  }
+
+  /** When events were last known to arrive: now, while nothing has failed. A transmitter may hold back its answer. */
+  #polls(): number | undefined {
+    if (this.#isUp === true) this.#polledAt = this.#parts.clock();
+    return this.#polledAt;
   }
 
   #setUp(isUp: boolean | undefined, problem?: string): void {

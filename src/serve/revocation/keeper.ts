@@ -2,6 +2,8 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { lengthPrefixed } from '../../lib/digest.ts';
 import {
+  type LeaseHolder,
+  type LeaseState,
   memoryPlace,
   type Revocation,
   type RevocationNews,
@@ -108,8 +110,8 @@ export class Keeper {
     return result;
   }
 
-  /** Whether this caller has the lease `name`, for `forMs`. Rejects while the place is unavailable. */
-  lease(name: string, holder: string, forMs: number): Promise<boolean> {
+  /** {@link RevocationPlace.lease}. Rejects while the place is unavailable. */
+  lease(name: string, holder: LeaseHolder, forMs: number): Promise<LeaseState> {
     return this.#place.lease(name, holder, forMs);
   }
 

@@ -37,7 +37,7 @@ import { createSealing } from '../../store/sealing.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { createRevocationMetrics, type Metrics } from '../../telemetry/metrics.ts';
 import type { RevocationAccess } from '../gateway/route-stages.ts';
-import { Delivery } from './delivery.ts';
+import { Delivery, type DeliveryParts } from './delivery.ts';
 import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';
 import { namedTokens } from './subjects.ts';
@@ -63,7 +63,7 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
   readonly #followers: Follower[] = [];
   readonly #keeper: Keeper;
   readonly #receiver: Receiver;
-  readonly #holder = randomUUID();
+  readonly #replica = randomUUID();
   readonly #randomKey = randomBytes(32).toString('hex');
   #config: Config;
   #connection: StoreConnection | undefined;
@@ -228,7 +228,8 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
     const [observer, clock, receiver] = [this.#observer, this.#clock, this.#receiver];
     for (const [name, source] of sources) {
       if (this.#deliveries.has(name)) continue;
-      const lease = (): Promise<boolean> => this.#keeper.lease(name, this.#holder, LEASE_MS);
+      const lease: DeliveryParts['lease'] = (polledAt) =>
+        this.#keeper.lease(name, { id: this.#replica, polledAt }, LEASE_MS);
       const parts = { source, publicUrl: this.#config.publicUrl, receiver, observer, clock, lease };
       const stateKey = this.#config.sessionKey ?? this.#randomKey;
       this.#deliveries.set(name, new Delivery({ ...parts, stateKey }));

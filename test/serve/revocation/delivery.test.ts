@@ -40,7 +40,7 @@ test('takes at most as many events as it asked for, one after the other, with tu
     },
     observer: { counted() {}, sourceUp() {}, event() {} },
     clock: Date.now,
-    lease: async () => true,
+    lease: async () => ({ isHeld: true, polledAt: undefined }),
     stateKey: 'k',
   });
   await expect.poll(() => transmitter.waiting.size).toBe(0);
