@@ -15,7 +15,7 @@ async function standby(state: () => LeaseState) {
   const source: EventSource = {
     name: 'okta',
     issuer: transmitter.url,
-    endpointOrigins: [],
+    endpointOrigins: new Set(),
     audience: 'https://receiver.example',
     targets: [],
     delivery: 'push',
