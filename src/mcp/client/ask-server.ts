@@ -294,7 +294,9 @@ export async function listDefinitions(
   const shown = new Set(plain.map(definitionKey));
   const known = new Set(capable.map(definitionKey));
   return [
-    ...capable.map((each) => (shown.has(definitionKey(each)) ? each : { ...each, needsCapabilities: true as const })),
+    ...Array.from(capable, (each) =>
+      shown.has(definitionKey(each)) ? each : { ...each, needsCapabilities: true as const },
+    ),
     ...plain.filter((each) => !known.has(definitionKey(each))),
   ];
 }
