@@ -1,7 +1,11 @@
 import { isObject } from '../lib/json/own-member.ts';
 import { quoted } from '../lib/wording.ts';
 
-/** The remedy for a value of the wrong type, as the end of a message; empty without one. `type` is what the schema wants. */
+/**
+ * The remedy for a value of the wrong type, as the end of a message; empty without one.
+ *
+ * @param type The keyword of the schema.
+ */
 export function remedyFor(found: unknown, type: string | readonly string[] = []): string {
   const types = [type].flat();
   if (typeof found === 'string' && types.includes('boolean') && /^(?:yes|no|on|off)$/i.test(found)) {
@@ -19,7 +23,11 @@ export function remedyFor(found: unknown, type: string | readonly string[] = [])
   return wanted === 'array' && isObject(found) ? '; begin each entry with "- "' : '';
 }
 
-/** The remedy for a name in the place of a JSON Pointer, as the end of a message; empty without one. `pattern` is that of the schema. */
+/**
+ * The remedy for a name in the place of a JSON Pointer, as the end of a message; empty without one.
+ *
+ * @param pattern The keyword of the schema.
+ */
 export function pointerRemedy(pattern: string | undefined, name: string): string {
   if (pattern !== '^/' || !/^(?:\$\.)?[A-Za-z_][\w-]*(?:[./][\w-]+)*$/.test(name)) return '';
   return `; write ${quoted(`/${name.replace(/^\$\./, '').replaceAll('.', '/')}`)}`;
