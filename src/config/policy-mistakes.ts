@@ -65,7 +65,7 @@ export function placeholdersIn(value: unknown, path: Path = []): readonly Violat
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
     const at = [...path, Array.isArray(value) ? Number(key) : key];
-    return [...placeholderIn(key, at, 'key'), ...placeholdersIn(inner, at)];
+    return placeholderIn(key, at, 'key').concat(placeholdersIn(inner, at));
   });
 }
 
@@ -84,7 +84,7 @@ interface PlacedText {
 
 function textsOf(value: string | readonly string[], path: Path): readonly PlacedText[] {
   if (typeof value === 'string') return [{ text: value, path }];
-  return value.map((text, index) => ({ text, path: [...path, index] }));
+  return Array.from(value, (text, index) => ({ text, path: [...path, index] }));
 }
 
 function warningOf(path: Path, message: string | undefined, part: 'key' | 'value' = 'value'): readonly Violation[] {

@@ -1,9 +1,12 @@
 import { isObject } from '../lib/json/own-member.ts';
 import { quoted } from '../lib/wording.ts';
-import type { Schema } from './schema.ts';
 
-/** The remedy for a value of the wrong type, as the end of a message; empty without one. */
-export function remedyFor(found: unknown, { type = [] }: Schema): string {
+/**
+ * The remedy for a value of the wrong type, as the end of a message; empty without one.
+ *
+ * @param type The keyword of the schema.
+ */
+export function remedyFor(found: unknown, type: string | readonly string[] = []): string {
   const types = [type].flat();
   if (typeof found === 'string' && types.includes('boolean') && /^(?:yes|no|on|off)$/i.test(found)) {
     return `; ${quoted(found)} is a text in YAML 1.2: write ${/^(?:yes|on)$/i.test(found)}`;
@@ -20,8 +23,12 @@ export function remedyFor(found: unknown, { type = [] }: Schema): string {
   return wanted === 'array' && isObject(found) ? '; begin each entry with "- "' : '';
 }
 
-/** The remedy for a name in the place of a JSON Pointer, as the end of a message; empty without one. */
-export function pointerRemedy({ pattern }: Schema, name: string): string {
+/**
+ * The remedy for a name in the place of a JSON Pointer, as the end of a message; empty without one.
+ *
+ * @param pattern The keyword of the schema.
+ */
+export function pointerRemedy(pattern: string | undefined, name: string): string {
   if (pattern !== '^/' || !/^(?:\$\.)?[A-Za-z_][\w-]*(?:[./][\w-]+)*$/.test(name)) return '';
   return `; write ${quoted(`/${name.replace(/^\$\./, '').replaceAll('.', '/')}`)}`;
 }

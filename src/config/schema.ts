@@ -114,7 +114,7 @@ function inWords(error: ErrorObject, path: Path): Violation {
     case 'propertyNames': {
       const key = String(params['propertyName']);
       const { propertyNames = {} } = parentSchema ?? {};
-      const message = `the key is not ${expectation(propertyNames)}${pointerRemedy(propertyNames, key)}`;
+      const message = `the key is not ${expectation(propertyNames)}${pointerRemedy(propertyNames.pattern, key)}`;
       return { path: [...path, key], part: 'key', message: key === '' ? 'an empty key' : message };
     }
     case 'minItems':
@@ -131,13 +131,13 @@ function inWords(error: ErrorObject, path: Path): Violation {
     case 'enum':
     case 'anyOf':
       if (typeof data === 'string') {
-        const refusal = `${refusalOf(parentSchema ?? {}, expected)}${pointerRemedy(parentSchema ?? {}, data)}`;
+        const refusal = `${refusalOf(parentSchema ?? {}, expected)}${pointerRemedy(parentSchema?.pattern, data)}`;
         return { path, part: 'value', message: `${quotedAt(path, data)} ${refusal}` };
       }
       break;
     default:
   }
-  const remedy = remedyFor(data, parentSchema ?? {});
+  const remedy = remedyFor(data, parentSchema?.type);
   return { path, part: 'value', message: `expected ${expected}, found ${kindOf(data, path)}${remedy}` };
 }
 

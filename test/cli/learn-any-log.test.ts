@@ -15,41 +15,67 @@ routes:
 
 /** What YAML, policies, terminals, paths or objects could take for something else. */
 const odd = [
-  ...[
-    '__proto__',
-    'constructor',
-    'toString',
-    'null',
-    'true',
-    'no',
-    'yes',
-    '~',
-    '1',
-    '0x10',
-    '1e3',
-    '.inf',
-    '2026-01-31',
-  ],
-  ...['${env:X}', '${claims.sub}', '{a}', '{a,b}', '*', '**', '&a', '!t', '# c', 'a: b', 'a #b', '- a', '"', "'", '\\'],
-  ...[
-    '\u0000',
-    '\u001B[2J',
-    '\u0085',
-    '\u2028',
-    '\u202E',
-    '\uFEFF',
-    '\uD800',
-    'ﷺ',
-    'İ',
-    'é',
-    ' ',
-    '',
-    '\n',
-    '\t',
-    '…',
-    'x',
-  ],
-  ...['%2e', '%2F', '%', '..', '.', '//', '/', '?', '#', ';', '@', '<<', 'file:///a', 'read', 'get_item', 'GET /api'],
+  '__proto__',
+  'constructor',
+  'toString',
+  'null',
+  'true',
+  'no',
+  'yes',
+  '~',
+  '1',
+  '0x10',
+  '1e3',
+  '.inf',
+  '2026-01-31',
+  '${env:X}',
+  '${claims.sub}',
+  '{a}',
+  '{a,b}',
+  '*',
+  '**',
+  '&a',
+  '!t',
+  '# c',
+  'a: b',
+  'a #b',
+  '- a',
+  '"',
+  "'",
+  '\\',
+
+  '\u0000',
+  '\u001B[2J',
+  '\u0085',
+  '\u2028',
+  '\u202E',
+  '\uFEFF',
+  '\uD800',
+  'ﷺ',
+  'İ',
+  'é',
+  ' ',
+  '',
+  '\n',
+  '\t',
+  '…',
+  'x',
+  '%2e',
+  '%2F',
+  '%',
+  '..',
+  '.',
+  '//',
+  '/',
+  '?',
+  '#',
+  ';',
+  '@',
+  '<<',
+  'file:///a',
+  'read',
+  'get_item',
+  'GET /api',
 ] as const;
 const text = fc.oneof(
   fc.constantFrom(...odd),
@@ -116,18 +142,15 @@ test.each(['tools', 'api'] as const)(
       await writeFile(join(folder, 'policies', `${route}.test.yaml`), '[]\n');
       const by = byRole ? ['--by', 'claim:role'] : [];
       const learnt = await run('learn', 'log', '--route', route, '--to', 'policies', '--force', ...by);
-      if (learnt.stderr !== '') {
-        expect(learnt).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing was written: ') as unknown });
-        return;
-      }
-      expect(await run('check')).toMatchObject({ code: 0 });
-      expect(await run('test', route)).toMatchObject({ code: 0 });
+      if (learnt.code === 1 && learnt.stderr.startsWith('sallyport: nothing was written: ')) return;
+      const [checked, tested] = [await run('check'), await run('test', route)];
       const { changes } = JSON.parse((await run('replay', 'log', '--json')).stdout) as {
         readonly changes: readonly { readonly after: string }[];
       };
-      const refused = changes.filter(({ after }) => after !== 'allow');
-      if (learnt.code === 0) expect(refused).toEqual([]);
-      else expect(learnt.stdout).toMatch(/^(?:left out|newly refused \d+ times): /m);
+      const refused = changes.filter(({ after }) => after !== 'allow').length > 0;
+      const isNamed = /^(?:left out|newly refused \d+ times): /m.test(learnt.stdout);
+      expect([learnt.stderr, checked.code, checked.stderr.includes('problem'), tested.code]).toEqual(['', 0, false, 0]);
+      expect({ refused: refused && !isNamed, code: learnt.code }).toEqual({ refused: false, code: isNamed ? 1 : 0 });
     });
     await fc.assert(property, { numRuns: runs / 6 });
   },

@@ -122,8 +122,12 @@ describe('the table', () => {
 
   const failed = line({ time: '2026-11-22T12:00:00.000Z', request_id: 'r5', decision: 'd5', tool: 'pay' });
   const failure = `${JSON.stringify({
-    ...{ time: '2026-11-22T12:00:01.000Z', level: 'warn', msg: 'request failed', request_id: 'r5' },
-    ...{ reason: 'upstream.unreachable', detail: 'ECONNREFUSED \u001b' },
+    time: '2026-11-22T12:00:01.000Z',
+    level: 'warn',
+    msg: 'request failed',
+    request_id: 'r5',
+    reason: 'upstream.unreachable',
+    detail: 'ECONNREFUSED \u001b',
   })}\n`;
   const failedRow =
     '11-22 12:00:00  failed upstream.unreachable  alice             desk          tools         pay\n' +

@@ -63,8 +63,8 @@ const commandWords: ReadonlySet<string> = new Set([
 
 /**
  * The policy that lists `tools`. Those that only read, as the server says, need {@link scopes}.base, unless their name
- * suggests secrets or commands; the others need {@link scopes}.more too. The server chose the names, so that each is quoted or
- * omitted.
+ * suggests secrets or commands; the others need {@link scopes}.more too. The server chose the names, so that each is
+ * quoted or omitted.
  */
 export function toolsPolicy(tools: readonly Tool[]): ToolsPolicy {
   const readOnly = new Map<string, boolean>();

@@ -159,7 +159,7 @@ function faultOf(
   if (status === undefined)
     return new McpServerFault('unreachable', reasonOf(stop.aborted ? stop.reason : error), error);
   const answered = `answered ${status}${words === undefined ? '' : `, ${describeValue(words)}`}`;
-  // A server that guards against DNS rebinding refuses a host that it does not know, whoever asks.
+  // A server that guards against DNS rebinding refuses a host that it does not know, for every client.
   if ((status === 403 || status === 421) && /\b(?:host|origin|rebinding)\b/i.test(words ?? '')) {
     return new McpServerFault('other', `${answered}: add this host to its allowed hosts`, error);
   }
@@ -294,7 +294,9 @@ export async function listDefinitions(
   const shown = new Set(plain.map(definitionKey));
   const known = new Set(capable.map(definitionKey));
   return [
-    ...capable.map((each) => (shown.has(definitionKey(each)) ? each : { ...each, needsCapabilities: true as const })),
+    ...Array.from(capable, (each) =>
+      shown.has(definitionKey(each)) ? each : { ...each, needsCapabilities: true as const },
+    ),
     ...plain.filter((each) => !known.has(definitionKey(each))),
   ];
 }

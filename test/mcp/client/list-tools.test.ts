@@ -1,4 +1,4 @@
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../demo/listen.ts';
@@ -122,11 +122,12 @@ test('a server that never answers is a fault after the timeout', async () => {
 });
 
 test('a JSON-RPC error is a fault with its code and its words', async () => {
-  const url = await serverThat(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { id } = JSON.parse((await text(request)) || '{}') as { id?: unknown };
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32603, message: 'database is down' } }));
-  });
+  };
+  const url = await serverThat((request, response) => void answer(request, response));
   await expect(listTools(url)).rejects.toMatchObject({
     kind: 'other',
     message: expect.stringMatching(/^answered 200 with the MCP error -32603, ".*database is down"$/) as unknown,
