@@ -13,7 +13,7 @@ export interface Expanded {
 }
 
 /** A placeholder that could not be replaced. */
-export interface PlaceholderFault {
+interface PlaceholderFault {
   readonly path: Path;
   readonly message: string;
   /** Whether it is well-formed, and its variable or file is not there or empty. */

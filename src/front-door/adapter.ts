@@ -40,7 +40,7 @@ export interface AdapterParts {
 }
 
 /** A grant that ended because its code or its refresh token was presented again. */
-export interface ReusedGrant {
+interface ReusedGrant {
   readonly model: 'AuthorizationCode' | 'RefreshToken';
   readonly clientId: string | undefined;
   readonly subject: string | undefined;

@@ -29,7 +29,6 @@ import type { Reason } from '../model/reasons.ts';
 import type { Definition } from '../model/lock.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
 import type { Ledger } from '../model/ledger.ts';
-import type { Principal } from '../model/principal.ts';
 import type { RevocationNews } from '../model/revocation.ts';
 import type { StoreState, RateLimiters } from '../model/shared.ts';
 import type { Tracer } from '../model/tracer.ts';

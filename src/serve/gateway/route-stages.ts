@@ -80,7 +80,7 @@ export function createRouteStages(
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): (route: Route) => ServedRoute {
   const { clients, limiters, ledger, approvals, decisionPoints, sessions, nonces, identityKeys } = configScope;
-  const { log, events, clock, connections, replays, streams, newest } = processScope;
+  const { events, clock, connections, replays, streams, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailureLimit(config, configScope, processScope);
   const guard =
