@@ -146,7 +146,10 @@ function paramsOf(message: Members, messageId: MessageId): Members {
   throw new Denial('body.message', 'params is not an object', { messageId });
 }
 
-/** MCP: an object, or absent, for which null stands too. Some servers parse a string that holds one, and would see what no policy has seen. */
+/**
+ * MCP: an object, or absent, for which null stands too. Some servers parse a string that holds one, and would see what
+ * no policy has seen.
+ */
 function argumentsOf({ hasArguments }: McpMethod, params: Members, messageId: MessageId): unknown {
   const found = unambiguousMember(params, 'arguments', messageId) ?? undefined;
   if (!hasArguments || found === undefined || isObject(found)) return found;

@@ -36,19 +36,21 @@ function repair(socket: Socket): void {
     // undici writes a header section as text. The framing of a chunked body, its only other text, begins with CR.
     if (typeof chunk === 'string' && !chunk.startsWith('\r')) interim.expect();
   };
-  const { _write: write, _writev: writev, read } = socket;
+  const write = socket._write.bind(socket);
+  const writev = socket._writev?.bind(socket);
+  const read = socket.read.bind(socket);
   socket._write = (chunk, encoding, done) => {
     noteRequest(chunk);
     if (isBroken) done();
-    else write.call(socket, chunk, encoding, outlive(done));
+    else write(chunk, encoding, outlive(done));
   };
   socket._writev = (chunks, done) => {
     for (const { chunk } of chunks) noteRequest(chunk);
     if (isBroken) done();
-    else writev?.call(socket, chunks, outlive(done));
+    else writev?.(chunks, outlive(done));
   };
   socket.read = (size) => {
-    const chunk = read.call(socket, size) as Buffer | null;
+    const chunk = read(size) as Buffer | null;
     if (chunk !== null) interim.accept(chunk);
     return chunk;
   };

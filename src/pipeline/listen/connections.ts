@@ -42,8 +42,8 @@ export class Connections {
   }
 
   /**
-   * Serves the newest request after `earlier` has finished. A connection has one request in flight, and none after an answer
-   * that closes the connection, RFC 9112 §9.6.
+   * Serves the newest request after `earlier` has finished. A connection has one request in flight, and none after an
+   * answer that closes the connection, RFC 9112 §9.6.
    *
    * @returns false if too many requests wait on the connection.
    */
