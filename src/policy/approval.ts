@@ -147,7 +147,7 @@ function denialOf({ rule, because }: Approval): PolicyDenial {
 /** An approval, as far as the call alone decides it: whether there is one is `unknown`. */
 export function explainApproval(approval: Approval, principal: Principal, args: unknown): Explanation {
   const { rule } = approval;
-  const base = { rule, kind: 'approval', wanted, parts: [] } as const;
+  const base = { rule, kind: 'approval', wanted: `${wanted} ${approversOf(approval)}`, parts: [] } as const;
   try {
     return needsApproval(approval, principal, args) === false
       ? { ...base, outcome: 'holds', found: 'that this call needs none' }
@@ -156,6 +156,38 @@ export function explainApproval(approval: Approval, principal: Principal, args: 
     return { ...base, outcome: 'error', found: 'a value that cannot be judged' };
   }
 }
+
+/** The approvers, in words. */
+function approversOf({ by, self }: Approval): string {
+  const people = by.parts.length === 0 ? 'by any approver' : `by an approver with ${inWords(by)}`;
+  return self ? `${people}, who may be the caller` : people;
+}
+
+/** What a condition wants of any person, in words. */
+function inWords(condition: Condition): string {
+  if (!isGroup(condition)) return condition.words(anyPerson).wanted;
+  const { kind, parts } = condition;
+  const words = parts.map(inWords);
+  if (kind === 'not') return `not (${words.join(' and ')})`;
+  if (kind === 'all' || words.length === 1) return words.join(' and ');
+  return `(${words.join(' or ')})`;
+}
+
+const anyPerson: Principal = {
+  issuer: '',
+  subject: undefined,
+  clientId: undefined,
+  callerKey: undefined,
+  grantedScopes: [],
+  scopes: new Set(),
+  audience: [],
+  expiresAt: undefined,
+  issuedAt: undefined,
+  form: 'jwt',
+  confirmation: undefined,
+  introspectionJwt: undefined,
+  claims: {},
+};
 
 /** Whether a call has an approval that it can use. */
 export type GivenApproval = 'none' | 'approved';

@@ -111,8 +111,22 @@ describe('R-287: an approval is asked for last', () => {
     const [principal, attempt] = [caller({ scope: 'payments' }), call('transfer', args)];
     const [entry, approval] = policy.decide(principal, attempt).plan.explain(principal, attempt).slice(-2);
     expect(entry).toMatchObject({ kind: 'listed', outcome: 'holds' });
-    const wanted = 'an approval of this call';
+    const wanted = 'an approval of this call by an approver with claim role: "supervisor"';
     expect(approval).toEqual({ kind: 'approval', rule: 'tools.transfer.approval', outcome, wanted, found, parts: [] });
+  });
+  test.each<[approval: ApprovalDocument, words: string]>([
+    [{ by: {} }, 'any approver'],
+    [{ by: {}, self: true }, 'any approver, who may be the caller'],
+    [{ by: { scope: 'approve', ...by } }, 'an approver with scope "approve" and claim role: "supervisor"'],
+    [
+      { by: { any: [by, { claims: { team: 'risk', level: { at_least: 3 } } }] } },
+      'an approver with (claim role: "supervisor" or claim team: "risk" and claim level: a number of at least 3)',
+    ],
+    [{ by: { ...by, not: { scope: 'x' } } }, 'an approver with claim role: "supervisor" and not (scope "x")'],
+  ])('explain says by whom: %j', (approval, words) => {
+    const attempt = call('transfer', {});
+    const explained = policyOf(transfers(approval)).decide(caller({}), attempt).plan.explain(caller({}), attempt);
+    expect(explained.at(-1)?.wanted).toBe(`an approval of this call by ${words}`);
   });
   test('arguments that were not recorded leave it open, if it depends on them', () => {
     expect(approvalOf(policy, call('transfer', unknownArguments))).toMatchObject({ isCertain: false });
