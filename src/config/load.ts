@@ -58,7 +58,7 @@ export function load(file: string, env: NodeJS.ProcessEnv = process.env, source:
 }
 
 /**
- * {@link load} for a command that uses no secret: one whose variable or file is missing is left out, so that policies can
+ * {@link load} for a command that uses no secret. A secret whose variable or file is missing is left out: policies can
  * be tested where the secrets of production are not known.
  */
 export function loadWithoutSecrets(file: string): Promise<Loaded> {

@@ -309,7 +309,7 @@ function features({ frontDoor: { clients } }: ProviderParts) {
     revocation: {
       enabled: true,
       async allowedPolicy(_ctx, client, token) {
-        // RFC 7009 §2.1: the request is refused, and the client is told.
+        // RFC 7009 §2.1: the server refuses the request, and says so to the client.
         if (token.clientId !== client.clientId) throw new errors.InvalidGrant('the token was issued to another client');
         if (token.kind !== 'AccessToken') return true;
         // This token alone: oidc-provider would also end the others of the grant, from before a step-up.

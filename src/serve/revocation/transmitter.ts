@@ -146,8 +146,8 @@ export class Transmitter {
   }
 
   /**
-   * Polls, RFC 8936 §2.4, and resolves with the SETs by their id: at most as many as were asked for. The rest of an answer
-   * is not acknowledged, and comes again.
+   * Polls, RFC 8936 §2.4, and resolves with the SETs by their id: at most as many as were asked for. The rest of an
+   * answer is not acknowledged, and comes again.
    *
    * @param taken The events of earlier answers that are kept.
    * @param refused Those that are no good.
