@@ -1,4 +1,5 @@
 /** The front door as a client of a provider, where the provider answers as some real ones do. */
+import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createProviderClient, type SignInChecks } from '../../src/front-door/identity-provider.ts';
 import { withCause } from '../../src/front-door/interactions.ts';
@@ -20,6 +21,11 @@ beforeEach(() => {
   answered = {};
   key = issuer.key;
   const { url } = issuer;
+  async function sendToken(response: ServerResponse): Promise<void> {
+    const claims = { aud: clientId, nonce: 'n', sub: 'alice', ...idToken };
+    const id_token = await issuer.sign(claims, { key, header: { typ: 'JWT' } });
+    sendJson(response, 200, { access_token: 'a', token_type: 'Bearer', id_token, ...answered });
+  }
   issuer.intercept = (request, response) => {
     if (request.url === '/.well-known/openid-configuration') {
       const endpoints = { authorization_endpoint: `${url}/auth`, token_endpoint: `${url}/token` };
@@ -27,10 +33,7 @@ beforeEach(() => {
       return true;
     }
     if (request.url !== '/token') return false;
-    const claims = { aud: clientId, nonce: 'n', sub: 'alice', ...idToken };
-    void issuer.sign(claims, { key, header: { typ: 'JWT' } }).then((id_token) => {
-      sendJson(response, 200, { access_token: 'a', token_type: 'Bearer', id_token, ...answered });
-    });
+    void sendToken(response);
     return true;
   };
 });
@@ -66,7 +69,7 @@ test('a secret is sent as a provider that does not form-decode it reads it', asy
 });
 
 describe('the log has what the provider says of a failure', () => {
-  const refuse = (body: object) => issuer.answerAt('/token', (_, response) => void sendJson(response, 400, body));
+  const refuse = (body: object) => issuer.answerAt('/token', (_, response) => sendJson(response, 400, body));
   const logged = (error: unknown) => withCause(error);
 
   test.for<[what: string, body: object, text: string]>([
@@ -113,14 +116,14 @@ describe('null in an answer is absent', () => {
     ['iss', { iss: null }],
   ])('but %s of an ID token, without which it could be for anybody, is refused', async ([, claims]) => {
     idToken = claims;
-    await expect(createClient().signIn()).rejects.toThrow();
+    await expect(createClient().signIn()).rejects.toBeInstanceOf(Error);
   });
 
   test('a token answer without a token is refused', async () => {
     answered = { id_token: null };
-    await expect(createClient().signIn()).rejects.toThrow();
+    await expect(createClient().signIn()).rejects.toBeInstanceOf(Error);
     answered = { access_token: null };
-    await expect(createClient().signIn()).rejects.toThrow();
+    await expect(createClient().signIn()).rejects.toBeInstanceOf(Error);
   });
 });
 
@@ -141,13 +144,13 @@ describe('the keys of the provider', () => {
     issuer.keys = [next.publicJwk];
     key = next;
     later(4_900);
-    await expect(signIn()).rejects.toThrow();
+    await expect(signIn()).rejects.toBeInstanceOf(Error);
     later(200);
     expect(await signIn()).toEqual(signedIn);
     expect(issuer.requestsTo('/jwks')).toHaveLength(2);
     key = issuer.key;
     later(5_100);
-    await expect(signIn(), 'the old key no longer counts').rejects.toThrow();
+    await expect(signIn(), 'the old key no longer counts').rejects.toBeInstanceOf(Error);
   });
 
   test('are used although one member is none', async () => {

@@ -236,8 +236,9 @@ export const providers = {
           'returns an `iss` that ends in `/api/auth`, which metadata at another origin contradict',
         'getmunin/munin#266': 'refuses a `resource` that it does not know (`invalid_target`)',
         'https://www.npmjs.com/package/better-auth/v/1.7.25':
-          '1.7.25 signs with EdDSA by default (add it to `jwt.algorithms`), wants `application_type: native` for loopback ' +
-          'redirect URIs, issues opaque tokens without `resource`, and introspects these for their own client alone',
+          '1.7.25 signs with EdDSA by default (add it to `jwt.algorithms`), ' +
+          'wants `application_type: native` for loopback redirect URIs, ' +
+          'issues opaque tokens without `resource`, and introspects these for their own client alone',
       },
     },
   },

@@ -178,7 +178,7 @@ async function verifiedBy(token: string, key: CryptoKey | JWTVerifyGetKey, optio
     if (!(error instanceof errors.JWTClaimValidationFailed) || !optionalTimes.has(error.claim)) throw error;
     const { payload } = error;
     if (payload[error.claim] !== null) throw error;
-    // jose has verified the signature and `typ`, and reads a null time as one of a wrong type. It checks the rest again.
+    // jose has verified the signature and `typ`, and takes null for a time of a wrong type. It checks the rest again.
     const { typ: _, ...claimOptions } = options;
     UnsecuredJWT.decode(new UnsecuredJWT(withoutNulls(payload)).encode(), claimOptions);
     return { payload, protectedHeader: decodeProtectedHeader(token) as JWTHeaderParameters };

@@ -128,9 +128,9 @@ export function compileClaim(name: string, path: DocumentPath, faults: PolicyFau
 }
 
 /**
- * Whether a token says that the claim is to be fetched from another place: OpenID Connect Core §5.6.2, and Entra ID's
- * `hasgroups`. The gateway does not fetch it. An absent claim would satisfy a `not`: a caller with too many groups would
- * pass where each of these groups is excluded.
+ * Whether a token leaves the claim to another source: OpenID Connect Core §5.6.2, and Entra ID's `hasgroups`. The
+ * gateway does not ask that source. An absent claim would satisfy a `not`: a caller in too many groups would pass where
+ * each of these groups is excluded.
  */
 function isElsewhere(claims: Claims, name: string): boolean {
   const names = ownMember(claims, '_claim_names');

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, SignJWT, type JWTVerifyGetKey } from 'jose';
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import {
   claimedIssuer,
@@ -20,7 +20,7 @@ const now = 1_800_000_000;
 const one = await createKey('k1', 'ES256');
 const two = await createKey('k2', 'ES256');
 const stranger = await createKey('k3', 'ES256');
-const published = fixedKeys(createLocalJWKSet({ keys: [one.publicJwk, two.publicJwk] }) as JWTVerifyGetKey);
+const published = fixedKeys(createLocalJWKSet({ keys: [one.publicJwk, two.publicJwk] }));
 const accepted: JwtValidation = { algorithms: ['ES256'], types: undefined, jwksUri: undefined };
 
 function serverWith(jwt: JwtValidation | undefined): AuthorizationServer {
@@ -126,7 +126,7 @@ const absent = { sub: null, client_id: null, azp: null, scope: null, scp: null, 
 
 test('null is absent in a JWT', async () => {
   const { claims, ...principal } = await verify(await forge(absent, {}));
-  expect(principal).toEqual((({ claims: _, ...rest }) => rest)(await verify(await forge({}, {}))));
+  expect(await verify(await forge({}, {}))).toMatchObject(principal);
   expect(claims).toMatchObject({ sub: null, acr: null });
 });
 
