@@ -97,10 +97,12 @@ export class EventIdFilter implements BodyFilter {
     const limit = Math.min(chunk.length, at + MAX_ID_BYTES - FIELD.length - this.#value.length);
     const start = at;
     while (at < limit && !isLineEnd(chunk[at])) at += 1;
-    this.#value.push(chunk.subarray(start, at));
-    const isTooLong = FIELD.length + this.#value.length === MAX_ID_BYTES;
-    if (at === chunk.length && !isTooLong) return at;
-    const value = this.#value.take();
+    const part = chunk.subarray(start, at);
+    const isTooLong = FIELD.length + this.#value.length + part.length === MAX_ID_BYTES;
+    const isOpen = at === chunk.length && !isTooLong;
+    if (isOpen || this.#value.length > 0) this.#value.push(part);
+    if (isOpen) return at;
+    const value = this.#value.length > 0 ? this.#value.take() : part;
     pieces.push(FIELD, isTooLong ? value : this.#bound(value));
     this.#fieldBytes = 0;
     return at;
