@@ -215,7 +215,7 @@ describe('R-295: a request that a server may take for one of a stricter entry is
       const ms = cpuTime(() => {
         for (let i = 0; i < 20; i += 1) find(`GET ${path}`);
       });
-      expect(ms, path.slice(0, 8)).toBeLessThan(400);
+      expect(ms).toBeLessThan(400);
     }
   });
 

@@ -28,8 +28,8 @@ const MiB = 1024 * KiB;
 
 /** A reader of foreign bytes. */
 export interface Reader {
-  /** Who sends them. */
-  readonly party: 'anyone' | 'caller' | 'upstream' | 'authorization server' | 'transmitter' | 'client';
+  /** The party that sends them; a peer has not authenticated. */
+  readonly party: 'peer' | 'caller' | 'upstream' | 'authorization server' | 'transmitter' | 'client';
   /** The most bytes that it gets at once. */
   readonly most: number;
   /** Reads a text, in one step; throws for one that it refuses. */
@@ -59,7 +59,7 @@ const algorithms = new Set(['ES256', 'RS256']);
 
 export const readers: Readonly<Record<string, Reader>> = {
   'request target': {
-    party: 'anyone',
+    party: 'peer',
     most: 16 * KiB,
     read(text) {
       const { path } = canonicalTarget(text);
@@ -67,21 +67,21 @@ export const readers: Readonly<Record<string, Reader>> = {
       return route(path);
     },
   },
-  'X-Forwarded-For': { party: 'anyone', most: 16 * KiB, read: (text) => hopsBefore('127.0.0.1', text, isTrusted) },
-  Connection: { party: 'anyone', most: 16 * KiB, read: nominatedBy },
+  'X-Forwarded-For': { party: 'peer', most: 16 * KiB, read: (text) => hopsBefore('127.0.0.1', text, isTrusted) },
+  Connection: { party: 'peer', most: 16 * KiB, read: nominatedBy },
   Cookie: {
-    party: 'anyone',
+    party: 'peer',
     most: 16 * KiB,
     read: (text) => [cookiesNamed('a', text), withoutCookies(/^(?:__Host-)?sallyport/, text)],
   },
   tracestate: {
-    party: 'anyone',
+    party: 'peer',
     most: 16 * KiB,
     read: (text) => readTraceContext('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', text),
   },
-  'a repeated value in a header': { party: 'anyone', most: 16 * KiB, read: decodedValue },
-  'DPoP proof': { party: 'anyone', most: 16 * KiB, read: (text) => readProof(text, algorithms) },
-  JWT: { party: 'anyone', most: 16 * KiB, read: claimedIssuer },
+  'a repeated value in a header': { party: 'peer', most: 16 * KiB, read: decodedValue },
+  'DPoP proof': { party: 'peer', most: 16 * KiB, read: (text) => readProof(text, algorithms) },
+  JWT: { party: 'peer', most: 16 * KiB, read: claimedIssuer },
   'MCP message': {
     party: 'caller',
     most: MiB,
