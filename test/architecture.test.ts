@@ -99,7 +99,8 @@ describe('src/', () => {
       // The operator's own input, and answers of the operator's own gateway.
       /^src\/cli\/(?:explain|terminal|operator)\.ts: /,
       // Read to a limit before.
-      /^src\/cli\/doctor\/finding\.ts: .*boundedAnswer/,
+      /^src\/cli\/doctor\/(?:finding|client-auth)\.ts: .*boundedAnswer/,
+      /^src\/front-door\/issuer-discovery\.ts: .*answer\.(?:text|json)\(\)/,
       // The pieces of one chunk, or of one text that the gateway made.
       /^src\/mcp\/event-(?:id-)?filter\.ts: /,
       /^src\/store\/sealing\.ts: /,
