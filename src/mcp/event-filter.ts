@@ -163,6 +163,7 @@ export class EventFilter implements BodyFilter {
  */
 const otherLineEnds = /[\u0085\u2028\u2029]/g;
 /** Those and the control characters at which `splitlines` splits too, which JSON does not have. */
+// oxlint-disable-next-line no-control-regex -- these are what it is about
 const otherLineEnd = /[\v\f\x1c-\x1e\u0085\u2028\u2029]/;
 /** A line that a lenient reader may take for data, such as one that trims lines or ignores case. */
 const disguisedData = /^[\s\p{C}]*data[\s\p{C}]*:/iu;
