@@ -6,15 +6,7 @@ import { FRONT_DOOR } from '../model/front-door.ts';
 import type { Policy } from '../model/policy.ts';
 import { closeHierarchy } from '../model/principal.ts';
 import { anyText, hostName, longSecret, network, origin, pageUrl, recordedClaim, storeUrl } from './values.ts';
-import {
-  readAddresses,
-  readAdmin,
-  readDecisionPoints,
-  readLimits,
-  readRate,
-  readTelemetry,
-  readTls,
-} from './sections.ts';
+import { readAddresses, readAdmin, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
 import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers, serverIn } from './authorization-servers.ts';
 import { type Field, Report } from './field.ts';
@@ -30,6 +22,7 @@ import { readRootResource, readRoutes, type Referents, unreachableRequests } fro
 import { isSecret, violations } from './schema.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
 import { isObject } from '../lib/json/own-member.ts';
+import { capabilities } from '../capabilities/all.ts';
 import { loopbackHosts } from '../lib/ip-address.ts';
 
 /** A configuration and what it was made from. */
@@ -208,7 +201,7 @@ function readRoot(
     endpointsAtRoot,
     rate,
     hasApprovals: root.get('approvals').present,
-    decisionPoints: readDecisionPoints(root.get('decision_points')),
+    slots: capabilities.map(({ read }) => read(root)),
   });
   return {
     publicUrl,

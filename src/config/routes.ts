@@ -6,7 +6,8 @@ import type { TokenForm } from '../model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../model/route.ts';
 import { rootEndpoints } from '../model/config.ts';
 import { serverIn } from './authorization-servers.ts';
-import { type NamedDecisionPoints, readRate } from './sections.ts';
+import { readRate } from './sections.ts';
+import type { SlotEntry } from '../capabilities/capability.ts';
 import type { GatewayKeys, RouteKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
 import type { ReadPolicies } from './policies.ts';
@@ -33,7 +34,8 @@ export interface Referents {
   readonly rate: Rate | undefined;
   /** Whether `approvals` is configured. */
   readonly hasApprovals: boolean;
-  readonly decisionPoints: NamedDecisionPoints;
+  /** What capabilities read of a route. */
+  readonly slots: readonly ((route: Field<RouteKeys>) => SlotEntry | undefined)[];
 }
 
 /** The name of the route of `root_resource`. A problem shows no name of another route. */
@@ -150,10 +152,12 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
     below: protocol === 'mcp' ? field.get('below').choice() : 'pass',
     query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
     upgrade: readUpgrade(field.get('upgrade'), protocol),
-    decisionPoint: open
-      ? undefined
-      : field.get('decision_point').read(entryOf(referents.decisionPoints, 'is not in decision_points')),
+    slots: open ? undefined : new Map(referents.slots.flatMap((read) => [read(field) ?? []].filter(isEntry))),
   };
+}
+
+function isEntry(entry: SlotEntry | readonly []): entry is SlotEntry {
+  return entry.length > 0;
 }
 
 /** Undefined where the file has neither `http` nor `mcp`, so that no problem follows from that one. */
@@ -340,7 +344,7 @@ export function endpointRoute(
     below: 'refuse',
     query: 'refuse',
     upgrade: undefined,
-    decisionPoint: undefined,
+    slots: undefined,
     ...route,
   };
 }

@@ -12,7 +12,7 @@ import {
   plainUrl,
   reject,
 } from './values.ts';
-import type { Rate, DecisionPointSettings } from '../model/route.ts';
+import type { Rate } from '../model/route.ts';
 import { hopByHop } from '../lib/http/header-fields.ts';
 import { resolve } from 'node:path';
 import { type CertificateFiles, readCertificates } from '../lib/certificate-files.ts';
@@ -166,23 +166,4 @@ export async function readTls(root: Field<GatewayKeys>, folder: string, read: Fi
     const text = part.text();
     return text === undefined ? undefined : resolve(folder, text);
   }
-}
-
-/** The decision points of a configuration, by name. */
-export type NamedDecisionPoints = ReadonlyMap<string, DecisionPointSettings>;
-
-/** `decision_points`. Problems are reported to the fields, and the result is then not used. */
-export function readDecisionPoints(field: Field<GatewayKeys['decision_points']>): NamedDecisionPoints {
-  return new Map(
-    field.entries().map(([name, point]) => [
-      name,
-      {
-        name,
-        url: point.get('url').read(plainUrl) ?? '',
-        token: point.get('token').read(headerValue),
-        timeoutMs: point.get('timeout').duration(),
-        sendsArguments: point.get('arguments').isTrue(),
-      },
-    ]),
-  );
 }

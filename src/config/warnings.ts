@@ -5,6 +5,7 @@ import type { Policy } from '../model/policy.ts';
 import { type Route, stepUpScopes } from '../model/route.ts';
 import { expandScopes } from '../model/principal.ts';
 import { didYouMean, quoted } from '../lib/wording.ts';
+import { capabilities } from '../capabilities/all.ts';
 import { isLoopbackUrl } from '../lib/ip-address.ts';
 import { claimPathMistake } from './literal-text.ts';
 import type { ReadPolicies } from './policies.ts';
@@ -36,7 +37,7 @@ export const warnings: Readonly<
   first_challenge: unreachableScopes,
   'resource.scopes_supported': refreshScopes,
   issuer: insecureIssuers,
-  decision_points: insecureDecisionPoints,
+  ...Object.fromEntries(capabilities.flatMap(({ name, warningsOf: of }) => (of === undefined ? [] : [[name, of]]))),
   revocation: revocationPlace,
   'front_door.scopes': missingScopes,
   'front_door.issuer': missingRoute,
@@ -134,14 +135,6 @@ function insecureIssuers({ authorizationServers, frontDoor, revocation }: Judged
   return issuers
     .filter(([, { issuer }]) => issuer.startsWith('http:') && !isLoopbackUrl(issuer))
     .map(([path, { issuer }]) => at([...path, 'issuer'], `${quoted(issuer)} ${risk}`));
-}
-
-function insecureDecisionPoints({ routes }: Judged): readonly Warning[] {
-  const risk =
-    'is http and not on loopback: a party on the way can decide in its place, and reads its token; use https';
-  return [...new Set(routes.flatMap(({ decisionPoint }) => decisionPoint ?? []))]
-    .filter(({ url }) => url.startsWith('http:') && !isLoopbackUrl(url))
-    .map(({ name, url }) => at(['decision_points', name, 'url'], `${quoted(url)} ${risk}`));
 }
 
 function pathOf({ name }: AuthorizationServer): Path {

@@ -65,18 +65,12 @@ export interface EarlierCall {
  */
 export type CallOutcome = Settlement | 'task' | 'unclear' | 'unanswered' | 'unreached';
 
-/** The proof that a person approved a call. It is used up, unless the call never reaches the upstream. */
-export interface ApprovedCall extends CountedCall {
-  /** The id of the approval; undefined in shadow mode. */
-  readonly approval: string | undefined;
-  /** The same call, which settles what rules over time counted too. */
-  and(counted: CountedCall | undefined): CountedCall;
-}
-
 /** The proof that rules over time have judged a call. If it never settles, it stays counted. */
 export interface CountedCall {
   /** Names the call in the handles that its answer gives out. */
   readonly id: string;
+  /** The approval that it used. */
+  readonly approval?: string | undefined;
   /** The refusal that `mode: shadow` did not enforce. */
   readonly shadow: ShadowDenial | undefined;
   /**
@@ -88,6 +82,7 @@ export interface CountedCall {
    * Settles the call. Only the first settlement has an effect.
    *
    * @param why Of a call that gives its part back, for operators.
+   * @param id Of the call in handles, where something else that it holds has named it.
    */
-  settle(outcome: CallOutcome, why?: string): void;
+  settle(outcome: CallOutcome, why?: string, id?: string): void;
 }

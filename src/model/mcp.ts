@@ -125,11 +125,6 @@ type MethodRow = Authorization & {
   readonly mayNeedInput: boolean;
   /** Whether its result in 2026-07-28 says which caches may keep it (`CacheableResult`). */
   readonly isCacheable: boolean;
-  /**
-   * What a decision point learns of its params, besides what it acts on: a member of `context`, and the parameter.
-   * `unasked`: no decision point is asked about it.
-   */
-  readonly decisionContext: readonly [member: string, parameter: string] | 'unasked' | undefined;
   /** The list in its result. The gateway filters it, and removes all entries of a list of tasks. */
   readonly list: McpList | undefined;
 };
@@ -160,7 +155,6 @@ const request = {
   handles: [],
   mayNeedInput: false,
   isCacheable: false,
-  decisionContext: undefined,
   list: undefined,
 } as const satisfies MethodRow;
 const housekeeping = { ...request, allowedBy: 'housekeeping' } as const;
@@ -175,10 +169,10 @@ function target<Kind extends TargetKind>(kind: Kind, parameter: string) {
 
 /** The requests of a client, in all revisions that the gateway knows and in the Tasks extension. */
 const requests = table({
-  initialize: { ...housekeeping, opensSession: true, decisionContext: ['protocol_version', 'protocolVersion'] },
-  ping: { ...housekeeping, decisionContext: 'unasked' },
+  initialize: { ...housekeeping, opensSession: true },
+  ping: { ...housekeeping },
   'server/discover': { ...housekeeping, isCacheable: true },
-  'logging/setLevel': { ...housekeeping, decisionContext: ['level', 'level'] },
+  'logging/setLevel': { ...housekeeping },
   'tools/list': { ...list, list: { member: 'tools', kind: 'tool', name: 'name' } },
   'tools/call': { ...request, ...target('tool', 'name'), hasArguments: true, mayNeedInput: true },
   'resources/list': { ...list, list: { member: 'resources', kind: 'resource', name: 'uri' } },
@@ -206,7 +200,8 @@ const requests = table({
   'tasks/cancel': ofOneTask,
 });
 
-type RequestName = keyof typeof requests;
+/** The name of a request that the gateway knows. */
+export type RequestName = keyof typeof requests;
 
 /** The notifications of a server that give out handles, besides those that any message may hold. */
 export const givingNotifications: ReadonlyMap<string, readonly HandlePlace[]> = new Map([
@@ -278,7 +273,7 @@ export function isLockedKind(kind: TargetKind | 'task' | undefined): kind is Loc
 
 /** The row of a method that has none. */
 const unknown = {
-  notification: { ...housekeeping, isNotification: true, decisionContext: 'unasked' },
+  notification: { ...housekeeping, isNotification: true },
   task,
   /** Its entries could not be filtered, so that no pattern covers it. */
   taskList: { ...task, allowedBy: 'exact entry' },

@@ -4,35 +4,24 @@
  * @module
  */
 
-/** The answer to one reason: its HTTP status, and the RFC 6750 §3.1 error code if it carries a challenge. */
-export interface Refusal {
-  readonly status: number;
-  /** The `error` of the `WWW-Authenticate` challenge. Absent if no token could help, so that no client loops. */
-  readonly error?: ChallengeError;
-  /** The JSON-RPC error code of an MCP answer. Default: the HTTP status, which JSON-RPC 2.0 §5.1 does not reserve. */
-  readonly code?: number;
-  /** The text for the client: *that* the call was refused, never *why*. One line of ASCII without quotes or `=`. */
-  readonly message: string;
-  /** The part of a policy that refuses for this reason. Absent: something else than a policy refuses. */
-  readonly by?: PolicyPart;
-  /**
-   * Whether a policy refuses the call whatever token the caller gets. The client then gets the operator's `because`,
-   * and a route may answer with a tool result.
-   */
-  readonly isFinal?: true;
-  /** Whether the client is expected to come back with a token, a scope or a proof that it can get. */
-  readonly isAsking?: true;
-  /**
-   * The `Retry-After` of the answer, where waiting helps. `exact`: the time is known, and a client that retries earlier
-   * is refused again. `estimated`: the end of the outage is not known.
-   */
-  readonly retryAfter?: 'exact' | 'estimated';
-  /** RFC 9112 §6.1: whether the end of the request is in doubt, so that bytes after it are no request. */
-  readonly closesConnection?: true;
-}
+import { decisionPointReasons } from '../capabilities/decision-points/reasons.ts';
+import {
+  badRequest,
+  byCondition,
+  byHistory,
+  final,
+  forbidden,
+  moreScope,
+  type PolicyPart,
+  proof,
+  type Refusal,
+  token,
+  tooMany,
+  unavailable,
+  unlisted,
+} from './refusal.ts';
 
-/** A part of a policy: conditions on caller and arguments, lists of what may be called, rules over time, approvals. */
-export type PolicyPart = 'condition' | 'listing' | 'history' | 'approval';
+export { type ChallengeError, isStepUp, type PolicyPart, type Refusal } from './refusal.ts';
 
 /** The answer to a reason that refuses the token itself, and where else the gateway handles that reason. */
 interface TokenRefusal extends Refusal {
@@ -53,38 +42,6 @@ interface Refusals {
   readonly [reason: `token.${string}`]: TokenRefusal;
   readonly [reason: string]: Refusal | TokenRefusal;
 }
-
-/**
- * The `error` of a challenge (RFC 6750 §3.1, RFC 9470 §3, RFC 9449 §7.1 and §9), and whether it asks for a step-up: its
- * challenge says what another token needs. For the other errors a Bearer challenge says `invalid_token`.
- */
-const stepUps = {
-  invalid_token: false,
-  insufficient_scope: true,
-  insufficient_user_authentication: true,
-  invalid_dpop_proof: false,
-  use_dpop_nonce: false,
-} as const;
-
-/** The `error` of a challenge. */
-export type ChallengeError = keyof typeof stepUps;
-
-/** Whether a challenge with this error asks for another token, and says what it needs. */
-export function isStepUp(error: ChallengeError | undefined): boolean {
-  return error !== undefined && stepUps[error];
-}
-
-const token = { status: 401, error: 'invalid_token', message: 'A valid access token is required' } as const;
-const proof = { status: 401, error: 'invalid_dpop_proof', message: 'A valid proof of possession is required' } as const;
-const tooMany = { status: 429, message: 'Too many requests', retryAfter: 'exact' } as const;
-const unavailable = { status: 503, message: 'Temporarily unavailable', retryAfter: 'estimated' } as const;
-const forbidden = { status: 403, message: 'Access denied' } as const;
-const final = { ...forbidden, isFinal: true } as const;
-const byCondition = { ...final, by: 'condition' } as const;
-const unlisted = { ...final, by: 'listing' } as const;
-const byHistory = { ...final, by: 'history' } as const;
-const moreScope = { status: 403, error: 'insufficient_scope', message: 'Insufficient scope', isAsking: true } as const;
-const badRequest = { status: 400, code: -32600, message: 'Bad request' } as const;
 
 /**
  * Every reason for which the gateway refuses. The key is also the log field `reason`, the metric label and the row in
@@ -162,8 +119,7 @@ export const refusals = {
   'approval.full': unavailable,
   'approval.body': { status: 415, message: 'Unsupported media type' },
   'approval.size': { status: 413, message: 'Too large to be approved', isFinal: true },
-  'decision_point.denied': final,
-  'decision_point.unavailable': unavailable,
+  ...decisionPointReasons,
   'body.too_large': { status: 413, code: -32600, message: 'Request body too large' },
   'body.no_room': unavailable,
   'body.type': { status: 415, code: -32600, message: 'Unsupported media type' },

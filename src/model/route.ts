@@ -169,8 +169,8 @@ export interface Route {
   readonly query: 'refuse' | 'pass';
   /** Whether the gateway forwards WebSocket upgrades. */
   readonly upgrade: 'websocket' | undefined;
-  /** Must allow too what the policy allows; undefined: the policy alone decides. */
-  readonly decisionPoint: DecisionPointSettings | undefined;
+  /** The settings of capabilities, which `Slot` reads; undefined: none. */
+  readonly slots: ReadonlyMap<object, object> | undefined;
 }
 
 /** The URL of a route's server, as commands and locks ask it; `/` for the root. */
@@ -198,17 +198,4 @@ export function firstScopes({ firstChallenge, policy, resource }: Route): readon
 export function stepUpScopes(route: Route): readonly string[] {
   const first = new Set(firstScopes(route));
   return (route.policy?.scopes ?? []).filter((scope) => !first.has(scope));
-}
-
-/** An external decision point, AuthZEN Authorization API 1.0, as `decision_points` describes it. */
-export interface DecisionPointSettings {
-  readonly name: string;
-  /** Its identifier, which its metadata must repeat byte for byte. */
-  readonly url: string;
-  /** Sent as `Authorization: Bearer`. */
-  readonly token: string | undefined;
-  /** The limit of one question, with everything that it needs. */
-  readonly timeoutMs: number;
-  /** Whether it gets the arguments of tools and prompts. */
-  readonly sendsArguments: boolean;
 }

@@ -1,8 +1,8 @@
 /**
  * The path of one request. Each step returns the proof that the next one needs, so that a wrong order does not compile:
  *
- *     arrival → call → route → token → principal → (limit) → action → grant → (locked) → (approved) →
- *     (counted) → (consulted) → credential → forwarded
+ *     arrival → call → route → token → principal → (limit) → action → grant → (gates) → credential →
+ *     forwarded
  *
  * The steps are declared here, and each names the file that implements it. `serve/gateway/` wires them.
  *
@@ -13,7 +13,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Action, Grant, GrantedCall, HeldToken, PresentedToken, UpstreamCredential } from '../model/grant.ts';
-import type { ApprovedCall, CountedCall } from '../model/history.ts';
+import { type Gate, heldTogether } from '../model/gate.ts';
+import type { CountedCall } from '../model/history.ts';
 import type { KnownCall, Outcome, RefusalAnswer } from '../model/outcome.ts';
 import type { Principal } from '../model/principal.ts';
 import type { RecordDetails } from '../model/logged-members.ts';
@@ -43,14 +44,8 @@ export interface Stages {
   readAction(call: Call, principal: Principal | undefined): Soon<Action>;
   /** Decides by the policy of the route. `authorize/authorize.ts` */
   authorize(principal: Principal | undefined, action: Action): Grant;
-  /** Requires what the call uses to be as approved; undefined on a route without a lock. `mcp/lock/locked-routes.ts` */
-  readonly approve: ((grant: Grant) => void) | undefined;
-  /** Requires that a person approved the call; undefined on a route without approvals. `approve/approvals.ts` */
-  readonly ask: ((call: Call, grant: Grant) => Soon<ApprovedCall | undefined>) | undefined;
-  /** Judges by rules over time, and counts the call; undefined on a route without such rules. `history/count.ts` */
-  readonly count: ((call: Call, grant: Grant) => Soon<CountedCall | undefined>) | undefined;
-  /** Requires that an external decision point allows it too; undefined without. `decision-point/decision-point.ts` */
-  readonly consult: ((call: Call, grant: Grant) => Promise<void>) | undefined;
+  /** What capabilities require of a call that the policy allows, in their order. `capabilities/all.ts` */
+  readonly gates: readonly Gate[];
   /** Gets the credential that the upstream accepts. `exchange/credential-source.ts` */
   exchange(grant: Grant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
   /** Keeps the token for a stream, which validates it again; undefined without one. `serve/gateway/route-stages.ts` */
@@ -105,7 +100,6 @@ export async function serve(
   let action: Action | undefined;
   let grant: Grant | undefined;
   let counted: CountedCall | undefined;
-  let approved: ApprovedCall | undefined;
   let decided = false;
   // Node's default, 200, would count a call as served although nothing was answered.
   response.statusCode = UNANSWERED;
@@ -123,14 +117,7 @@ export async function serve(
     if (stages.limit !== undefined) await stages.limit(call, principal);
     action = await stages.readAction(call, principal);
     grant = stages.authorize(principal, action);
-    stages.approve?.(grant);
-    if (stages.ask !== undefined) counted = approved = await stages.ask(call, grant);
-    if (stages.count !== undefined) {
-      const inHistory = await stages.count(call, grant);
-      counted = approved === undefined ? inHistory : approved.and(inHistory);
-    }
-    // After all of the policy: nothing is sent for what it refuses, and what a refused call counted is given back.
-    if (stages.consult !== undefined) await stages.consult(call, grant);
+    for (const gate of stages.gates) counted = heldTogether(counted, await gate.enter(call, grant));
     const credential = await stages.exchange(grant, token);
     record(performance.now());
     const granted = { call, grant, credential, held: stages.hold(token, call), counted };
@@ -171,7 +158,7 @@ export async function serve(
       rule: denial === undefined ? (shadow ?? grant?.decision)?.rule : denial.rule,
       denial,
       shadow,
-      approval: approved?.approval ?? denial?.approval?.id,
+      approval: counted?.approval ?? denial?.approval?.id,
       answer,
       details: gateway.details,
       decidedAt,

@@ -10,7 +10,7 @@ import { StreamIndex, type OpenStream } from '../pipeline/forward/open-streams.t
 import { ConnectionPools } from '../pipeline/forward/connection-pool.ts';
 import { ApprovalEvents, createApprovals } from './gateway/approvals.ts';
 import type { OperatorApprovals } from '../admin/console/process-source.ts';
-import { DecisionPoints } from './gateway/decision-points.ts';
+import { capabilities } from '../capabilities/all.ts';
 import { createGateway } from './gateway/gateway.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope, RevocationAccess } from './gateway/route-stages.ts';
 import { createProcessLedger } from '../store/memory-ledger.ts';
@@ -152,7 +152,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     }
     store.use();
     approvalEvents.use(next.approvals, configScope.approvals);
-    configScope.decisionPoints.start(next.routes);
+    for (const each of configScope.capabilities) each.start?.(next.routes);
     ({ clients } = configScope);
     locks.use(next.routes);
     closeUnlessIn(clients, before);
@@ -171,11 +171,9 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       limiters,
       ledger: shared.ledger,
       approvals: createApprovals(next, { book: shared.approvals, observer: approvalEvents, clock }),
-      decisionPoints: new DecisionPoints({
-        publicUrl: next.publicUrl,
-        clock,
-        onProblem: (name, detail) => log.event('warn', 'decision point unavailable', { decision_point: name, detail }),
-      }),
+      capabilities: capabilities.map(({ open: opened }) =>
+        opened({ publicUrl: next.publicUrl, clock, warn: (...event) => log.event('warn', ...event) }),
+      ),
       sessions: createOwnerBound(secret),
       nonces: new Nonces(secret, clock),
       identityKeys: createRotatingKeys(secret),

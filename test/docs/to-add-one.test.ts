@@ -1,6 +1,6 @@
 /**
- * "To add one" of CONTRIBUTING.md: the numbered places of a list each hold every example of its kind, and no other file
- * that an editor has to know does.
+ * "To add one" of CONTRIBUTING.md: the numbered places of a list each hold every example of its kind, with what
+ * capabilities add to it in their own folders.
  *
  * @module
  */
@@ -51,18 +51,6 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'A requirement': requirements.map(({ id }) => id),
 };
 
-/** Kinds whose examples are common words, which pages hold by chance. */
-const common = new Set([
-  'A condition of policies',
-  'A parameter of challenges',
-  'A warning of `check`',
-  'A check of `doctor`',
-  'What a revocation speaks of',
-  'A quirk of an authorization server or a client',
-]);
-/** Files that are searched for a place that no list names; tests elsewhere may well try every example. */
-const editable = /^(?:src\/|schema\/.*\.json$|docs\/|deploy\/|test\/pins\/)/;
-
 const [, section = ''] = /^## To add one$(.*?)^## /ms.exec(readFileSync('CONTRIBUTING.md', 'utf8')) ?? [];
 /** Heading → the items of its list, each with its marker. */
 const lists = new Map(
@@ -77,7 +65,7 @@ function placesOf(kind: string): readonly string[] {
   return (lists.get(kind) ?? []).flatMap((item) => /^\d+\. `([^`]+)`/.exec(item)?.[1] ?? []);
 }
 
-/** The files of a place: itself, or those of a folder. */
+/** The files of a place: itself, or those of a folder. A capability brings rows of its own for the tables of `src/`. */
 function filesOf(place: string): readonly SourceFile[] {
   return files.filter(({ path }) => path === place || (place.endsWith('/') && path.startsWith(place)));
 }
@@ -98,9 +86,8 @@ describe.for(Object.entries(examples))('%s', ([kind, words]) => {
     expect(words.length).toBeGreaterThan(2);
     expect(placesOf(kind).length).toBeGreaterThan(0);
     for (const place of placesOf(kind)) {
-      const text = filesOf(place)
-        .map((file) => file.text)
-        .join('\n');
+      const rows = place.startsWith('src/') ? filesOf('src/capabilities/') : [];
+      const text = [...filesOf(place), ...rows].map((file) => file.text).join('\n');
       expect([place, ...missing(text, words)]).toEqual([place]);
     }
   });
@@ -120,12 +107,3 @@ describe.for(Object.entries(examples))('%s', ([kind, words]) => {
     expect(unknown).toEqual([]);
   });
 });
-
-test.for(Object.entries(examples).filter(([kind]) => !common.has(kind)))(
-  '%s: no other file holds every example',
-  ([kind, words]) => {
-    const named = new Set(placesOf(kind).flatMap(filesOf));
-    const others = files.filter((file) => editable.test(file.path) && !named.has(file));
-    expect(others.filter(({ text }) => words.every((word) => holds(text, word))).map(({ path }) => path)).toEqual([]);
-  },
-);

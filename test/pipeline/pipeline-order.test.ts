@@ -2,6 +2,8 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Denial } from '../../src/model/denial.ts';
+import { heldTogether } from '../../src/model/gate.ts';
+import type { CountedCall } from '../../src/model/history.ts';
 import { serve, type Gateway, type Stages } from '../../src/pipeline/pipeline.ts';
 import { words } from '../support/words.ts';
 
@@ -13,9 +15,17 @@ const action = { attempt: { kind: 'http' }, messageId: 7 };
 const grant = { decision: { allow: true, rule: 'scope', shadow: { reason: 'claim.denied', rule: 'scope' } } };
 const request = {} as IncomingMessage;
 const held = { token: 'token' };
-const counted = { settle() {}, shadow: undefined };
-const approved = { ...counted, approval: 'approved', and: (inHistory: object) => ({ ...inHistory, isApproved: true }) };
-const granted = { call, grant, credential: 'credential', held, counted: approved.and(counted) };
+const counted: CountedCall = {
+  id: 'counted',
+  settle() {},
+  approval: undefined,
+  shadow: undefined,
+  settling: undefined,
+};
+const approved: CountedCall = { ...counted, id: 'approved', approval: 'approved' };
+const granted = { call, grant, credential: 'credential', held, counted: heldTogether(approved, counted) };
+/** The gates of the route. The pipeline knows none of them by name. */
+const gates = words('lock approvals history decisions');
 const head = Buffer.from('head');
 
 const answer = { status: 403, challenges: [] };
@@ -30,8 +40,8 @@ const results: Readonly<Record<string, unknown>> = {
   authenticate: principal,
   readAction: action,
   authorize: grant,
-  ask: approved,
-  count: counted,
+  approvals: approved,
+  history: counted,
   exchange: 'credential',
   hold: held,
   refuse: answer,
@@ -54,7 +64,8 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
   const stages = {
     route,
     ...all(words('allow preflight admit admitUpgrade token authenticate readAction authorize exchange')),
-    ...all(words('limit approve ask count consult').filter((name) => !(name in other) || other[name] !== undefined)),
+    ...all(words('limit').filter((name) => !(name in other) || other[name] !== undefined)),
+    gates: gates.filter((name) => !(name in other) || other[name] !== undefined).map((name) => ({ enter: step(name) })),
     ...all(['hold', 'forward', 'forwardUpgrade', 'refuse']),
   } as unknown as Stages;
   const gateway = {
@@ -74,8 +85,8 @@ const refuses = (): never => {
   throw denial;
 };
 const whole = words(`
-  arrive canonical publish route allow preflight admit token authenticate limit readAction authorize approve ask count
-  consult exchange record hold forward`);
+  arrive canonical publish route allow preflight admit token authenticate limit readAction authorize lock approvals
+  history decisions exchange record hold forward`);
 const decided = {
   call,
   route,
@@ -102,10 +113,7 @@ describe('each step gets the results of the steps before it', () => {
       ['limit', call, principal],
       ['readAction', call, principal],
       ['authorize', principal, action],
-      ['approve', grant],
-      ['ask', call, grant],
-      ['count', call, grant],
-      ['consult', call, grant],
+      ...gates.map((name) => [name, call, grant]),
       ['exchange', grant, 'token'],
       [
         'record',
@@ -117,7 +125,7 @@ describe('each step gets the results of the steps before it', () => {
   });
 
   test('if a step is asynchronous', async () => {
-    const asynchronous = words('authenticate readAction ask count consult exchange');
+    const asynchronous = words('authenticate readAction approvals history decisions exchange');
     const soon = asynchronous.map((name) => [name, () => Promise.resolve(results[name])] as const);
     const { names, steps } = await served(Object.fromEntries(soon));
     expect(names).toEqual(whole);
@@ -135,10 +143,10 @@ describe('each step gets the results of the steps before it', () => {
 
   test.each<[name: string, counted?: object]>([
     ['limit'],
-    ['approve'],
-    ['ask', counted],
-    ['count', approved],
-    ['consult'],
+    ['lock'],
+    ['approvals', counted],
+    ['history', approved],
+    ['decisions'],
   ])('leaves out %s on a route without it', async (name, rest = granted.counted) => {
     const { names, steps } = await served({ [name]: undefined });
     expect(names).toEqual(whole.filter((step) => step !== name));
@@ -186,7 +194,7 @@ test.each(whole.slice(1, whole.indexOf('record')))(
         denial,
         answer,
         shadow: passed('authorize') ? grant.decision.shadow : undefined,
-        approval: passed('ask') ? 'approved' : asked.id,
+        approval: passed('approvals') ? 'approved' : asked.id,
         decidedAt: expect.any(Number) as number,
       },
     ]);
@@ -233,25 +241,34 @@ describe('a counted call', () => {
   const counts = { ...counted, settle: (...how: unknown[]) => settled.push(how) };
   beforeEach(() => settled.splice(0));
 
-  test.each(['count', 'exchange', 'hold', 'forward'])('gives its part back if %s fails', async (name) => {
-    await served({ ask: () => ({ ...approved, ...counts }), count: () => counts, [name]: refuses });
-    expect(settled).toEqual([['unreached', 'the call did not reach the upstream']]);
-  });
+  test.each(['history', 'decisions', 'exchange', 'hold', 'forward'])(
+    'gives its part back if %s fails',
+    async (name) => {
+      const inTurn = (id: string): CountedCall => ({
+        ...counts,
+        id,
+        settle: (...how) => settled.push([id, ...how.slice(0, 2)]),
+      });
+      await served({ approvals: () => inTurn('approval'), history: () => inTurn('count'), [name]: refuses });
+      const given = name === 'history' ? ['approval'] : ['approval', 'count'];
+      expect(settled).toEqual(given.map((id) => [id, 'unreached', 'the call did not reach the upstream']));
+    },
+  );
 
   test('gives its part back after it was forwarded, if nothing else settled it', async () => {
-    await served({ count: () => counts, forward: () => void settled.push('forwarded') });
-    expect(settled).toEqual(['forwarded', ['unreached', 'the call did not reach the upstream']]);
+    await served({ history: () => counts, forward: () => void settled.push('forwarded') });
+    expect(settled).toEqual(['forwarded', ['unreached', 'the call did not reach the upstream', 'counted']]);
   });
 
   test('has in the record the refusal that shadow mode did not enforce', async () => {
     const shadow = { reason: 'quota.exceeded', rule: 'quota[0]' };
     const allowed = { decision: { allow: true, rule: 'scope' } };
-    const { record } = await served({ count: () => ({ ...counts, shadow }), authorize: () => allowed });
+    const { record } = await served({ history: () => ({ ...counts, shadow }), authorize: () => allowed });
     expect(record).toMatchObject({ allow: true, rule: 'quota[0]', shadow });
   });
 
   test('has in the record the refusal of the policy first', async () => {
-    const { record } = await served({ count: () => ({ ...counts, shadow: { reason: 'quota.exceeded' } }) });
+    const { record } = await served({ history: () => ({ ...counts, shadow: { reason: 'quota.exceeded' } }) });
     expect(record).toMatchObject({ shadow: grant.decision.shadow });
   });
 });

@@ -153,7 +153,7 @@ describe('on an MCP route', () => {
     expect((await transfer()).status).toBe(200);
   });
 
-  // test/pipeline/decision-point/question.test.ts has the table of methods.
+  // test/capabilities/decision-points/question.test.ts has the table of methods.
   test.for([
     ['initialize', { protocolVersion: '2025-06-18' }, { type: 'mcp_server' }, { protocol_version: '2025-06-18' }],
     ['logging/setLevel', { level: 'debug' }, { type: 'mcp_server' }, { level: 'debug' }],
@@ -233,7 +233,7 @@ describe('on a route with approvals', () => {
 describe('without a decision', () => {
   startForAll({ more: 'timeout: 1500ms' });
 
-  // test/pipeline/decision-point/decision-point.test.ts has the table.
+  // test/capabilities/decision-points/decision-point.test.ts has the table.
   test.for<readonly [string, RequestHandler]>([
     ['a 403', json(403, allows)],
     ['a decision that is a text', json(200, '{"decision":"true"}')],

@@ -18,7 +18,8 @@ import { Denial } from '../../model/denial.ts';
 import { providerOf } from '../../model/quirks/providers.ts';
 import { requestedScopes, type Route, stepUpScopes } from '../../model/route.ts';
 import { remedyForSecret } from './client-auth.ts';
-import { type Finding, type Findings, findingsOn, remedyForReason } from './finding.ts';
+import { remedyForReason } from './finding.ts';
+import { type Finding, type Findings, findingsOn } from '../../model/finding.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;
 

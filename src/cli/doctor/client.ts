@@ -13,7 +13,8 @@ import { type ClientQuirks, clients, type Obstacle, obstaclesOf } from '../../mo
 import { providerOf, type ServerTraits, standardServer } from '../../model/quirks/providers.ts';
 import { requestedScopes, type Route, stepUpScopes } from '../../model/route.ts';
 import { metadataUrl } from '../../pipeline/respond/resource-metadata.ts';
-import { fetchText, type Finding, type Findings, findingsOn, memberAt } from './finding.ts';
+import { fetchText, memberAt } from './finding.ts';
+import { type Finding, type Findings, findingsOn } from '../../model/finding.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;
 

@@ -1,11 +1,12 @@
 import { loadConfig } from '../../config/load.ts';
 import { lockFileOf } from '../../config/lock-file.ts';
 import { ownBackchannel } from '../../config/front-door.ts';
-import { printable, reasonOf, messageOf } from '../../lib/wording.ts';
+import { capabilities } from '../../capabilities/all.ts';
+import { printable, reasonOf } from '../../lib/wording.ts';
 import { listDefinitions, listTools, McpServerFault } from '../../mcp/client/ask-server.ts';
 import { differences, inWords } from '../../mcp/lock/comparison.ts';
 import type { Config } from '../../model/config.ts';
-import { type DecisionPointSettings, type Route, serverUrl } from '../../model/route.ts';
+import { type Route, serverUrl } from '../../model/route.ts';
 import type { FrontDoor } from '../../model/front-door.ts';
 import { clients } from '../../model/quirks/clients.ts';
 import { connectStore, unobserved } from '../../store/connection.ts';
@@ -15,7 +16,8 @@ import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../terminal.t
 import { examineServer } from './authorization-server.ts';
 import { examineClient, examineKnownClients } from './client.ts';
 import { examineExchanges } from './exchange.ts';
-import { fetchText, type Finding, type Findings, findingsOn, remedyForReason } from './finding.ts';
+import { fetchText, remedyForReason } from './finding.ts';
+import { type Finding, type Findings, findingsOn } from '../../model/finding.ts';
 import { examinePublicUrl } from './public-url.ts';
 import { examineToken } from './token.ts';
 import { connect, type TLSSocket } from 'node:tls';
@@ -90,7 +92,11 @@ export const examinations: Readonly<Record<string, (deployment: Deployment) => P
   clients: ({ servers }) => examineKnownClients(servers),
   clock: ({ config }) => examineClock(config),
   shared: ({ config }) => examineStore(config),
-  decision_points: ({ config }) => examineDecisionPoints(config),
+  ...Object.fromEntries(
+    capabilities.flatMap(({ name, examine: of }) =>
+      of === undefined ? [] : [[name, ({ config }: Deployment) => of(config)] as const],
+    ),
+  ),
   upstream: ({ servers }) => Promise.all(servers.routes.map(examineUpstream)),
   exchange: ({ servers }) => examineExchanges(servers),
   lock: ({ servers }) => examineLocks(servers),
@@ -257,43 +263,6 @@ async function examineHttp(on: Findings, url: string): Promise<Finding> {
     const reason = reasonOf(error);
     const remedy = remedyForReason(reason, 'start it, and check that upstream.url holds from this machine');
     return on.fail(`${url} cannot be reached (${reason})`, remedy);
-  }
-}
-
-/** Reads the metadata of each decision point, as `serve` does. It asks for no decision. */
-export async function examineDecisionPoints({
-  routes,
-  publicUrl,
-}: Pick<Config, 'routes' | 'publicUrl'>): Promise<readonly Finding[]> {
-  const byPoint = Map.groupBy(routes, ({ decisionPoint }) => decisionPoint);
-  return Promise.all(
-    [...byPoint].flatMap(([settings, users]) =>
-      settings === undefined ? [] : examineDecisionPoint(settings, publicUrl, users),
-    ),
-  );
-}
-
-async function examineDecisionPoint(
-  settings: DecisionPointSettings,
-  publicUrl: string,
-  routes: readonly Route[],
-): Promise<Finding> {
-  const on = findingsOn(`decision_points.${settings.name}`);
-  const { DecisionPoint } = await import('../../pipeline/decision-point/decision-point.ts');
-  const point = new DecisionPoint(settings, publicUrl, Date.now, Math.random);
-  const filtering = routes.filter(({ policy }) => policy?.lists === 'filter').map(({ name }) => name);
-  try {
-    const { evaluation, evaluations, areNamed } = await point.endpoints();
-    if (evaluations === undefined && filtering.length > 0) {
-      const text = `its metadata have no access_evaluations_endpoint: lists on ${filtering.join(', ')} get 503`;
-      return on.fail(text, 'set lists: show in the policy');
-    }
-    return on.ok(areNamed ? `its metadata name ${evaluation}` : `it has no metadata: the gateway asks ${evaluation}`);
-  } catch (error) {
-    const problem = messageOf(error);
-    return on.fail(problem, 'every call on its routes gets 503: check that it is up, and its url and timeout');
-  } finally {
-    point.close();
   }
 }
 

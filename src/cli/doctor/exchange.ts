@@ -10,7 +10,8 @@ import type { TokenExchange } from '../../model/route.ts';
 import { createOwnTokens } from '../../pipeline/exchange/issued-token.ts';
 import { createTokenExchange } from '../../pipeline/exchange/token-exchange.ts';
 import { remedyForSecret } from './client-auth.ts';
-import { type Finding, type Findings, findingsOn, remedyForReason } from './finding.ts';
+import { type Finding, type Findings, findingsOn } from '../../model/finding.ts';
+import { remedyForReason } from './finding.ts';
 
 /** Examines each exchange by a made-up token: what the server says of the gateway and of the target is seen so. */
 export async function examineExchanges({ routes }: Config): Promise<readonly Finding[]> {

@@ -4,33 +4,6 @@ import { boundedAnswer } from '../../lib/http/bodies.ts';
 import { ownMember } from '../../lib/json/own-member.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';
 
-/** The result of an examination, for one line. */
-export interface Finding {
-  /** `fail`: something does not work. `warn`: it works, or cannot be known, and an operator should look. */
-  readonly status: 'ok' | 'warn' | 'fail';
-  /** What was examined, as the configuration names it: `routes.tools.upstream`. */
-  readonly subject: string;
-  /** What was found. It may hold texts of other parties: printing escapes it. */
-  readonly text: string;
-  /** What to do, in the imperative; undefined: nothing. */
-  readonly remedy: string | undefined;
-}
-
-/** Makes the findings on one subject. */
-export interface Findings {
-  ok(text: string): Finding;
-  warn(text: string, remedy: string): Finding;
-  fail(text: string, remedy: string): Finding;
-}
-
-export function findingsOn(subject: string): Findings {
-  return {
-    ok: (text) => ({ status: 'ok', subject, text, remedy: undefined }),
-    warn: (text, remedy) => ({ status: 'warn', subject, text, remedy }),
-    fail: (text, remedy) => ({ status: 'fail', subject, text, remedy }),
-  };
-}
-
 /** A member of the JSON object at `url`; undefined where a server answers no such object, or not at all. */
 export async function memberAt(url: string, name: string): Promise<unknown> {
   try {

@@ -12,7 +12,8 @@ import type { Config } from '../../model/config.ts';
 import type { AssertionIssuer, FrontDoor, IdentityProvider } from '../../model/front-door.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 import { remedyForSecret } from './client-auth.ts';
-import { fetchText, type Finding, findingsOn, remedyForReason } from './finding.ts';
+import { fetchText, remedyForReason } from './finding.ts';
+import { type Finding, findingsOn } from '../../model/finding.ts';
 
 /**
  * Examines the front door: what clients read of it, its keys, the providers behind it, the way to documents.

@@ -6,7 +6,8 @@ import type { Config } from '../../model/config.ts';
 import type { Route } from '../../model/route.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 import { metadataDocuments, metadataUrl } from '../../pipeline/respond/resource-metadata.ts';
-import { fetchText, type TextAnswer, type Finding, type Findings, findingsOn, remedyForReason } from './finding.ts';
+import { fetchText, type TextAnswer, remedyForReason } from './finding.ts';
+import { type Finding, type Findings, findingsOn } from '../../model/finding.ts';
 
 const proxyRemedy = 'let the proxy in front of the gateway pass this path on, with all headers of the answer';
 const reloadRemedy = 'reload or restart the gateway with this file';

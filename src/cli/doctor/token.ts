@@ -17,7 +17,7 @@ import type { Reason } from '../../model/reasons.ts';
 import type { Claims, Principal } from '../../model/principal.ts';
 import { requestedScopes, type Route } from '../../model/route.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
-import { type Finding, findingsOn } from './finding.ts';
+import { type Finding, findingsOn } from '../../model/finding.ts';
 
 const on = findingsOn('token');
 

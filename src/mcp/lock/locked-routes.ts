@@ -13,6 +13,7 @@ import { createWatch, type Watch, type WatchParts } from './watch.ts';
 import { type AnswerLock, type DefinitionGuard, guardedMessage } from '../guarded-message.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Action } from '../../model/grant.ts';
+import type { Gate } from '../../model/gate.ts';
 import { isLockedKind, listedKinds } from '../../model/mcp.ts';
 import type { McpTarget } from '../../model/policy.ts';
 
@@ -176,4 +177,10 @@ export function createRouteLock(
       return undefined;
     },
   };
+}
+
+/** The gate of a lock. */
+export function lockGate(lock: RouteLock): Gate {
+  const reconsider: Gate['reconsider'] = ({ action }) => lock.requireApproved(action);
+  return { enter: (_call, grant) => reconsider(grant), reconsider };
 }

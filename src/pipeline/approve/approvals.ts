@@ -19,8 +19,9 @@ import {
 } from '../../model/approval-book.ts';
 import type { NeededApproval } from '../../model/approval.ts';
 import type { Call } from '../../model/call.ts';
-import type { ApprovedCall, CallOutcome, CountedCall } from '../../model/history.ts';
+import type { CallOutcome, CountedCall } from '../../model/history.ts';
 import { Denial, type ShadowDenial } from '../../model/denial.ts';
+import type { Gate } from '../../model/gate.ts';
 import type { Grant } from '../../model/grant.ts';
 import { definitionKey } from '../../model/lock.ts';
 import { isLockedKind, listedKinds, type TargetKind, targetKinds } from '../../model/mcp.ts';
@@ -38,10 +39,8 @@ interface ApprovalParts {
 }
 
 interface RouteParts {
-  /** Judges a call by its rules over time, and counts nothing. */
-  readonly judge: ((grant: Grant) => Promise<void>) | undefined;
-  /** Requires that the decision point allows a call: no person is asked about one that it denies. */
-  readonly consult: ((call: Call, grant: Grant) => Promise<void>) | undefined;
+  /** The gates after this one: no person is asked about a call that they refuse. */
+  readonly later: readonly Gate[];
   /** The state that a client sends back after it was sent to the page. */
   readonly stateOf: (grant: Grant) => string;
 }
@@ -77,12 +76,7 @@ export class Approvals {
    * @throws {Denial} `approval.required` with the request, which is made if there is none, `approval.denied`,
    *   `approval.full`, `approval.body`, `approval.size`; or what rules over time refuse.
    */
-  async ask(
-    route: Route,
-    call: Call,
-    grant: Grant,
-    { judge, consult, stateOf }: RouteParts,
-  ): Promise<ApprovedCall | undefined> {
+  async ask(route: Route, call: Call, grant: Grant, { later, stateOf }: RouteParts): Promise<CountedCall | undefined> {
     const { principal, action, decision } = grant;
     if (principal === undefined) throw new TypeError(`route ${route.name}: no principal to approve for`);
     const needed = decision.plan?.approval(principal, action.attempt);
@@ -95,11 +89,8 @@ export class Approvals {
     // What follows the handshake has no form that a person could have seen.
     if (route.upgrade !== undefined && call.fields.upgrade !== undefined)
       throw new Denial('approval.body', 'a request for an upgrade, whose messages are not read here');
-    // Both judge an approved call again, after it is taken.
-    if (continues === undefined) {
-      await judge?.(grant);
-      await consult?.(call, grant);
-    }
+    // They judge an approved call again, after it is taken.
+    if (continues === undefined) for (const gate of later) await gate.judge?.(call, grant);
     const { issuer, subject, clientId: client } = principal;
     if (principal.callerKey === undefined) throw required(needed, 'the token names neither a subject nor a client');
     const { digest, shown } = boundCall(route, { call, action, needed, caller: { issuer, subject, client } });
@@ -125,7 +116,7 @@ export class Approvals {
     return this.#answered(answer, needed, grant, stateOf);
   }
 
-  #answered(answer: AskAnswer, needed: NeededApproval, grant: Grant, stateOf: RouteParts['stateOf']): ApprovedCall {
+  #answered(answer: AskAnswer, needed: NeededApproval, grant: Grant, stateOf: RouteParts['stateOf']): CountedCall {
     if (answer.kind === 'full') throw new Denial('approval.full', answer.detail);
     const { approval, kind } = answer;
     if (answer.isNew) this.#tell('requested', approval);
@@ -266,12 +257,11 @@ function required(
 }
 
 /** A call that took its approval, until it is settled. A class for the reason of `LedgerCall` (`history/count.ts`). */
-class TakenApproval implements ApprovedCall {
+class TakenApproval implements CountedCall {
+  readonly id = randomBytes(16).toString('hex');
   readonly approval: string | undefined;
-  readonly #id = randomBytes(16).toString('hex');
-  readonly #shadow: ShadowDenial | undefined;
+  readonly shadow: ShadowDenial | undefined;
   readonly #settle: (use: ApprovalUse) => void | Promise<void>;
-  #counted: CountedCall | undefined;
   #isSettled = false;
   #settling: Promise<void> | undefined;
 
@@ -279,43 +269,23 @@ class TakenApproval implements ApprovedCall {
   constructor(approval: string | undefined, settle: (use: ApprovalUse) => void | Promise<void>, shadow?: ShadowDenial) {
     this.approval = approval;
     this.#settle = settle;
-    this.#shadow = shadow;
-  }
-
-  get id(): string {
-    return this.#counted?.id ?? this.#id;
-  }
-
-  get shadow(): ShadowDenial | undefined {
-    return this.#shadow ?? this.#counted?.shadow;
+    this.shadow = shadow;
   }
 
   get settling(): Promise<void> | undefined {
-    const [approval, count] = [this.#settling, this.#counted?.settling];
-    return approval && count ? bothEnd(approval, count) : (approval ?? count);
+    return this.#settling;
   }
 
-  and(counted: CountedCall | undefined): this {
-    this.#counted = counted;
-    return this;
-  }
-
-  settle(outcome: CallOutcome, why?: string): void {
-    if (!this.#isSettled) {
-      this.#isSettled = true;
-      this.#settling = this.#settle(this.#useBy(outcome))?.finally(() => {
-        this.#settling = undefined;
-      });
-    }
-    this.#counted?.settle(outcome, why);
-  }
-
-  #useBy(outcome: CallOutcome): ApprovalUse {
-    if (outcome === 'unreached') return { unused: true };
-    return outcome === 'waiting' ? { round: this.id } : 'used';
+  settle(outcome: CallOutcome, _why?: string, id = this.id): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#settling = this.#settle(useBy(outcome, id))?.finally(() => {
+      this.#settling = undefined;
+    });
   }
 }
 
-async function bothEnd(one: Promise<void>, other: Promise<void>): Promise<void> {
-  await Promise.all([one, other]);
+function useBy(outcome: CallOutcome, id: string): ApprovalUse {
+  if (outcome === 'unreached') return { unused: true };
+  return outcome === 'waiting' ? { round: id } : 'used';
 }

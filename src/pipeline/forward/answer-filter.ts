@@ -82,7 +82,7 @@ export function answerFilter(
   const shown = both(lock?.mode === 'deny' ? locked : undefined, lists);
   const handles = grant.action.mayYieldHandle ? handleRewriting(bind) : undefined;
   const rewriting = both(both(shown, taskListRewriting(grant)), handles);
-  const becomesPrivate = mayBePublic(route, grant);
+  const becomesPrivate = mayBePublic(route, grant, askAboutList !== undefined);
   const rewrites = rewriting !== undefined || becomesPrivate;
   return {
     rewrites,
@@ -112,9 +112,8 @@ export function answerFilter(
 }
 
 /** Whether a cache might serve the result to a caller for whom policy or decision point decides differently. */
-function mayBePublic({ policy, decisionPoint }: Route, { action: { attempt, era } }: Grant): boolean {
-  const distinguishesCallers = policy?.distinguishesCallers === true || decisionPoint !== undefined;
-  if (!distinguishesCallers || attempt.kind !== 'mcp' || era !== 'modern') return false;
+function mayBePublic({ policy }: Route, { action: { attempt, era } }: Grant, isAsked: boolean): boolean {
+  if ((policy?.distinguishesCallers !== true && !isAsked) || attempt.kind !== 'mcp' || era !== 'modern') return false;
   return attempt.method.isCacheable;
 }
 

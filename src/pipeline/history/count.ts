@@ -4,6 +4,7 @@ import { ownMemberAt } from '../../lib/json/own-member.ts';
 import { callerOf, reservationOf } from '../../store/reservation.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial, type ShadowDenial } from '../../model/denial.ts';
+import type { Gate } from '../../model/gate.ts';
 import type { Action, Grant, MessageId } from '../../model/grant.ts';
 import type { CallHistory, HistoryCheck, CallOutcome, CountedCall } from '../../model/history.ts';
 import type { Failed, Ledger, Settlement, LedgerVerdict, Reservation } from '../../model/ledger.ts';
@@ -80,6 +81,13 @@ export function createJudge(route: Route, ledger: Ledger): ((grant: Grant) => Pr
     const { failed } = await ledger.reserve({ ...reservationOf(history, call), entries: [] });
     if (failed !== undefined) throw denialOf(failed, history.checks);
   };
+}
+
+/** The gate of rules over time; undefined for a route without them. */
+export function historyGate(route: Route, parts: CountParts): Gate | undefined {
+  const count = createCount(route, parts);
+  const judge = createJudge(route, parts.ledger);
+  return count && { span: 'count', enter: count, judge: async (_call, grant) => judge?.(grant) };
 }
 
 interface CallerHistory {

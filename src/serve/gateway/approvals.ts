@@ -18,6 +18,9 @@ import type { CrossOrigin } from '../../pipeline/respond/cross-origin.ts';
 import type { WaitingApprovals } from '../../admin/console/messages.ts';
 import type { OperatorAnswer, OperatorApprovals } from '../../admin/console/process-source.ts';
 import type { Events } from '../../model/events.ts';
+import type { Gate } from '../../model/gate.ts';
+import type { Route } from '../../model/route.ts';
+import type { Approvals } from '../../pipeline/approve/approvals.ts';
 import type { Notifier } from '../../pipeline/approve/notifier.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { LazyApprovals, ServedRoute } from './route-stages.ts';
@@ -34,6 +37,22 @@ export function createApprovals(
     const { Approvals: Loaded } = await import('../../pipeline/approve/approvals.ts');
     return new Loaded({ ...parts, url, routes });
   });
+}
+
+/** The gate of a route whose policy wants approvals. */
+export function approvalGate(route: Route, approvals: LazyApprovals, parts: Parameters<Approvals['ask']>[3]): Gate {
+  const enter: Gate['enter'] = async (call, grant) => (await approvals()).ask(route, call, grant, parts);
+  if (route.protocol === 'mcp') return { enter };
+  // The body of an HTTP request, which no question shows, would be approved unseen.
+  const ofQuestions: Gate = {
+    enter(call, grant) {
+      const { principal, action, decision } = grant;
+      const needed = principal && decision.plan?.approval(principal, action.attempt);
+      if (needed === undefined || needed.isShadow) return enter(call, grant);
+      throw new Denial('approval.body', 'the question of a proxy does not show whether the request has a body');
+    },
+  };
+  return { enter, ofQuestions };
 }
 
 interface ApiParts {

@@ -86,7 +86,7 @@ export function createForwardAuthStages(
       if (isMcp) requireMessage(call);
       return readAction(call, principal);
     },
-    ask: stages.ask && (isMcp ? stages.ask : askWithoutBody(stages.ask)),
+    gates: stages.gates.map((gate) => gate.ofQuestions ?? gate),
     forward({ call, grant, credential, counted }) {
       const headers = permit.of(call, grant, credential);
       // The proxy gets the upstream's answer, and the gateway does not.
@@ -99,18 +99,6 @@ export function createForwardAuthStages(
     },
     // Without `toolErrorPath`: the proxy would take the 200 of a tool result for a permission.
     refuse: createRefuse(route, { methods, publicUrl, crossOrigin, nonce }),
-  };
-}
-
-type Ask = NonNullable<Stages['ask']>;
-
-/** Refuses to ask for an approval of an HTTP request: its body, which no question shows, would be approved unseen. */
-function askWithoutBody(ask: Ask): Ask {
-  return (call, grant) => {
-    const { principal, action, decision } = grant;
-    const needed = principal && decision.plan?.approval(principal, action.attempt);
-    if (needed === undefined || needed.isShadow) return ask(call, grant);
-    throw new Denial('approval.body', 'the question of a proxy does not show whether the request has a body');
   };
 }
 

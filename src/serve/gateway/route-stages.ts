@@ -20,7 +20,10 @@ import type { OpenStream, OpenStreams } from '../../pipeline/forward/open-stream
 import { createCleanAnswer } from '../../pipeline/forward/response-headers.ts';
 import { createForwardUpgrade } from '../../pipeline/forward/upgrade.ts';
 import { createUpstreamPath } from '../../pipeline/forward/upstream-request.ts';
-import { createCount, createJudge } from '../../pipeline/history/count.ts';
+import { historyGate } from '../../pipeline/history/count.ts';
+import type { Gate } from '../../model/gate.ts';
+import { lockGate } from '../../mcp/lock/locked-routes.ts';
+import { approvalGate } from './approvals.ts';
 import { createQuota } from '../../lib/fair-share.ts';
 import type { Allowed } from '../../pipeline/listen/allow.ts';
 import { bodyQuotaBytes, readBody } from '../../pipeline/listen/body.ts';
@@ -29,7 +32,7 @@ import { createLimit } from '../../pipeline/limit/limit.ts';
 import { Bindings, HandleBinding, type OwnerBound } from '../../mcp/bindings.ts';
 import type { Config } from '../../model/config.ts';
 import type { Call } from '../../model/call.ts';
-import type { Grant, PresentedToken } from '../../model/grant.ts';
+import type { PresentedToken } from '../../model/grant.ts';
 import { Denial } from '../../model/denial.ts';
 import { ownCookies } from '../../model/fields.ts';
 import type { Route } from '../../model/route.ts';
@@ -44,7 +47,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { RotatingKeys } from '../../lib/rotating-keys.ts';
 import type { CertificateOf } from '../../pipeline/listen/certificates.ts';
 import type { LockedRoutes } from '../../mcp/lock/locked-routes.ts';
-import type { DecisionPoints } from './decision-points.ts';
+import type { Opened } from '../../capabilities/capability.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
 import type { Events } from '../../model/events.ts';
@@ -79,7 +82,7 @@ export function createRouteStages(
   processScope: ProcessScope,
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): (route: Route) => ServedRoute {
-  const { clients, limiters, ledger, approvals, decisionPoints, sessions, nonces, identityKeys } = configScope;
+  const { clients, limiters, ledger, approvals, capabilities, sessions, nonces, identityKeys } = configScope;
   const { events, clock, connections, replays, streams, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailureLimit(config, configScope, processScope);
@@ -107,12 +110,19 @@ export function createRouteStages(
       clients,
       revalidate: async (token) => authentication?.revalidate(token),
     });
-    const { consult, askAboutList } = decisionPoints.of(route);
-    const askParts = {
-      judge: createJudge(route, ledger),
-      consult,
-      stateOf: (grant: Grant) => bindings.giveApprovalState(grant),
-    };
+    const onRoute = capabilities.map((each) => each.of(route));
+    const askAboutList = onRoute.find((each) => each.askAboutList !== undefined)?.askAboutList;
+    const later = [
+      historyGate(route, { ledger, onReturned: events.returned }),
+      ...onRoute.map(({ gate }) => gate),
+    ].filter((gate) => gate !== undefined);
+    const gates: readonly Gate[] = [
+      ...(lock === undefined ? [] : [lockGate(lock)]),
+      ...(approvals !== undefined && route.policy?.hasApprovals === true
+        ? [approvalGate(route, approvals, { later, stateOf: (grant) => bindings.giveApprovalState(grant) })]
+        : []),
+      ...later,
+    ];
     const forwarding = {
       publicUrl,
       claimed,
@@ -147,14 +157,7 @@ export function createRouteStages(
       limit: createLimit(route, limiters),
       readAction: createActionReader(route, { readBody: readWhole, bindings, toolHeaders }),
       authorize: createAuthorize(route, clock),
-      // After the policy: a caller that it refuses learns nothing of definitions.
-      approve: lock && (({ action }) => lock.requireApproved(action)),
-      ask:
-        approvals !== undefined && route.policy?.hasApprovals === true
-          ? async (call, grant) => (await approvals()).ask(route, call, grant, askParts)
-          : undefined,
-      count: createCount(route, { ledger, onReturned: events.returned }),
-      consult,
+      gates,
       exchange: exchange.credential,
       hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
       forward: createForward(route, forwarding),
@@ -183,7 +186,7 @@ export function createRouteStages(
         if (isUpgrade) stages.admitUpgrade(call);
         const accepted = principal && held && authentication ? authentication.accept(principal, held.token) : principal;
         const grant = stages.authorize(accepted, action);
-        stages.approve?.(grant);
+        for (const gate of gates) gate.reconsider?.(grant);
         stream.revalidateEvery(route.revalidateMs);
       },
     };
@@ -255,7 +258,7 @@ export interface ConfigScope {
   readonly ledger: Ledger;
   /** Undefined: none are configured. */
   readonly approvals: LazyApprovals | undefined;
-  readonly decisionPoints: DecisionPoints;
+  readonly capabilities: readonly Opened[];
   readonly sessions: OwnerBound;
   /** The nonces that proofs of possession carry, on routes that require one. */
   readonly nonces: Nonces;

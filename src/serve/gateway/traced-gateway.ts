@@ -186,25 +186,16 @@ function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwards: boo
     },
     authorize(principal, action) {
       const span = tracer.begin(parent, 'authorize', 'internal', { 'sallyport.policy': route.policy?.name });
-      return measuredNow(span, () => {
-        const grant = stages.authorize(principal, action);
-        stages.approve?.(grant);
-        return grant;
-      });
+      return measuredNow(span, () => stages.authorize(principal, action));
     },
-    // Within the span of `authorize`: both decide without waiting.
-    approve: undefined,
-    count:
-      stages.count &&
-      ((call, grant) => {
-        const span = tracer.begin(parent, 'count', 'internal');
-        return measured(tracer, span, () => stages.count?.(call, grant));
-      }),
-    consult:
-      stages.consult &&
-      (async (call, grant) => {
-        await measured(tracer, tracer.begin(parent, 'consult', 'internal'), () => stages.consult?.(call, grant));
-      }),
+    gates: stages.gates.map((gate) => {
+      const { span: name } = gate;
+      if (name === undefined) return gate;
+      return {
+        ...gate,
+        enter: (call, grant) => measured(tracer, tracer.begin(parent, name, 'internal'), () => gate.enter(call, grant)),
+      };
+    }),
     exchange(grant, token) {
       if (!exchanges) return stages.exchange(grant, token);
       return measured(tracer, tracer.begin(parent, 'exchange', 'internal'), () => stages.exchange(grant, token));

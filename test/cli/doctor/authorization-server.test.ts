@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { examineServer } from '../../../src/cli/doctor/authorization-server.ts';
-import type { Finding } from '../../../src/cli/doctor/finding.ts';
+import type { Finding } from '../../../src/model/finding.ts';
 import { examineClock } from '../../../src/cli/doctor/doctor.ts';
 import { loaded } from '../../config/folder.ts';
 import { createKey, startIssuer } from '../../support/issuer.ts';

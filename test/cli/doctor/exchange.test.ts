@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { examineExchanges } from '../../../src/cli/doctor/exchange.ts';
-import type { Finding } from '../../../src/cli/doctor/finding.ts';
+import type { Finding } from '../../../src/model/finding.ts';
 import { loaded } from '../../config/folder.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { startBeforeEach } from '../../support/start-before.ts';

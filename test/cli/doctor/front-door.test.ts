@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
 import { examineServer } from '../../../src/cli/doctor/authorization-server.ts';
 import { examine } from '../../../src/cli/doctor/doctor.ts';
-import type { Finding } from '../../../src/cli/doctor/finding.ts';
+import type { Finding } from '../../../src/model/finding.ts';
 import { examineFrontDoor } from '../../../src/cli/doctor/front-door.ts';
 import type { AuthorizationServer } from '../../../src/model/authorization-server.ts';
 import type { Config } from '../../../src/model/config.ts';

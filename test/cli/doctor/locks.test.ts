@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { McpServer } from '@modelcontextprotocol/server';
 import { lockFileText } from '../../../src/config/lock-file.ts';
 import { examineLocks } from '../../../src/cli/doctor/doctor.ts';
-import type { Finding } from '../../../src/cli/doctor/finding.ts';
+import type { Finding } from '../../../src/model/finding.ts';
 import { listDefinitions } from '../../../src/mcp/client/ask-server.ts';
 import { loaded } from '../../config/folder.ts';
 import { mcpHandler, startHttp } from '../../support/mcp-servers.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { DecisionPoint } from '../../../src/pipeline/decision-point/decision-point.ts';
+import { DecisionPoint } from '../../../src/capabilities/decision-points/decision-point.ts';
 import {
   allows,
   askedCall,

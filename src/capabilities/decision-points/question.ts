@@ -4,7 +4,7 @@ import { claimReader } from '../../lib/json/pointer.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant } from '../../model/grant.ts';
-import { knownRequests, listedKinds, type McpMethod, type TargetKind } from '../../model/mcp.ts';
+import { knownRequests, listedKinds, type McpMethod, type RequestName, type TargetKind } from '../../model/mcp.ts';
 import type { McpAttempt, McpTarget } from '../../model/policy.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
@@ -44,6 +44,12 @@ export interface Describe {
 
 const entityTypes = { tool: 'tool', resource: 'resource', template: 'resource', prompt: 'prompt' } as const satisfies {
   readonly [Kind in TargetKind]: string;
+};
+
+/** What a decision point learns of the params of a method, besides what it acts on: a member of `context`, and its name. */
+const contexts: Readonly<Partial<Record<RequestName, readonly [member: string, parameter: string]>>> = {
+  initialize: ['protocol_version', 'protocolVersion'],
+  'logging/setLevel': ['level', 'level'],
 };
 
 /** Creates the questions about the calls of a route. */
@@ -98,13 +104,14 @@ export function createDescribe(route: Route, publicUrl: string, sendsArguments: 
       const resource = { type: 'path', id: call.path };
       return question({ subject: subjectOf(principal), action: { name: call.method }, resource }, agent);
     }
-    const { name, decisionContext, hasArguments } = attempt.method;
-    if (name === undefined || decisionContext === 'unasked') return undefined;
+    const { name, isNotification, hasArguments } = attempt.method;
+    // No decision point is asked about them.
+    if (name === undefined || isNotification || name === 'ping') return undefined;
     const subject = subjectOf(principal);
     // The bytes that the upstream gets, with numbers as they were written.
     const params = ownMemberAt(parseToRewrite(String(body)), ['params']);
     const resource = resourceOf(attempt, params);
-    const [member, parameter] = decisionContext ?? [];
+    const [member, parameter] = contexts[name as RequestName] ?? [];
     const own = parameter === undefined ? undefined : ownMember(params, parameter);
     const args = sendsArguments && hasArguments ? ownMember(params, 'arguments') : undefined;
     return question(

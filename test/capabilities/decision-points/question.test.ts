@@ -3,7 +3,7 @@ import { orReason } from '../../support/denial.ts';
 import type { Grant } from '../../../src/model/grant.ts';
 import { knownRequests, mcpMethod } from '../../../src/model/mcp.ts';
 import type { Route } from '../../../src/model/route.ts';
-import { createDescribe } from '../../../src/pipeline/decision-point/question.ts';
+import { createDescribe } from '../../../src/capabilities/decision-points/question.ts';
 
 const route = { name: 'tools', path: '/mcp', upstream: { identity: new Map() } } as unknown as Route;
 const describe = createDescribe(route, 'http://gateway.test', false);

@@ -1,0 +1,57 @@
+/**
+ * External decision points, `docs/decision-points.md`.
+ *
+ * @module
+ */
+
+import type { GatewayKeys } from '../../../schema/validators.js';
+import type { Field } from '../../config/field.ts';
+import type { Violation } from '../../config/schema.ts';
+import { entryOf, headerValue, plainUrl } from '../../config/values.ts';
+import { isLoopbackUrl } from '../../lib/ip-address.ts';
+import { quoted } from '../../lib/wording.ts';
+import type { Config } from '../../model/config.ts';
+import type { Capability } from '../capability.ts';
+import { openDecisionPoints } from './opened.ts';
+import { decisionPoint, type DecisionPointSettings } from './settings.ts';
+
+export const decisionPoints: Capability = {
+  name: 'decision_points',
+  read(root) {
+    const named = readPoints(root.get('decision_points'));
+    return (route) => {
+      const settings = route.get('decision_point').read(entryOf(named, 'is not in decision_points'));
+      return settings && decisionPoint.with(settings);
+    };
+  },
+  warningsOf: insecurePoints,
+  open: openDecisionPoints,
+  examine: async (config) => (await import('./doctor.ts')).examineDecisionPoints(config),
+};
+
+function readPoints(field: Field<GatewayKeys['decision_points']>): ReadonlyMap<string, DecisionPointSettings> {
+  return new Map(
+    field.entries().map(([name, point]) => [
+      name,
+      {
+        name,
+        url: point.get('url').read(plainUrl) ?? '',
+        token: point.get('token').read(headerValue),
+        timeoutMs: point.get('timeout').duration(),
+        sendsArguments: point.get('arguments').isTrue(),
+      },
+    ]),
+  );
+}
+
+function insecurePoints({ routes }: Pick<Config, 'routes'>): readonly Violation[] {
+  const risk =
+    'is http and not on loopback: a party on the way can decide in its place, and reads its token; use https';
+  return [...new Set(routes.flatMap((route) => decisionPoint.of(route) ?? []))]
+    .filter(({ url }) => url.startsWith('http:') && !isLoopbackUrl(url))
+    .map(({ name, url }) => ({
+      path: ['decision_points', name, 'url'],
+      part: 'value',
+      message: `${quoted(url)} ${risk}`,
+    }));
+}

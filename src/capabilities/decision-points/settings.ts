@@ -1,0 +1,17 @@
+import { Slot } from '../../model/gate.ts';
+
+/** An external decision point, AuthZEN Authorization API 1.0, as `decision_points` describes it. */
+export interface DecisionPointSettings {
+  readonly name: string;
+  /** Its identifier, which its metadata must repeat byte for byte. */
+  readonly url: string;
+  /** Sent as `Authorization: Bearer`. */
+  readonly token: string | undefined;
+  /** The limit of one question, with everything that it needs. */
+  readonly timeoutMs: number;
+  /** Whether it gets the arguments of tools and prompts. */
+  readonly sendsArguments: boolean;
+}
+
+/** The decision point of a route: it must allow too what the policy allows. */
+export const decisionPoint = new Slot<DecisionPointSettings>();
