@@ -98,7 +98,7 @@ async function explainTo(call: Call, id: string): Promise<void> {
 const MAX_SHOWN = 20;
 const SWEEP_MS = 1_000;
 
-type ApiPart = typeof import('../../pipeline/approve/api.ts');
+type Views = Pick<typeof import('../../pipeline/approve/api.ts'), 'approvalView' | 'shownView'>;
 type Loaded = Awaited<ReturnType<LazyApprovals>>;
 type ApprovalMetrics = Pick<Events, 'approval' | 'approvalsWaiting' | 'approvalNotificationLost'>;
 
@@ -151,12 +151,12 @@ export class ApprovalEvents implements ApprovalObserver {
   operator(): OperatorApprovals | undefined {
     const approvals = this.#approvals;
     if (approvals === undefined) return undefined;
-    const answer = async (act: (part: ApiPart, loaded: Loaded) => Promise<unknown>): Promise<OperatorAnswer> => {
-      const part = await import('../../pipeline/approve/api.ts');
+    const answer = async (act: (views: Views, loaded: Loaded) => Promise<unknown>): Promise<OperatorAnswer> => {
+      const { approvalView, shownView, isDecisionRefused } = await import('../../pipeline/approve/api.ts');
       try {
-        return { status: 200, body: JSON.stringify(await act(part, await approvals())) };
+        return { status: 200, body: JSON.stringify(await act({ approvalView, shownView }, await approvals())) };
       } catch (error) {
-        if (part.isDecisionRefused(error)) return { status: error.status, body: error.message };
+        if (isDecisionRefused(error)) return { status: error.status, body: error.message };
         return { status: 503, body: messageOf(error) };
       }
     };
