@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
 import { z } from 'zod';
@@ -13,13 +14,14 @@ import { createAgent, type Agent } from './walk/agent.ts';
 import { WalkingClient } from './walk/oauth-client.ts';
 import type { Seen } from './walk/recorder.ts';
 
-const usage = `node demo/call.ts [--user NAME] URL [TOOL [ARGUMENTS]]
+const usage = `node demo/call.ts [--user NAME] [--wait] URL [TOOL [ARGUMENTS]]
 
   Calls TOOL of the MCP server at URL by the official client, and prints each refusal and the result.
 
   TOOL          default: lists the tools
   ARGUMENTS     a JSON object in single quotes, such as '{"id":1}'
   --user NAME   who signs in at the demo's authorization server: alice (the default), bob, carol or dave
+  --wait        repeats a call that waits for a person's approval, until it is decided
 
 With the environment variable TOKEN, the client presents this access token, and no user signs in.`;
 
@@ -28,9 +30,24 @@ const maxSignIns = 2;
 
 type Arguments = Record<string, unknown>;
 
+/** A call that threw. */
+class Failed {
+  readonly cause: unknown;
+
+  constructor(cause: unknown) {
+    this.cause = cause;
+  }
+}
+
+const waitingBody = z.object({
+  error: z.object({
+    data: z.object({ reason: z.literal('approval.required'), approval: z.object({ id: z.string() }) }),
+  }),
+});
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { user: { type: 'string', default: 'alice' }, help: { type: 'boolean' } },
+  options: { user: { type: 'string', default: 'alice' }, wait: { type: 'boolean' }, help: { type: 'boolean' } },
 });
 const [url, tool, argumentsText = '{}'] = positionals;
 if (values.help || url === undefined) console.log(usage);
@@ -57,25 +74,48 @@ async function run(server: URL, user: string, given: Arguments): Promise<number>
   const agent = createAgent(server, new WalkingClient(), token ? { token: async () => token } : undefined);
   const browser = createBrowser();
   try {
-    for (let signIns = 0; ; signIns += 1) {
-      const result = await attempt(agent, given);
+    let signIns = 0;
+    let shown: string | undefined;
+    for (;;) {
+      const result = await attempt(agent, given).catch((error: unknown) => new Failed(error));
+      const seen = result === undefined || result instanceof Failed ? takeRefusal(agent) : undefined;
+      if (result instanceof Failed) {
+        if (seen === undefined) throw result.cause;
+        const id = await waitingId(seen);
+        if (id === undefined || id !== shown) await show(seen);
+        if (values.wait !== true || id === undefined) return 1;
+        shown = id;
+        // Its token may end meanwhile. The user then signs in again, at the same client: it is the same call.
+        signIns = 0;
+        await sleep(1_000);
+        continue;
+      }
       if (result !== undefined) {
         console.log(JSON.stringify(result, null, 2));
         return 0;
       }
-      await showRefusal(agent);
+      if (seen !== undefined) await show(seen);
       if (token || signIns === maxSignIns) return 1;
+      signIns += 1;
       const authorizationUrl = agent.oauth.takeAuthorizationUrl();
       console.log(`${user} signs in and consents to "${authorizationUrl.searchParams.get('scope')}"`);
       await agent.redeem(await signIn({ authorizationUrl, user, browser }));
       agent.recorder.take();
     }
   } catch (error) {
-    if (!(await showRefusal(agent))) console.log(`${server.href}: ${reasonOf(error)}`);
+    const seen = takeRefusal(agent);
+    if (seen === undefined) console.log(`${server.href}: ${reasonOf(error)}`);
+    else await show(seen);
     return 1;
   } finally {
     await agent.close();
   }
+}
+
+/** The id of the request for an approval, if a refusal says that a person must approve the call. */
+async function waitingId({ body }: Seen): Promise<string | undefined> {
+  const [, json = 'null'] = /^(\{.*\})$/s.exec((await body).trim()) ?? [];
+  return waitingBody.safeParse(JSON.parse(json)).data?.error.data.approval.id;
 }
 
 /** Undefined: the user must sign in first. */
@@ -93,12 +133,13 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
 }
 
-/** Prints the last answer that was a refusal, as the client got it; false if there was none. */
-async function showRefusal(agent: Agent): Promise<boolean> {
-  const seen: Seen | undefined = agent.recorder.take().findLast(({ status }) => status >= 400);
-  if (seen === undefined) return false;
+/** The last answer that was a refusal, as the client got it; undefined if there was none. */
+function takeRefusal(agent: Agent): Seen | undefined {
+  return agent.recorder.take().findLast(({ status }) => status >= 400);
+}
+
+async function show(seen: Seen): Promise<void> {
   console.log(`${seen.status} ${seen.headers.get('www-authenticate') ?? ''}`.trimEnd());
   const body = await seen.body;
   if (body !== '') console.log(body);
-  return true;
 }
